@@ -31,7 +31,7 @@ export function defaultsOf({ gpu: name, nodes, 'gpus-per-node': gpusPerNode }: G
     gpu,
     nodes: countOf('--nodes', nodes),
     gpusPerNode: countOf('--gpus-per-node', gpusPerNode),
-    because: {
+    reasons: {
       gpu: name === undefined ? 'as nothing names one; --gpu does' : 'as --gpu says',
       nodes: 'as --nodes says',
       gpusPerNode: 'as --gpus-per-node says',

@@ -81,9 +81,9 @@ export function planOf({
     costTable: null,
     profile: null,
     assumptions: [
-      { key: 'training.microBatch', value: '1', because: 'the smallest that every schedule can run' },
-      { key: 'training.precision', value: 'fp16', because: 'V100 has no bf16' },
-      { key: 'cluster.links', value: 'p3.16xlarge', because: 'the nodes that AWS sells with this GPU' },
+      { key: 'training.microBatch', value: '1', reason: 'the smallest that every schedule can run' },
+      { key: 'training.precision', value: 'fp16', reason: 'V100 has no bf16' },
+      { key: 'cluster.links', value: 'p3.16xlarge', reason: 'the nodes that AWS sells with this GPU' },
     ],
   });
 }

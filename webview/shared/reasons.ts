@@ -142,7 +142,7 @@ export function assumptionList(
   return h(
     'dl',
     { class: 'assumptions' },
-    ...assumptions.map(({ key, value, because }) => {
+    ...assumptions.map(({ key, value, reason }) => {
       const place = placeFor(state.places, key);
       const name =
         place === null
@@ -160,9 +160,9 @@ export function assumptionList(
             );
       return h(
         'div',
-        { class: 'assumption', title: because },
+        { class: 'assumption', title: reason },
         h('dt', {}, name),
-        h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'because' }, because)),
+        h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'assumption-reason' }, reason)),
       );
     }),
   );

@@ -72,7 +72,7 @@ function textOf(plan: ElasticPlan): string {
     section(
       'Assumed',
       table(
-        reportedAssumptions(request.assumptions).map(({ key, value, because }) => [printable(key), printable(value), printable(because)]),
+        reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [printable(key), printable(value), printable(reason)]),
         [1, 2],
       ),
     ),

@@ -8,6 +8,7 @@ import { stepOf, type Remark } from '../../core/export/launchers/launch-settings
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
+import { withBecause } from '../../core/export/reasons-json';
 import { isLauncher } from '../../core/formats/registry';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { chosenOf, type Plan } from '../../core/planner/plan';
@@ -77,9 +78,9 @@ async function newFile(
   const name = to ?? 'html';
   const { pieces, gaps } = await exportFormats[name].create(plan, findings, shell);
   const remarks = gapLines(plan, gaps);
-  if (out === null) return { json: { to: name, written: null, gaps }, text: '', pieces, remarks };
+  if (out === null) return { json: { to: name, written: null, gaps: gaps.map(withBecause) }, text: '', pieces, remarks };
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
-  return { json: { to: name, text: null, written: out, gaps }, text: `Wrote ${printable(out)}`, remarks };
+  return { json: { to: name, text: null, written: out, gaps: gaps.map(withBecause) }, text: `Wrote ${printable(out)}`, remarks };
 }
 
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
@@ -93,7 +94,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
   const { set, kept, gaps, alongside } = edited;
   return {
-    json: { to: name, into: file, format, set, kept, gaps, alongside, edits: placed(text, edited), diff, written },
+    json: { to: name, into: file, format, set, kept, gaps: gaps.map(withBecause), alongside, edits: placed(text, edited), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: editLines(plan, file, edited, written),
   };
@@ -155,7 +156,7 @@ function editLines(
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
 function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
-  const lines = gaps.map(({ what, because }) => printable(`not written: ${what}: ${because}`));
+  const lines = gaps.map(({ what, reason }) => printable(`not written: ${what}: ${reason}`));
   const chosen = chosenOf(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
   const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.id !== instead?.id;

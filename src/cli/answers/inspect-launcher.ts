@@ -123,7 +123,7 @@ function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<Fac
 function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
   const source = facts[name]?.source;
   if (source === undefined) return 'taken when nothing is written, or follows from the others';
-  if (source.kind === 'default') return printable(source.because);
+  if (source.kind === 'default') return printable(source.reason);
   if (source.kind === 'override') return 'set';
   const { file, range } = source.place;
   const text = file === launcher.file ? launcher.text : (model?.text ?? '');

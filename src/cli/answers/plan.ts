@@ -73,10 +73,10 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     candidate.fits ? '' : verdictWord(candidate),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = reportedAssumptions(request.assumptions).map(({ key, value, because }) => [
+  const assumed = reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [
     printable(key),
     printable(value),
-    printable(because),
+    printable(reason),
   ]);
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
   return [

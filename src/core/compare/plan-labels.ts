@@ -20,13 +20,13 @@ function speedSentence(comparison: PlanComparison): string {
   const times = isSameWork(comparison)
     ? `${formatDuration(b.iterationMs)} against ${formatDuration(a.iterationMs)} a step`
     : `${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
-  const because = whyClause(comparison);
-  if (Math.abs(speedup - 1) < 0.0005) return `Within error: ${b.name} is as fast as ${a.name} (${times})${because}.`;
+  const reason = whyClause(comparison);
+  if (Math.abs(speedup - 1) < 0.0005) return `Within error: ${b.name} is as fast as ${a.name} (${times})${reason}.`;
   const factor = speedup >= 1 ? speedup : 1 / speedup;
   const apart = `${factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`} ${speedup > 1 ? 'faster' : 'slower'}`;
   return tie
-    ? `Within error: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %${because}.`
-    : `${b.name} is ${apart} (${times})${because}.`;
+    ? `Within error: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %${reason}.`
+    : `${b.name} is ${apart} (${times})${reason}.`;
 }
 
 /** `: 310 ms less bubble, since 16 slices instead of 1`, and what goes the other way. */

@@ -29,7 +29,7 @@ export interface CacheSize {
 export interface CacheDecision extends CacheSize {
   readonly used: boolean;
   /** Why (not), one sentence. */
-  readonly because: string;
+  readonly reason: string;
   /** First epoch: forward (or the cache of the span before, advanced), and write. */
   readonly fillMs: number;
 }
@@ -86,12 +86,12 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
     const advanced = before && span.follows;
     const used = choices[index]?.[before ? 'cached' : 'bare'] === true;
     before = used;
-    const because = used
+    const reason = used
       ? advanced
         ? 'the cache of the epochs before is advanced through the newly frozen layers'
         : 'reading replaces the forward of the frozen layers in later epochs'
       : (refusals[index] ?? (span.epochs === 1 ? 'the pipelines change again after one epoch' : 'reading takes as long as computing'));
-    return { ...size, used, because, fillMs: fillOf(span, size, advanced) };
+    return { ...size, used, reason, fillMs: fillOf(span, size, advanced) };
   });
 }
 

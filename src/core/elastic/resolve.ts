@@ -6,7 +6,7 @@ import type { Given } from '../formats/given';
 import { modelSpecOf } from '../formats/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
-import { becauseOfFace, type ResolveDefaults } from '../resolve/defaults';
+import { reasonOfFace, type ResolveDefaults } from '../resolve/defaults';
 import { resolveRun } from '../resolve/resolve';
 import type { Assumption } from '../spec/request';
 import { placePipelines } from './auto-dp';
@@ -56,8 +56,8 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const valueOrDefault = <K extends keyof typeof defaults>(key: K): WrittenElastic[K] => {
     const given: Located<WrittenElastic[K]> | undefined = elastic[key];
     if (given !== undefined) return given.value;
-    const [value, because] = defaults[key];
-    assumptions.push({ key: `elastic.${key}`, value: typeof value === 'number' ? formatNumber(value) : String(value), because });
+    const [value, reason] = defaults[key];
+    assumptions.push({ key: `elastic.${key}`, value: typeof value === 'number' ? formatNumber(value) : String(value), reason });
     return value as WrittenElastic[K];
   };
   const resolved = resolvedRun(run, model.ends, face, found);
@@ -145,8 +145,8 @@ function refuseGroups({ groups }: Run): void {
 
 /** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */
 function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
-  const one: Located<number> = { value: 1, source: { kind: 'default', because: 'one GPU a stage' } };
-  const nodes = run.nodes ?? byDefault(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : becauseOfFace(face, 'nodes'));
+  const one: Located<number> = { value: 1, source: { kind: 'default', reason: 'one GPU a stage' } };
+  const nodes = run.nodes ?? byDefault(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : reasonOfFace(face, 'nodes'));
   const tokens = ends.tokens === null ? run.training.sequenceLength : byDefault(ends.tokens, 'the patches of an image and the class token');
   const training = {
     zeroStage: byDefault(0 as const, 'replicas are whole'),
@@ -198,7 +198,7 @@ function placeOf({ source }: Located<unknown>): Place | undefined {
 function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
   const given = elastic?.pipelineLength ?? layout.pipeline;
   if (given === undefined)
-    assumptions.push({ key: 'elastic.pipelineLength', value: String(Math.min(gpusPerNode, mostStages)), because: 'all GPUs of a node' });
+    assumptions.push({ key: 'elastic.pipelineLength', value: String(Math.min(gpusPerNode, mostStages)), reason: 'all GPUs of a node' });
   const length = given?.value ?? Math.min(gpusPerNode, mostStages);
   if (length > mostStages)
     throw new ExpectedError(
@@ -221,8 +221,8 @@ function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: n
   if (training.globalBatch !== undefined) return Math.max(1, Math.floor(training.globalBatch.value / replicas));
   const images = ends.patchWidth !== null;
   const batch = images ? defaultBatches.images : defaultBatches.texts;
-  const because = images ? "as PipeTransformer's CIFAR-10 runs, on every pipeline" : 'a usual number of texts on every pipeline; set it';
-  assumptions.push({ key: 'elastic.batch', value: String(batch), because });
+  const reason = images ? "as PipeTransformer's CIFAR-10 runs, on every pipeline" : 'a usual number of texts on every pipeline; set it';
+  assumptions.push({ key: 'elastic.batch', value: String(batch), reason });
   return batch;
 }
 
@@ -235,7 +235,7 @@ function balanceOf({ balance }: Given<WrittenElastic>, model: ElasticModel, stag
   assumptions.push({
     key: 'elastic.balance',
     value,
-    because: wastes ? "PipeTransformer's greedy rule would leave GPUs without layers" : "PipeTransformer's own",
+    reason: wastes ? "PipeTransformer's greedy rule would leave GPUs without layers" : "PipeTransformer's own",
   });
   return value;
 }

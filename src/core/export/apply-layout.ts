@@ -68,7 +68,7 @@ function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
   if (first !== undefined)
     throw new ExpectedError(
       'apply-no-place',
-      `This file cannot say ${first.what}: ${first.because}`,
+      `This file cannot say ${first.what}: ${first.reason}`,
       'pick another layout, or export this one as a new file',
     );
 }

@@ -1,3 +1,4 @@
+import { withBecause } from './reasons-json';
 import { totalBytes } from '../elastic/memory';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
@@ -30,18 +31,18 @@ export function elasticJson(plan: ElasticPlan): object {
     datasetSize: request.datasetSize,
     pipelineLength: request.firstLength,
     balance: request.balance,
-    assumptions: request.assumptions,
+    assumptions: request.assumptions.map(withBecause),
   };
 }
 
 function epochJson(epoch: ElasticEpoch): object {
   const { stageUnits, stageBytes, cache, ...rest } = epoch;
-  const { state, because, hostBytes, diskBytes, sampleBytes } = cache;
+  const { state, reason, hostBytes, diskBytes, sampleBytes } = cache;
   // Layers as torch's Pipe has them and the logs print them: attention and feed-forward each, and the ends.
   return {
     ...rest,
     stageLayers: stageUnits,
     peakBytes: stageBytes.map(totalBytes),
-    cache: { state, because, hostBytes, diskBytes, sampleBytes },
+    cache: withBecause({ state, reason, hostBytes, diskBytes, sampleBytes }),
   };
 }

@@ -1,3 +1,4 @@
+import { withBecause } from './reasons-json';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
@@ -87,7 +88,7 @@ export function planJson(plan: Plan): PlanJson {
       })),
       limits: plan.limits,
       reasons,
-      assumptions: request.assumptions,
+      assumptions: request.assumptions.map(withBecause),
       certificate: chosen.certificate,
       parameters,
       mtpParameters: mtpParameters(request.model),

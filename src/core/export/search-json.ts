@@ -1,3 +1,4 @@
+import { withBecause } from './reasons-json';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
@@ -29,7 +30,7 @@ export function searchJson(result: SearchResult): SearchJson {
       cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
       comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name, iterationMs, peakBytes, fits })),
       reasons: runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`),
-      assumptions: request.assumptions,
+      assumptions: request.assumptions.map(withBecause),
     },
     search: {
       gpus: result.gpus,

@@ -76,8 +76,8 @@ function factOf<T>({ name, place, whole }: Setting, value: T): Fact<T> {
 }
 
 /** Adds a fact that follows from others, with the sentence that says how; facts that the file gives itself stay. */
-export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], because: string): void {
-  if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', because } });
+export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], reason: string): void {
+  if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', reason } });
 }
 
 /** The first fact by position, else the start of the file. */

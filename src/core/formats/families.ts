@@ -60,11 +60,11 @@ export function familyOfModel({ value, source }: Located<string>): Family | null
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */
 export function completeFamily(family: Family, modelType: Located<string>, given: Given<WrittenModel>): LocatedFields<WrittenModel> {
   const { configClass, keys, defaults, always, stacks } = family;
-  const because = family.assumed === true ? 'as in Llama: the model type is not known' : `every ${modelType.value} model has this`;
+  const reason = family.assumed === true ? 'as in Llama: the model type is not known' : `every ${modelType.value} model has this`;
   const orDefault = <K extends FamilyField | 'encoderLayers'>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
     const found: Located<WrittenModel[K]> | undefined = given[field];
     const key = keys[field === 'encoderLayers' ? 'layers' : field]?.[0];
-    return found ?? byDefault(value, key === undefined ? because : `${configClass} default: ${key} ${String(value)}`);
+    return found ?? byDefault(value, key === undefined ? reason : `${configClass} default: ${key} ${String(value)}`);
   };
   const dense = family.assumed === true ? 'no key of experts' : `every ${modelType.value} model is dense`;
   const orNone = (field: 'experts' | 'activeExperts' | 'expertFfn', value: number | undefined, none: string) =>
@@ -102,10 +102,10 @@ export function completeFamily(family: Family, modelType: Located<string>, given
     qkvBias: orDefault('qkvBias', defaults.qkvBias),
     attentionOutputBias: orDefault('attentionOutputBias', defaults.attentionOutputBias),
     mlpBias: orDefault('mlpBias', defaults.mlpBias),
-    gatedMlp: given.gatedMlp ?? byDefault(always.gatedMlp, because),
-    positions: given.positions ?? byDefault(always.positions, because),
-    norm: given.norm ?? byDefault(always.norm, because),
-    qkNorm: given.qkNorm ?? byDefault(always.qkNorm, because),
+    gatedMlp: given.gatedMlp ?? byDefault(always.gatedMlp, reason),
+    positions: given.positions ?? byDefault(always.positions, reason),
+    norm: given.norm ?? byDefault(always.norm, reason),
+    qkNorm: given.qkNorm ?? byDefault(always.qkNorm, reason),
   };
 }
 

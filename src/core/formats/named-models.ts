@@ -33,14 +33,14 @@ export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null
   };
 }
 
-function defaulted(config: HuggingFaceModel, because: string): HuggingFaceModel {
+function defaulted(config: HuggingFaceModel, reason: string): HuggingFaceModel {
   const each = <T extends object>(fields: T): T =>
-    Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, because)])) as T;
+    Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, reason)])) as T;
   const { document, model, traits, facts, assumedFields = [] } = config;
   return { document, model: each(model), traits, facts: each(facts), assumedFields, remarks: [] };
 }
 
 /** The value alone: a place in a text that no one can open is none. */
-function withoutPlace({ value, source }: Located<unknown>, because: string): Fact<unknown> {
-  return { value, source: source.kind === 'file' ? { kind: 'default', because } : source };
+function withoutPlace({ value, source }: Located<unknown>, reason: string): Fact<unknown> {
+  return { value, source: source.kind === 'file' ? { kind: 'default', reason } : source };
 }

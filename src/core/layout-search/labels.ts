@@ -95,10 +95,10 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): string {
   const [longer, shorter] = [said(1, 'more'), said(-1, 'less')];
   const ratio = plan.iterationMs / best.iterationMs;
   const slower = ratio < 1.0005 ? 'as fast' : ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x the time`;
-  const because = longer.length > 0 ? `: ${longer.join(', ')}${shorter.length > 0 ? `, for ${shorter.join(', ')}` : ''}` : '';
+  const reason = longer.length > 0 ? `: ${longer.join(', ')}${shorter.length > 0 ? `, for ${shorter.join(', ')}` : ''}` : '';
   const memory = plan.peakBytes - best.peakBytes;
   const bytes = memory === 0 ? '' : `; ${formatBytes(Math.abs(memory))} ${memory > 0 ? 'more' : 'less'} memory`;
-  return `${plan.tie ? 'within error, ' : ''}${slower}${because}${bytes}`;
+  return `${plan.tie ? 'within error, ' : ''}${slower}${reason}${bytes}`;
 }
 
 /** Why a layout that may be faster is none of the answers. */

@@ -97,6 +97,6 @@ export function limitText(
   { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
   t: Translate = english,
 ): string {
-  const because = marginBecause(capacityBytes, usableBytes);
-  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), because);
+  const reason = marginBecause(capacityBytes, usableBytes);
+  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), reason);
 }

@@ -36,7 +36,7 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string
 function kept(sizes: Pick<Layout, 'context' | 'expert' | 'expertTensor'>): Given<Layout> {
   const located = Object.entries(sizes).map(([key, value]): [string, Located<number>] => [
     key,
-    { value, source: { kind: 'default', because: 'as on all nodes' } },
+    { value, source: { kind: 'default', reason: 'as on all nodes' } },
   ]);
   return Object.fromEntries(located);
 }

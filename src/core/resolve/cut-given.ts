@@ -10,9 +10,9 @@ export function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | 
   const chunks = schedule === undefined ? 1 : kindFor(schedule, { virtualStages: 1 }).chunksPerStage;
   if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
   if (stageLayers?.value?.length !== pipeline.value * chunks) return layout;
-  const because = `layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
-  const value = valueOrDefault('layout.virtualStages', undefined, () => ({ value: chunks, because }));
-  return { ...layout, virtualStages: { value, source: { kind: 'default', because } } };
+  const reason = `layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
+  const value = valueOrDefault('layout.virtualStages', undefined, () => ({ value: chunks, reason }));
+  return { ...layout, virtualStages: { value, source: { kind: 'default', reason } } };
 }
 
 /** A cut says how many stages there are. */
@@ -20,12 +20,12 @@ export function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDe
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
   if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
-  const because = 'as many as layout.stageLayers has';
+  const reason = 'as many as layout.stageLayers has';
   return {
     ...layout,
     pipeline: {
-      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, because })),
-      source: { kind: 'default', because },
+      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, reason })),
+      source: { kind: 'default', reason },
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Assumption } from '../spec/request';
 /** A value that no file gives, and why it is taken. */
 export interface Fallback<T> {
   readonly value: T;
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** Collects what had to be assumed while taking what is given. */
@@ -14,8 +14,8 @@ export function defaultsRecorder() {
     assumptions,
     valueOrDefault: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
       if (given !== undefined) return given.value;
-      const { value, because } = fallback();
-      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), because });
+      const { value, reason } = fallback();
+      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), reason });
       return value;
     },
   };

@@ -12,10 +12,10 @@ export interface ResolveDefaults {
   /** What there is to choose the schedule from where no file says; absent: what the launcher runs, or anything. */
   readonly schedules?: readonly ScheduleName[];
   /** Why each of them is taken, as the face says it; absent: its settings say so. */
-  readonly because?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', string>>;
+  readonly reasons?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', string>>;
 }
 
 /** Why a default of the face is taken. */
-export function becauseOfFace({ because }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['because']>): string {
-  return because?.[key] ?? 'the default of the settings';
+export function reasonOfFace({ reasons }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['reasons']>): string {
+  return reasons?.[key] ?? 'the default of the settings';
 }

@@ -38,21 +38,21 @@ export function resolveLayout(
   }
   const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
   const on = (): string => `${formatCount(parameterCount(model))} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
-  const because = (): string =>
+  const reason = (): string =>
     found.hasRoom
       ? `by a quick estimate the fastest that fits ${on()} with room to spare; search layouts for a better one`
       : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on()}; search layouts for a better one`;
   return {
-    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, because: because() })),
-    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, because: because() })),
-    data: valueOrDefault('layout.data', given.data, () => ({ value: data, because: `what is left of ${formatCount(world)} GPUs` })),
-    context: valueOrDefault('layout.context', given.context, () => ({ value: context, because: 'no context parallelism set' })),
+    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, reason: reason() })),
+    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, reason: reason() })),
+    data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: `what is left of ${formatCount(world)} GPUs` })),
+    context: valueOrDefault('layout.context', given.context, () => ({ value: context, reason: 'no context parallelism set' })),
     expert:
       model.experts === null
         ? expert
         : valueOrDefault('layout.expert', given.expert, () => ({
             value: expert,
-            because: expert > 1 ? (found.hasRoom ? because() : 'the least that fits') : 'no expert parallelism set',
+            reason: expert > 1 ? (found.hasRoom ? reason() : 'the least that fits') : 'no expert parallelism set',
           })),
     ...(expertTensor === undefined
       ? {}
@@ -61,7 +61,7 @@ export function resolveLayout(
             given.expertTensor === undefined
               ? valueOrDefault('layout.expertTensor', undefined, () => ({
                   value: expertTensor,
-                  because: 'experts whole on a GPU, as launchers run small ones',
+                  reason: 'experts whole on a GPU, as launchers run small ones',
                 }))
               : expertTensor,
         }),

@@ -21,23 +21,23 @@ export function resolveTraining(
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
   return {
     ...sequenceLengths(given, model, valueOrDefault),
-    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, because: 'the least memory' })),
+    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: 'the least memory' })),
     precision: valueOrDefault('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;
-      if (measured !== undefined) return { value: measured, because: 'the profile was measured in it' };
-      return noFastBf16 ? { value: 'fp16', because: 'this GPU has no fast bf16' } : { value: 'bf16', because: 'usual practice' };
+      if (measured !== undefined) return { value: measured, reason: 'the profile was measured in it' };
+      return noFastBf16 ? { value: 'fp16', reason: 'this GPU has no fast bf16' } : { value: 'bf16', reason: 'usual practice' };
     }),
-    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', because: 'usual practice' })),
+    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', reason: 'usual practice' })),
     zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute: valueOrDefault('training.recompute', given.recompute, () => ({
       value: 'none',
-      because: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
+      reason: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
     })),
     ...attentionOf(given, noFastBf16, valueOrDefault),
     fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
       usualLoss({ runtime: runtime.id, runtimeVersion: given.runtimeVersion?.value, compile: given.compile?.value }),
     ),
-    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, because: 'usual practice in pre-training' })),
+    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, valueOrDefault),
     gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => runtime.gradAccumulationFp32),
@@ -56,7 +56,7 @@ function attentionOf(
   return {
     attention: valueOrDefault('training.attention', attention, () => ({
       value: noFastBf16 ? 'unfused' : 'flash',
-      because: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
+      reason: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
     })),
   };
 }
@@ -95,7 +95,7 @@ function narrowProducts(
     return { gemmPrecision: value, ...(value === 'fp8' && fp8Recipe !== undefined ? { fp8Recipe: fp8Recipe.value } : {}) };
   valueOrDefault('training.gemmPrecision', undefined, () => ({
     value: 'none',
-    because: `${without.gpu.name} has no rate for products in ${value}`,
+    reason: `${without.gpu.name} has no rate for products in ${value}`,
   }));
   return {};
 }

@@ -17,7 +17,7 @@ import { calibrated } from './calibrate';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
 import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
-import { becauseOfFace, type ResolveDefaults } from './defaults';
+import { reasonOfFace, type ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import {
   askedGpus,
@@ -45,8 +45,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   requirePlanned(run);
   const { assumptions, valueOrDefault } = defaultsRecorder();
   for (const [key, { value, source }] of Object.entries(run.model)) {
-    if (source.kind === 'default' && value !== null)
-      assumptions.push({ key: `model.${key}`, value: String(value), because: source.because });
+    if (source.kind === 'default' && value !== null) assumptions.push({ key: `model.${key}`, value: String(value), reason: source.reason });
   }
   const model = trainedModelOf(run);
   requireStacksOf(run, model);
@@ -97,7 +96,7 @@ function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefau
     ...draft,
     sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () => ({
       value: layout.tensor > 1,
-      because: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
+      reason: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
     })),
     globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
@@ -113,7 +112,7 @@ function calibratedTo(
   const measured = calibration?.iterationMs;
   if (measured === undefined) return request;
   if (request.costTable !== null || request.profile !== null) {
-    valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', because: 'layer times are measured already' }));
+    valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', reason: 'layer times are measured already' }));
     return request;
   }
   requireCountable(request);
@@ -149,7 +148,7 @@ function resolveProfile(
     );
   }
   if (request.cluster.groups !== undefined) {
-    if (found.length > 0) valueOrDefault('cost.profile', undefined, () => ({ value: 'none', because: 'a profile is of one kind of GPU' }));
+    if (found.length > 0) valueOrDefault('cost.profile', undefined, () => ({ value: 'none', reason: 'a profile is of one kind of GPU' }));
     return null;
   }
   const { chosen, refused } = chooseProfile(request, found);
@@ -157,12 +156,12 @@ function resolveProfile(
   if (chosen !== null)
     valueOrDefault('cost.profile', undefined, () => ({
       value: baseName(chosen.file),
-      because: 'found near the config; same layer, GPU and precision',
+      reason: 'found near the config; same layer, GPU and precision',
     }));
   else if (first !== undefined)
     valueOrDefault('cost.profile', undefined, () => ({
       value: 'none',
-      because: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
+      reason: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
     }));
   return chosen;
 }
@@ -172,8 +171,8 @@ function layoutGiven({ layout: written, profile, schedule }: Run, valueOrDefault
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return layout;
-  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, because: 'the profile was measured for it' }));
-  return { ...layout, tensor: { value, source: { kind: 'default', because: 'the profile was measured for it' } } };
+  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: 'the profile was measured for it' }));
+  return { ...layout, tensor: { value, source: { kind: 'default', reason: 'the profile was measured for it' } } };
 }
 
 /**
@@ -219,23 +218,23 @@ function resolveMixedLayout(
     signal,
   });
   const parameters = formatCount(parameterCount(model));
-  const because = fits
+  const reason = fits
     ? 'the shortest step of the sizes that fit'
     : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
-  valueOrDefault('layout.tensor', given.tensor, () => ({ value: layout.tensor, because }));
+  valueOrDefault('layout.tensor', given.tensor, () => ({ value: layout.tensor, reason }));
   valueOrDefault('layout.pipeline', given.pipeline, () => ({
     value: layout.pipeline,
-    because: 'every group takes as many stages as its GPUs make',
+    reason: 'every group takes as many stages as its GPUs make',
   }));
-  valueOrDefault('layout.data', given.data, () => ({ value: layout.data, because }));
-  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, because: 'no context parallelism set' }));
+  valueOrDefault('layout.data', given.data, () => ({ value: layout.data, reason }));
+  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, reason: 'no context parallelism set' }));
   valueOrDefault('layout.stageNodeGroups', given.stageNodeGroups, () => ({
     value: layout.stageNodeGroups,
-    because: 'the order of the groups with the shortest step',
+    reason: 'the order of the groups with the shortest step',
   }));
   valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
     value: layout.stageLayers,
-    because: 'the slowest stage is fastest so',
+    reason: 'the slowest stage is fastest so',
   }));
   return layout;
 }
@@ -243,15 +242,15 @@ function resolveMixedLayout(
 /** The cluster but for its number of nodes, which is 1 here. */
 function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueOrDefault): ClusterSpec {
   const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
-  if (assumed !== null) valueOrDefault('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, because: assumed.because }));
+  if (assumed !== null) valueOrDefault('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, reason: assumed.reason }));
   const preset = gpuPresets[defaults.gpu];
   const gpu = run.gpu?.value ?? assumed?.gpu ?? preset.gpu;
   const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
   const gpusPerNode = valueOrDefault('cluster.gpusPerNode', run.gpusPerNode, () => ({
     value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
-    because:
+    reason:
       defaults.gpusPerNode !== null
-        ? becauseOfFace(defaults, 'gpusPerNode')
+        ? reasonOfFace(defaults, 'gpusPerNode')
         : named === undefined
           ? 'a usual number'
           : 'as this GPU is usually built in',
@@ -263,11 +262,11 @@ function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueO
 const unknownGpuLinks: GpuPresetName = 'L40S';
 
 /** The GPU when no file names one: that of the profile the files name, else the face's default. */
-function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly because: string } {
+function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly reason: string } {
   const profile = run.profile?.value?.profile;
-  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, because: becauseOfFace(defaults, 'gpu') };
+  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, reason: reasonOfFace(defaults, 'gpu') };
   const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
-  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, because: 'the profile was measured on it' };
+  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, reason: 'the profile was measured on it' };
 }
 
 /** The nodes, and the layout that was found where they are assumed. */
@@ -280,15 +279,15 @@ function resolveNodes(
 ): { readonly nodes: number; readonly found: FoundLayout | null } {
   let found: FoundCluster | null = null;
   const nodes = valueOrDefault('cluster.nodes', run.nodes, () => {
-    if (defaults.nodes !== null) return { value: defaults.nodes, because: becauseOfFace(defaults, 'nodes') };
+    if (defaults.nodes !== null) return { value: defaults.nodes, reason: reasonOfFace(defaults, 'nodes') };
     const asked = askedGpus(run.layout);
-    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), because: 'enough for the layout' };
+    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), reason: 'enough for the layout' };
     found = fewestNodes(run, planned, oneNode);
     if (found?.fits === true)
-      return { value: found.nodes, because: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
+      return { value: found.nodes, reason: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
     return {
       value: found?.nodes ?? 1,
-      because: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
+      reason: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
     };
   });
   return { nodes, found };
@@ -296,6 +295,6 @@ function resolveNodes(
 
 function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
   return each === undefined
-    ? { value: defaultGlobalBatch(layout, microBatch), because: 'four micro-batches a stage on every replica' }
-    : { value: each.value * layout.data, because: `${formatCount(each.value)} on each replica, as the files say` };
+    ? { value: defaultGlobalBatch(layout, microBatch), reason: 'four micro-batches a stage on every replica' }
+    : { value: each.value * layout.data, reason: `${formatCount(each.value)} on each replica, as the files say` };
 }

@@ -5,7 +5,7 @@ import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
 
 /** Takes what is given, or a fallback with the sentence that says why. */
-type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly because: string }) => T;
+type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly reason: string }) => T;
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
@@ -21,18 +21,18 @@ export function sequenceLengths(
     return {
       sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () => ({
         value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
-        because: "the model's positions, at most 4,096",
+        reason: "the model's positions, at most 4,096",
       })),
     };
   const source = valueOrDefault('training.sequenceLength', sequenceLength, () =>
     stacks.maxSourcePositions === null
-      ? { value: usualSource, because: 'the source that T5 was trained with' }
-      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), because: "the encoder's positions, at most 4,096" },
+      ? { value: usualSource, reason: 'the source that T5 was trained with' }
+      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), reason: "the encoder's positions, at most 4,096" },
   );
   const target = valueOrDefault<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
     maxPositions !== null && maxPositions < source
-      ? { value: maxPositions, because: "the decoder's positions" }
-      : { value: source, because: 'as long as the source' },
+      ? { value: maxPositions, reason: "the decoder's positions" }
+      : { value: source, reason: 'as long as the source' },
   );
   return { sequenceLength: source, ...(target === undefined ? {} : { decoderSequenceLength: target }) };
 }

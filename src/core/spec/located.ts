@@ -14,7 +14,7 @@ export interface Place {
 export type Source =
   | { readonly kind: 'file'; readonly place: Place; readonly key: string }
   /** Not in any file: a documented default, with the sentence that documents it. */
-  | { readonly kind: 'default'; readonly because: string }
+  | { readonly kind: 'default'; readonly reason: string }
   /** Given on the command line or by a control. */
   | { readonly kind: 'override' };
 
@@ -25,8 +25,8 @@ export interface Located<T> {
 }
 
 /** A value that no file gives, with the sentence that documents it. */
-export function byDefault<T>(value: T, because: string): Located<T> {
-  return { value, source: { kind: 'default', because } };
+export function byDefault<T>(value: T, reason: string): Located<T> {
+  return { value, source: { kind: 'default', reason } };
 }
 
 /** A value that follows from one that was read: same source. */

@@ -106,7 +106,7 @@ export interface Assumption {
   /** As in terapipe.json: `training.microBatch`. */
   readonly key: string;
   readonly value: string;
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** The assumptions that people see. Of the model's, which its family fills in, only a missing vocabulary, because embedding and head are then not counted. */

@@ -14,9 +14,9 @@ export interface RuntimeProfile {
   /** What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps it until its second half has run, and the gradients of the products' outputs besides. */
   readonly splitKeeps: 'factors' | 'graph';
   /** ZeRO stage where no file gives one, and the sentence that says why. */
-  readonly zeroStage: { readonly value: 0 | 1 | 3; readonly because: string };
+  readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
-  readonly gradAccumulationFp32: { readonly value: boolean; readonly because: string };
+  readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: string };
 }
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
@@ -27,8 +27,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: true,
     postValidates: true,
     splitKeeps: 'factors',
-    zeroStage: { value: 1, because: "Megatron-LM's distributed optimizer" },
-    gradAccumulationFp32: { value: true, because: 'Megatron-LM accumulates in fp32' },
+    zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
+    gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
   },
   torchtitan: {
     id: 'torchtitan',
@@ -37,8 +37,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'graph',
-    zeroStage: { value: 1, because: 'FSDP2 shards everything; its exchanges are timed as one a step' },
-    gradAccumulationFp32: { value: true, because: 'TorchTitan reduces in fp32' },
+    zeroStage: { value: 1, reason: 'FSDP2 shards everything; its exchanges are timed as one a step' },
+    gradAccumulationFp32: { value: true, reason: 'TorchTitan reduces in fp32' },
   },
   fsdp1: {
     id: 'fsdp1',
@@ -47,8 +47,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'graph',
-    zeroStage: { value: 3, because: 'FSDP shards everything' },
-    gradAccumulationFp32: { value: false, because: 'FSDP keeps gradients in the training precision, summed in it' },
+    zeroStage: { value: 3, reason: 'FSDP shards everything' },
+    gradAccumulationFp32: { value: false, reason: 'FSDP keeps gradients in the training precision, summed in it' },
   },
   deepspeed: {
     id: 'deepspeed',
@@ -57,8 +57,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'factors',
-    zeroStage: { value: 0, because: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
-    gradAccumulationFp32: { value: false, because: 'DeepSpeed keeps gradients in the training precision' },
+    zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
+    gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },
   },
 };
 
@@ -76,11 +76,11 @@ export function usualLoss({
   readonly runtime: Runtime;
   readonly runtimeVersion?: string | undefined;
   readonly compile?: boolean | undefined;
-}): { readonly value: boolean; readonly because: string } {
-  if (runtime === 'fsdp1') return { value: false, because: "PyTorch's cross entropy, in fp32" };
-  if (runtime !== 'torchtitan') return { value: true, because: 'usual practice' };
+}): { readonly value: boolean; readonly reason: string } {
+  if (runtime === 'fsdp1') return { value: false, reason: "PyTorch's cross entropy, in fp32" };
+  if (runtime !== 'torchtitan') return { value: true, reason: 'usual practice' };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
   const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;
-  if (compile && since) return { value: true, because: 'TorchTitan compiles it since 0.1' };
-  return { value: false, because: compile ? 'TorchTitan did not compile it before 0.1' : 'TorchTitan compiles it only with the model' };
+  if (compile && since) return { value: true, reason: 'TorchTitan compiles it since 0.1' };
+  return { value: false, reason: compile ? 'TorchTitan did not compile it before 0.1' : 'TorchTitan compiles it only with the model' };
 }

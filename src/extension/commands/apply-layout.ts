@@ -49,7 +49,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     commands,
     result,
     found,
-    applied.remarks.map(({ what, because }) => `${what}: ${because}`),
+    applied.remarks.map(({ what, reason }) => `${what}: ${reason}`),
   );
 }
 

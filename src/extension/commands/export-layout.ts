@@ -83,7 +83,7 @@ async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Prom
   const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
-  const left = gaps.map(({ what, because }) => `${what}: ${because}`).join('; ');
+  const left = gaps.map(({ what, reason }) => `${what}: ${reason}`).join('; ');
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 

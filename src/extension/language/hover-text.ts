@@ -58,8 +58,8 @@ function sectionHover(
   return { range, title: t('{0}: not set by any file', section), lines: assumed.map((assumption) => assumptionText(assumption, t)) };
 }
 
-function assumptionText({ key, value, because }: Assumption, t: Translate): string {
-  return t('{0} {1}: {2}', key.slice(key.indexOf('.') + 1), value, because);
+function assumptionText({ key, value, reason }: Assumption, t: Translate): string {
+  return t('{0} {1}: {2}', key.slice(key.indexOf('.') + 1), value, reason);
 }
 
 interface Property {

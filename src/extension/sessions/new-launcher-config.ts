@@ -72,7 +72,7 @@ export function originOf({ file }: Pick<LauncherFile, 'file'>): string {
 
 /** Layout, training and cluster of a launcher whose model's sizes are not known. */
 function withoutSizes(launcher: LauncherFile): Run {
-  const unknown: Located<number> = { value: 1, source: { kind: 'default', because: 'not known' } };
+  const unknown: Located<number> = { value: 1, source: { kind: 'default', reason: 'not known' } };
   const facts = { layers: unknown, hidden: unknown, heads: unknown, ...launcher.facts };
   const run = runOfLauncher({ ...launcher, facts }, '', null);
   if (launcher.facts.layers !== undefined || launcher.facts.virtualStages !== undefined) return run;
@@ -145,7 +145,7 @@ function filled(key: string, value: string | number, comment: string): Line {
 
 /** The launcher's name for a value, or the sentence that a default has. */
 function nameOf({ source }: Located<unknown>, facts: Facts): string {
-  if (source.kind === 'default') return source.because;
+  if (source.kind === 'default') return source.reason;
   if (source.kind === 'override') return '';
   const named = namedFacts(facts).find(
     ({ fact }) => fact.source.kind === 'file' && fact.source.place.range.start === source.place.range.start && fact.name !== undefined,

@@ -11,7 +11,7 @@ export interface Experts {
 
 const numberedExpert = /(^|[._/])experts?[._/](\d{1,5})([._/]|$)/i;
 
-const sameWidth: Read<null> = { value: null, because: 'experts are as wide as the feed-forward that was read' };
+const sameWidth: Read<null> = { value: null, reason: 'experts are as wide as the feed-forward that was read' };
 
 /** By ONNX Runtime's operators for experts, by weights stacked over experts, or by the numbers in names. */
 export function expertsOf(view: GraphView): Experts {
@@ -21,14 +21,14 @@ export function expertsOf(view: GraphView): Experts {
     const count = stacked?.dims[0];
     const active = integerAttribute(node, 'k');
     return {
-      experts: stacked === undefined || count === undefined ? null : { value: count, because: sized(stacked) },
-      activeExperts: active === null ? null : { value: active, because: `k is ${active} in the ${node.operator} nodes` },
+      experts: stacked === undefined || count === undefined ? null : { value: count, reason: sized(stacked) },
+      activeExperts: active === null ? null : { value: active, reason: `k is ${active} in the ${node.operator} nodes` },
       expertFfn: sameWidth,
     };
   }
   const count = stackedExperts(view) ?? namedExperts(view);
   if (count === null) {
-    const none = { value: null, because: 'the graph has no experts' };
+    const none = { value: null, reason: 'the graph has no experts' };
     return { experts: none, activeExperts: none, expertFfn: none };
   }
   return { experts: count, activeExperts: chosenExperts(view, count.value), expertFfn: sameWidth };
@@ -37,7 +37,7 @@ export function expertsOf(view: GraphView): Experts {
 function stackedExperts(view: GraphView): Read<number> | null {
   const stacked = [...view.tensors.values()].find(({ name, dims }) => /(^|[._/])experts[._/]/i.test(name) && dims.length === 3);
   const count = stacked?.dims[0];
-  return stacked === undefined || count === undefined ? null : { value: count, because: sized(stacked) };
+  return stacked === undefined || count === undefined ? null : { value: count, reason: sized(stacked) };
 }
 
 function namedExperts(view: GraphView): Read<number> | null {
@@ -49,7 +49,7 @@ function namedExperts(view: GraphView): Read<number> | null {
     numbers.add(Number(number));
     example = name;
   }
-  return numbers.size < 2 ? null : { value: numbers.size, because: `names count ${numbers.size} experts, as in ${shown(example)}` };
+  return numbers.size < 2 ? null : { value: numbers.size, reason: `names count ${numbers.size} experts, as in ${shown(example)}` };
 }
 
 /** How many the router keeps. */
@@ -58,5 +58,5 @@ function chosenExperts(view: GraphView, count: number): Read<number> | null {
     .filter(({ operator }) => operator === 'TopK')
     .flatMap((node) => weightOf(view, node.inputs[1] ?? '')?.tensor.integers ?? []);
   const active = mostFrequent(kept.filter((value) => value >= 1 && value <= count));
-  return active === null ? null : { value: active, because: `TopK keeps ${active} experts` };
+  return active === null ? null : { value: active, reason: `TopK keeps ${active} experts` };
 }

@@ -32,7 +32,7 @@ export function headsOf(graph: TracedGraph): Heads {
   const kvHeads = attributes.kvHeads ?? cache?.kvHeads ?? keyHeads;
   const doubts =
     keyHeads !== null && kvHeads !== null && keyHeads.value !== kvHeads.value
-      ? [`${kvHeads.value} key/value heads are taken, since ${kvHeads.because}, but ${keyHeads.because}`]
+      ? [`${kvHeads.value} key/value heads are taken, since ${kvHeads.reason}, but ${keyHeads.reason}`]
       : [];
   return { heads, kvHeads, headDim, doubts };
 }
@@ -44,7 +44,7 @@ function attributesOf(attentions: readonly Node[]): { readonly heads: Read<numbe
 function attributeOf(nodes: readonly Node[], names: readonly string[]): Read<number> | null {
   for (const name of names) {
     const value = mostFrequent(nodes.flatMap((node) => integerAttribute(node, name) ?? []));
-    if (value !== null && value > 0) return { value, because: `${name} is ${value} in the ${nodes[0]?.operator ?? ''} nodes` };
+    if (value !== null && value > 0) return { value, reason: `${name} is ${value} in the ${nodes[0]?.operator ?? ''} nodes` };
   }
   return null;
 }
@@ -56,8 +56,8 @@ function cacheOf(view: GraphView): { readonly kvHeads: Read<number>; readonly he
     const [headDim, second, third] = [port.dims.at(-1), port.dims.at(-2), port.dims.at(-3)];
     const kvHeads = third ?? second;
     if (port.dims.length < 4 || headDim === undefined || headDim === null || kvHeads === undefined || kvHeads === null) continue;
-    const because = `${shown(port.name)} is ${shapeOf(port)}`;
-    return { kvHeads: { value: kvHeads, because }, headDim: { value: headDim, because } };
+    const reason = `${shown(port.name)} is ${shapeOf(port)}`;
+    return { kvHeads: { value: kvHeads, reason }, headDim: { value: headDim, reason } };
   }
   return null;
 }
@@ -69,7 +69,7 @@ function shapeOf({ dims }: Port): string {
 function over(width: number | null, divisor: Read<number> | null, output: Projection | undefined): Read<number> | null {
   if (width === null || divisor === null || width % divisor.value !== 0) return null;
   const name = output === undefined ? 'the projection of attention' : shown(output.linear.name);
-  return { value: width / divisor.value, because: `${name} takes ${width} values, and ${divisor.because}` };
+  return { value: width / divisor.value, reason: `${name} takes ${width} values, and ${divisor.reason}` };
 }
 
 /** Heads by the reshapes that split queries: [batch, tokens, heads, head size], -1 for one of them. */
@@ -91,7 +91,7 @@ function splitOf(view: GraphView, node: Node, producers: ReadonlyMap<Node, Linea
   const heads = count > 0 ? count : width / size;
   if (heads < 1 || !Number.isInteger(heads) || (size > 0 ? heads * size !== width : width % heads !== 0)) return null;
   const name = node.name === '' ? 'A Reshape' : shown(node.name);
-  return { value: heads, because: `${name} splits ${width} values into ${shape.map((extent) => extent ?? '?').join(' x ')}` };
+  return { value: heads, reason: `${name} splits ${width} values into ${shape.map((extent) => extent ?? '?').join(' x ')}` };
 }
 
 /** Width of a value that comes from a projection, or from a part of one; null when it is anything else. */
@@ -126,11 +126,11 @@ function clueOf({ view, attentionOutputs, norms }: TracedGraph): Read<number> | 
   const inside = new Set(attentionOutputs.flatMap(({ nodes }) => nodes));
   const norm = norms.find(({ node, width }) => width !== null && inside.has(node));
   if (norm?.width !== undefined && norm.width !== null)
-    return { value: norm.width, because: `${shown(norm.gain ?? '')}, the norm of a head, is ${norm.width} wide` };
+    return { value: norm.width, reason: `${shown(norm.gain ?? '')}, the norm of a head, is ${norm.width} wide` };
   const cache = rotaryCache(view);
   const half = cache?.dims.at(-1);
   const partial = view.nodes.some((node) => (integerAttribute(node, 'rotary_embedding_dim') ?? 0) > 0);
-  return cache === null || half === undefined || partial ? null : { value: 2 * half, because: `${sized(cache)}, half of a head` };
+  return cache === null || half === undefined || partial ? null : { value: 2 * half, reason: `${sized(cache)}, half of a head` };
 }
 
 /** Width of the keys by the projections before attention. */
@@ -149,5 +149,5 @@ function widthOfKeys(output: Projection | undefined, queryWidth: number | null):
 }
 
 function keyHeadsOf({ width, from }: { readonly width: number; readonly from: string }, headDim: number): Read<number> | null {
-  return width % headDim === 0 ? { value: width / headDim, because: `${from} and a head ${headDim}` } : null;
+  return width % headDim === 0 ? { value: width / headDim, reason: `${from} and a head ${headDim}` } : null;
 }

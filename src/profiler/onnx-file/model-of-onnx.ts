@@ -34,7 +34,7 @@ export interface OnnxModel {
 /** A Transformer's sizes, why each, and what could be otherwise. */
 export interface ModelOfOnnx {
   readonly model: ModelSpec;
-  readonly because: Readonly<Record<keyof WrittenModel, string>>;
+  readonly reason: Readonly<Record<keyof WrittenModel, string>>;
   readonly precision: Precision | null;
   readonly doubts: readonly string[];
 }
@@ -47,10 +47,10 @@ export interface ModelOfOnnx {
 export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
   const { fields, precision, doubts } = settleTying(fieldsOfOnnx(model, file));
   const located = locatedFields(requireComplete(fields, file));
-  const because = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.because : '']);
+  const reason = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.reason : '']);
   return {
     model: modelSpecOf(located),
-    because: Object.fromEntries(because) as Record<keyof WrittenModel, string>,
+    reason: Object.fromEntries(reason) as Record<keyof WrittenModel, string>,
     precision,
     doubts,
   };
@@ -58,7 +58,7 @@ export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
 
 /** Each size as a default that says what of the graph it was read from. */
 export function locatedFields(read: CompleteModel): LocatedFields<WrittenModel> {
-  const located = Object.entries(read).map(([field, { value, because }]) => [field, { value, source: { kind: 'default', because } }]);
+  const located = Object.entries(read).map(([field, { value, reason }]) => [field, { value, source: { kind: 'default', reason } }]);
   return Object.fromEntries(located) as LocatedFields<WrittenModel>;
 }
 
@@ -67,7 +67,7 @@ export function settleTying(read: OnnxModel): OnnxModel {
   if (read.fields.tiedEmbeddings !== null) return read;
   return {
     ...read,
-    fields: { ...read.fields, tiedEmbeddings: { value: false, because: 'the graph has a weight of its own for the head' } },
+    fields: { ...read.fields, tiedEmbeddings: { value: false, reason: 'the graph has a weight of its own for the head' } },
     doubts: [...read.doubts, 'The weight of the head may be a turned copy of the embedding: it is planned as a matrix of its own'],
   };
 }
@@ -89,7 +89,7 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
     fields: {
       modelType: {
         value: 'onnx',
-        because: `read from the graph of ${shown(model.producerName === '' ? 'an ONNX file' : model.producerName)}`,
+        reason: `read from the graph of ${shown(model.producerName === '' ? 'an ONNX file' : model.producerName)}`,
       },
       layers,
       hidden: ends.hidden,
@@ -98,7 +98,7 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
       headDim: heads.headDim,
       ...feedForwardOf(graph),
       ...expertsOf(view),
-      encoderLayers: { value: null, because: 'graphs of encoders with decoders are not told apart' },
+      encoderLayers: { value: null, reason: 'graphs of encoders with decoders are not told apart' },
       vocab: vocabOf(ends),
       tiedEmbeddings: tying.read,
       ...positionsOf(view, ends),
@@ -171,11 +171,11 @@ function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'g
   return {
     ffn: {
       value: ffn,
-      because: packed === '' ? `${shown(linear.name)} is a product of ${ffn} x ${linear.out}` : `${shown(linear.name)} is of ${packed}`,
+      reason: packed === '' ? `${shown(linear.name)} is a product of ${ffn} x ${linear.out}` : `${shown(linear.name)} is of ${packed}`,
     },
     gatedMlp: {
       value: fused || sources.length === 2,
-      because: fused ? `${ups} is twice as wide` : `${shown(linear.name)} comes after ${ups}`,
+      reason: fused ? `${ups} is twice as wide` : `${shown(linear.name)} comes after ${ups}`,
     },
     mlpBias: biasOf(biased, `${shown(linear.name)} and ${ups}`),
   };
@@ -184,8 +184,8 @@ function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'g
 function biasOf(biased: readonly Linear[], names: string): Read<boolean> {
   const [first] = biased;
   return first === undefined
-    ? { value: false, because: `nothing is added to ${names}` }
-    : { value: true, because: `${shown(first.name)} has a bias` };
+    ? { value: false, reason: `nothing is added to ${names}` }
+    : { value: true, reason: `${shown(first.name)} has a bias` };
 }
 
 /** What is the same in every layer: norms and biases around attention. */
@@ -202,7 +202,7 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
     norm:
       norms.length === 0
         ? null
-        : { value: isRms ? 'rmsnorm' : 'layernorm', because: `the graph has ${counted} ${isRms ? 'RMSNorms' : 'LayerNorms'}` },
+        : { value: isRms ? 'rmsnorm' : 'layernorm', reason: `the graph has ${counted} ${isRms ? 'RMSNorms' : 'LayerNorms'}` },
     qkvBias: biasOf(
       sources.filter(({ bias }) => bias),
       sources.map(({ name }) => shown(name)).join(', '),
@@ -210,7 +210,7 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
     attentionOutputBias: biasOf(biasedOutputs, shown(example?.linear.name ?? '')),
     qkNorm: {
       value: headNorm !== undefined,
-      because:
+      reason:
         headNorm === undefined ? 'no norm lies inside attention' : `${shown(headNorm.gain ?? headNorm.node.name)} lies inside attention`,
     },
   };
@@ -218,39 +218,39 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
 
 function vocabOf({ tokens, head }: Ends): Read<number> {
   const rows = tokens?.dims[0];
-  if (tokens !== null && rows !== undefined) return { value: rows, because: sized(tokens) };
-  if (head !== null) return { value: head.out, because: `${shown(head.name)} is a product of ${head.in} x ${head.out}` };
-  return { value: 0, because: 'the graph has neither embedding nor head' };
+  if (tokens !== null && rows !== undefined) return { value: rows, reason: sized(tokens) };
+  if (head !== null) return { value: head.out, reason: `${shown(head.name)} is a product of ${head.in} x ${head.out}` };
+  return { value: 0, reason: 'the graph has neither embedding nor head' };
 }
 
 /** Whether the head's weight is the token table. Exporters that turn it round while exporting leave no trace of the tie. */
 function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: string | null } {
-  if (tokens === null) return { read: { value: false, because: 'the graph has no embedding' }, doubt: null };
+  if (tokens === null) return { read: { value: false, reason: 'the graph has no embedding' }, doubt: null };
   if (head === null)
     return {
-      read: { value: true, because: 'the graph has no head' },
+      read: { value: true, reason: 'the graph has no head' },
       doubt: 'The graph ends before a vocabulary head: one that shares the embedding is planned',
     };
-  if (head.name === tokens.name) return { read: { value: true, because: `${shown(tokens.name)} serves embedding and head` }, doubt: null };
+  if (head.name === tokens.name) return { read: { value: true, reason: `${shown(tokens.name)} serves embedding and head` }, doubt: null };
   const renamed = /^(onnx::|val_|_v_|\d+$)/i.test(head.name) || view.tensors.get(head.name) === undefined;
-  return { read: renamed ? null : { value: false, because: `${shown(head.name)} serves the head alone` }, doubt: null };
+  return { read: renamed ? null : { value: false, reason: `${shown(head.name)} serves the head alone` }, doubt: null };
 }
 
 function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
   const rows = positions?.dims[0];
   if (positions !== null && rows !== undefined)
-    return { positions: { value: 'learned', because: sized(positions) }, maxPositions: { value: rows, because: sized(positions) } };
+    return { positions: { value: 'learned', reason: sized(positions) }, maxPositions: { value: rows, reason: sized(positions) } };
   const cache = rotary === null ? null : rotaryCache(view);
   const cached = cache?.dims[0];
   return {
     positions:
       rotary === null
-        ? { value: 'none', because: 'the graph has neither a position table nor rotations' }
-        : { value: 'rotary', because: rotary },
+        ? { value: 'none', reason: 'the graph has neither a position table nor rotations' }
+        : { value: 'rotary', reason: rotary },
     maxPositions:
       cache === null || cached === undefined
-        ? { value: null, because: 'the graph does not limit positions' }
-        : { value: cached, because: sized(cache) },
+        ? { value: null, reason: 'the graph does not limit positions' }
+        : { value: cached, reason: sized(cache) },
   };
 }
 

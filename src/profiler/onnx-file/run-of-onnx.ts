@@ -33,7 +33,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
     training:
       precision === null || precision === 'fp32'
         ? {}
-        : { precision: { value: precision, source: { kind: 'default', because: 'the graph computes in it' } } },
+        : { precision: { value: precision, source: { kind: 'default', reason: 'the graph computes in it' } } },
     layout: {},
     constants: {},
     remarks: [...joined.doubts, ...configDoubts].map((doubt) => remark(file, doubt)),
@@ -47,7 +47,7 @@ function joinedFields({ fields }: OnnxModel, { model }: HuggingFaceModel): Parti
 }
 
 function joinedWith(graph: OnnxModel, config: HuggingFaceModel): OnnxModel {
-  const added = Object.entries(joinedFields(graph, config)).map(([field, { value }]) => [field, { value, because: 'config.json' }]);
+  const added = Object.entries(joinedFields(graph, config)).map(([field, { value }]) => [field, { value, reason: 'config.json' }]);
   return { ...graph, fields: { ...graph.fields, ...(Object.fromEntries(added) as Partial<OnnxModel['fields']>) } };
 }
 

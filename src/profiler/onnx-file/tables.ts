@@ -5,7 +5,7 @@ import type { Norm } from './norms';
 /** A value with the part of the graph it was read from. */
 export interface Read<T> {
   readonly value: T;
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** What the two ends of a model tell. */
@@ -43,14 +43,14 @@ export function endsOf(view: GraphView, linears: readonly Linear[], norms: reado
 function hiddenOf(view: GraphView, tokens: Tensor | null, norms: readonly Norm[], normWidth: number | null): Read<number> | null {
   const columns = tokens?.dims[1];
   if (tokens !== null && columns !== undefined && (normWidth === null || columns === normWidth))
-    return { value: columns, because: sized(tokens) };
+    return { value: columns, reason: sized(tokens) };
   if (normWidth !== null) {
     const example = norms.find(({ width }) => width === normWidth)?.gain ?? '';
-    return { value: normWidth, because: `most norms are ${normWidth} wide, as ${shown(example)}` };
+    return { value: normWidth, reason: `most norms are ${normWidth} wide, as ${shown(example)}` };
   }
   const embedded = view.inputs.find(({ name }) => /embeds/i.test(name));
   const width = embedded?.dims.at(-1) ?? null;
-  return embedded === undefined || width === null ? null : { value: width, because: `the input ${shown(embedded.name)} is ${width} wide` };
+  return embedded === undefined || width === null ? null : { value: width, reason: `the input ${shown(embedded.name)} is ${width} wide` };
 }
 
 /** `wte.weight is 50257 x 768`. */

@@ -99,10 +99,10 @@ describe('terapipe profile', () => {
 
   it('passes over the CPU profile when the plan is for a GPU, and says so', async () => {
     const { plan } = (await json(['plan', config])) as {
-      plan: { cost: { provenance: string }; assumptions: { key: string; because: string }[] };
+      plan: { cost: { provenance: string }; assumptions: { key: string; reason: string }[] };
     };
     assert.equal(plan.cost.provenance, 'roofline');
-    assert.match(plan.assumptions.find(({ key }) => key === 'cost.profile')?.because ?? '', /measured on a CPU/);
+    assert.match(plan.assumptions.find(({ key }) => key === 'cost.profile')?.reason ?? '', /measured on a CPU/);
   });
 
   it('refuses a profile of another layer with the reason', async () => {

@@ -13,9 +13,9 @@ const mostListed = 16;
 export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
   const { epoch, balances } = box.span;
   const { request } = elastic.plan;
-  const pair = (name: string, value: string, because: string): HTMLElement =>
-    h('div', { class: 'pair', title: because }, h('dt', {}, name), h('dd', {}, value));
-  const because = timeLines(elastic, epoch).join('\n');
+  const pair = (name: string, value: string, reason: string): HTMLElement =>
+    h('div', { class: 'pair', title: reason }, h('dt', {}, name), h('dd', {}, value));
+  const reason = timeLines(elastic, epoch).join('\n');
   return [
     h('h2', {}, epochsText(box), epoch.fits ? null : h('span', { class: 'tag tag-error' }, t('does not fit'))),
     h(
@@ -27,8 +27,8 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
         `${plural(epoch.replicas, t('replica'), t('replicas'))} × ${plural(epoch.pipelineLength, 'GPU')}`,
         t('Ranks that train: {0}', cutList(epoch.activeRanks)),
       ),
-      pair(t('Step'), formatDuration(epoch.stepMs), because),
-      pair(t('Epoch time'), formatDuration(epoch.epochMs), because),
+      pair(t('Step'), formatDuration(epoch.stepMs), reason),
+      pair(t('Epoch time'), formatDuration(epoch.epochMs), reason),
       pair(t('Bubble'), formatPercent(epoch.bubbleRate), t('Idle share of the pipeline part, mean over the stages')),
       pair(t('Samples a second'), formatCount(epoch.samplesPerSecond), t('{0} samples a step on each pipeline', formatCount(epoch.batch))),
     ),

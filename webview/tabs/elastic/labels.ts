@@ -94,7 +94,7 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
   const { layers } = request.model.spec;
   const title = t('Epoch {0}', epochIndex);
   if (zone?.kind === 'layers') return [`${title} · ${t('{0} of {1} layers frozen', epoch.frozenLayers, layers)}`, capitalised(freezing)];
-  if (zone?.kind === 'cache') return [`${title} · ${cacheTitle(epoch)}`, sentence(epoch.cache.because), ...cacheLines(epoch)];
+  if (zone?.kind === 'cache') return [`${title} · ${cacheTitle(epoch)}`, sentence(epoch.cache.reason), ...cacheLines(epoch)];
   if (zone?.kind !== 'gpu') return [title, ...timeLines(elastic, epoch)];
   const where = t('GPU {0} of node {1}', zone.gpu % request.cluster.gpusPerNode, Math.floor(zone.gpu / request.cluster.gpusPerNode));
   const on = stageOn(epoch, zone.gpu);

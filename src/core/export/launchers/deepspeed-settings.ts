@@ -4,7 +4,7 @@ import { countOf } from '../../rules/derived';
 import { schedulesOf } from '../../schedules/registry';
 import { gpusOf, type LaunchSettings } from './launch-settings';
 import {
-  because,
+  never,
   countSetting,
   removed,
   isGiven,
@@ -79,7 +79,7 @@ function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): reado
     facts: ['gradientAccumulation'],
     isMet: (facts) => (facts.gradientAccumulation?.value ?? steps) === steps,
     alternatives: () => [[{ fact: 'gradientAccumulation', value: steps }]],
-    because: because.never,
+    reason: never,
   };
   return [
     countSetting('global batch size', 'globalBatch', globalBatch, null),
@@ -93,7 +93,7 @@ function sizeSetting(what: string, fact: 'tensor' | 'pipeline', value: number): 
   const setting = countSetting(what, fact, value, 1);
   const alternatives: DesiredSetting['alternatives'] = (facts) =>
     isGiven(facts, fact) || facts === newFile ? setting.alternatives(facts) : [];
-  return { ...setting, alternatives, because: 'the file does not split the model; the training script does' };
+  return { ...setting, alternatives, reason: 'the file does not split the model; the training script does' };
 }
 
 /** Beside a pipeline, no more than its engine takes. */
@@ -104,7 +104,7 @@ function zeroSetting({ zeroStage: planned, pipeline }: LaunchSettings): DesiredS
     facts: ['zeroStage'],
     isMet: (facts) => (countOf(facts, 'zeroStage') ?? facts.zeroStage?.value ?? 0) === zeroStage,
     alternatives: () => [[{ fact: 'zeroStage', value: zeroStage }]],
-    because: because.never,
+    reason: never,
   };
 }
 
@@ -114,7 +114,7 @@ function precisionSetting({ precision }: LaunchSettings): DesiredSetting {
     facts: ['precision'],
     isMet: (facts) => (facts.precision?.value ?? 'fp32') === precision,
     alternatives: () => [[{ fact: 'precision', value: precision }]],
-    because: because.never,
+    reason: never,
   };
 }
 
@@ -132,6 +132,6 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
         : granularity === 'full' && pipeline > 1 && (isGiven(facts, 'pipeline') || facts === newFile)
           ? [[{ fact: 'recomputeGranularity', value: group }]]
           : [],
-    because: "what is recomputed is up to the model's code; this file only says how it is kept",
+    reason: "what is recomputed is up to the model's code; this file only says how it is kept",
   };
 }

@@ -46,13 +46,14 @@ export interface DesiredSetting {
   /** What could be written, best first. It depends on what the file has already; empty: this launcher has no such setting. */
   readonly alternatives: (facts: Facts) => readonly Alternative[];
   /** Why it cannot be written, and what to do instead: a sentence without its full stop. */
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** Numeric facts. */
 type Counted = Parameters<typeof countOf>[1];
 
-const never = 'the file has no place for it that can be edited; edit it yourself';
+/** Where no launcher's setting is lacking, but a place for it. */
+export const never = 'the file has no place for it that can be edited; edit it yourself';
 
 /** A number in one fact. `fallback` is the launcher's default; null: unknown. */
 export function countSetting(what: string, fact: Counted, value: number, fallback: number | null): DesiredSetting {
@@ -61,7 +62,7 @@ export function countSetting(what: string, fact: Counted, value: number, fallbac
     facts: [fact],
     isMet: (facts) => (facts[fact] === undefined ? fallback : facts[fact].value) === value,
     alternatives: () => [[{ fact, value }]],
-    because: never,
+    reason: never,
   };
 }
 
@@ -78,7 +79,7 @@ export function switchSetting(
     facts: [fact],
     isMet: (facts) => !matters(facts) || (facts[fact] === undefined ? fallback : facts[fact].value) === value,
     alternatives: () => [[{ fact, value }]],
-    because: never,
+    reason: never,
   };
 }
 
@@ -96,7 +97,7 @@ export function narrowFormatSettings(
       about: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
       alternatives: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
-      because: how,
+      reason: how,
     },
   ];
 }
@@ -108,7 +109,7 @@ export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
     facts: ['offloadOptimizer'],
     isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
     alternatives: () => (offload ? [] : [removed('offloadOptimizer')]),
-    because: `switch the offload of the optimizer ${offload ? 'on' : 'off'} yourself`,
+    reason: `switch the offload of the optimizer ${offload ? 'on' : 'off'} yourself`,
   };
 }
 
@@ -116,10 +117,10 @@ export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
 export function unsupported(
   about: PlanSetting | readonly PlanSetting[],
   what: string,
-  because: string,
+  reason: string,
   isAsked = true,
 ): readonly DesiredSetting[] {
-  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, alternatives: () => [], because }] : [];
+  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, alternatives: () => [], reason }] : [];
 }
 
 /** The facts of a file that is not written yet. */
@@ -134,8 +135,6 @@ export function isGiven(facts: Facts, fact: FactName): boolean {
 export function removed(...names: readonly FactName[]): Alternative {
   return names.map((fact) => ({ fact }));
 }
-
-export const because = { never } as const;
 
 /** Launchers whose missing parallel sizes are 1; a Megatron-Bridge file leaves them to a recipe in Python. */
 export function silentSize(format: LauncherFormat): number | null {

@@ -90,7 +90,7 @@ export function writtenInto(
       continue;
     }
     const next = fulfilled({ syntax, read, met }, current, setting);
-    if (next === null) gaps.push({ what: setting.what, because: reasonFor(syntax, current, setting) });
+    if (next === null) gaps.push({ what: setting.what, reason: reasonFor(syntax, current, setting) });
     else {
       set.push(setting.what);
       met.push(setting);
@@ -123,10 +123,10 @@ function otherModel({ model }: LaunchSettings, facts: Facts): Remark[] {
   });
   const isAlike = (facts.encoderLayers === undefined) === (model.stacks === undefined);
   if (isAlike && sizes.length === 0) return [];
-  const because = isAlike
+  const reason = isAlike
     ? `${sizes.join(', ')}; sizes of the model are left as they are`
     : `the file is of ${facts.encoderLayers === undefined ? 'a decoder, the plan of an encoder-decoder' : 'an encoder-decoder, the plan of a decoder'}`;
-  return [{ what: otherModelWhat, because }];
+  return [{ what: otherModelWhat, reason }];
 }
 
 interface Work {
@@ -179,7 +179,7 @@ function readBack(read: LauncherReader, before: LauncherFile, text: string): Lau
 function reasonFor(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): string {
   const open = setting.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
   const written = setting.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
-  return written === undefined ? setting.because : `the file leaves it open as ${quoted(written)}; fill it in so`;
+  return written === undefined ? setting.reason : `the file leaves it open as ${quoted(written)}; fill it in so`;
 }
 
 function alongside(before: Facts, after: Facts, settings: readonly DesiredSetting[]): readonly string[] {

@@ -226,7 +226,7 @@ export function gpusOf({ tensor, pipeline, data, context }: LaunchSettings): num
 /** A remark about exported settings, for people. */
 export interface Remark {
   readonly what: string;
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** Remarks at the top of a file, each on one line whatever the title holds. */
@@ -238,6 +238,6 @@ export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): read
       `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
-    ...gaps.map(({ what, because }) => printable(`Not written: ${what}: ${because}.`)),
+    ...gaps.map(({ what, reason }) => printable(`Not written: ${what}: ${reason}.`)),
   ];
 }

@@ -13,7 +13,7 @@ import type { NarrowFormat } from '../../spec/number-formats';
 import { hybridLetters } from './megatron-model';
 import { isSame, patternOf } from './stage-layers';
 import {
-  because,
+  never,
   countSetting,
   removed,
   isGiven,
@@ -107,7 +107,7 @@ function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSet
       return isSame(stages, stageLayers) && isLone;
     },
     alternatives: (facts) => stageAlternatives(plan, format, facts),
-    because: `no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
+    reason: `no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 
@@ -208,7 +208,7 @@ function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
     facts: ['maxPositions'],
     isMet: ({ maxPositions }) => maxPositions === undefined || maxPositions.value >= sequenceLength,
     alternatives: () => [[{ fact: 'maxPositions', value: sequenceLength }]],
-    because: because.never,
+    reason: never,
   };
 }
 
@@ -226,7 +226,7 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
     },
     alternatives: () =>
       isOpen && precision === 'fp32' ? [] : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
-    because: isOpen ? 'the recipe in Python decides' : because.never,
+    reason: isOpen ? 'the recipe in Python decides' : never,
   };
 }
 
@@ -245,7 +245,7 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
       if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
       return isOpen ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
-    because: 'Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted',
+    reason: 'Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted',
   };
 }
 
@@ -290,7 +290,7 @@ function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSe
         ],
       ];
     },
-    because: because.never,
+    reason: never,
   };
 }
 
@@ -320,7 +320,7 @@ function activationOffloadSettings(
         const layers: SettingEdit = { fact: 'activationOffloadLayers', value: activationOffloadLayers };
         return dialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
-      because: because.never,
+      reason: never,
     },
   ];
 }
@@ -343,7 +343,7 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
       facts: ['contextCommunication'],
       isMet: ({ contextCommunication }) => isWanted(contextCommunication?.value ?? 'p2p'),
       alternatives: () => [[{ fact: 'contextCommunication', value: contextParallelComm === 'ring' ? 'p2p' : 'a2a' }]],
-      because: because.never,
+      reason: never,
     },
   ];
 }
@@ -365,7 +365,7 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
     },
-    because: `the file does not say how many GPUs it starts on; start it on ${plural(nodes, 'node')} of ${plural(gpusPerNode, 'GPU')}`,
+    reason: `the file does not say how many GPUs it starts on; start it on ${plural(nodes, 'node')} of ${plural(gpusPerNode, 'GPU')}`,
   };
 }
 

@@ -60,9 +60,9 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
     alternativeOf(setting, format) !== null ||
     setting.isMet(newFile, '') ||
     (format === 'megatron-shell' && setting.facts.includes('nodes'));
-  const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, because }) => ({ what, because }));
+  const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
-  const missing = model.length === 0 ? [] : [{ what: 'parts of the model', because: `Megatron-LM's flags leave out ${model.join(', ')}` }];
+  const missing = model.length === 0 ? [] : [{ what: 'parts of the model', reason: `Megatron-LM's flags leave out ${model.join(', ')}` }];
   const all = [...missing, ...gaps];
   return { text: write(plan, edits, all), fileName, gaps: all };
 }

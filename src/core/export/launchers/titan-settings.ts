@@ -8,7 +8,7 @@ import { runsSlices, type LaunchSettings } from './launch-settings';
 import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
 import {
-  because,
+  never,
   countSetting,
   removed,
   isGiven,
@@ -73,7 +73,7 @@ function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSett
         { fact: 'dataShard', value: shard },
       ],
     ],
-    because: because.never,
+    reason: never,
   };
   const shards =
     'FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does';
@@ -95,7 +95,7 @@ function scheduleSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     facts: ['schedule', 'scheduleCsv'],
     isMet: (facts) => sameSchedule(facts.schedule?.value ?? '1F1B', name) && facts.scheduleCsv === undefined,
     alternatives: () => [[...removed('scheduleCsv'), { fact: 'schedule', value: name }]],
-    because: because.never,
+    reason: never,
   };
   return canRun || isLooped ? [...missing, named] : missing;
 }
@@ -125,7 +125,7 @@ function stagesSetting(plan: LaunchSettings): DesiredSetting {
       ];
       return weights === null || name !== '' ? [listed] : [stageEdits(plan, weights, facts)];
     },
-    because: because.never,
+    reason: never,
   };
 }
 
@@ -173,7 +173,7 @@ function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettin
       isGiven(facts, 'microBatches') || (isOld(facts) && !isGiven(facts, 'microBatch'))
         ? [[{ fact: 'microBatches', value: local / microBatch }], [{ fact: 'microBatch', value: microBatch }]]
         : [[{ fact: 'microBatch', value: microBatch }]],
-    because: because.never,
+    reason: never,
   };
   const all: DesiredSetting = {
     what: `global batch size ${globalBatch}`,
@@ -181,7 +181,7 @@ function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettin
     isMet: (facts) =>
       facts.globalBatch === undefined ? countOf(facts, 'localBatch') === globalBatch / data : facts.globalBatch.value === globalBatch,
     alternatives: () => [[{ fact: 'globalBatch', value: globalBatch }]],
-    because: because.never,
+    reason: never,
   };
   return [countSetting('local batch size', 'localBatch', local, null), all, ...(pipeline > 1 ? [cut] : [])];
 }
@@ -197,7 +197,7 @@ function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetti
         return given === precision || ((given === 'fp8' || given === 'nvfp4') && precision === 'bf16');
       },
       alternatives: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
-      because: 'the file converts linear layers to float8; take the converter out',
+      reason: 'the file converts linear layers to float8; take the converter out',
     },
   ];
 }
@@ -209,7 +209,7 @@ function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): 
     facts: ['sequenceParallel'],
     isMet: (facts) => tensor === 1 || (facts.sequenceParallel?.value ?? true) === sequenceParallel,
     alternatives: () => [[{ fact: 'sequenceParallel', value: sequenceParallel }]],
-    because: 'this version of TorchTitan has it on wherever there is tensor parallelism',
+    reason: 'this version of TorchTitan has it on wherever there is tensor parallelism',
   };
 }
 
@@ -231,6 +231,6 @@ function recomputeSetting({ recompute: { granularity, option, modules, layers } 
             ],
           ]
         : [],
-    because: 'TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations',
+    reason: 'TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations',
   };
 }

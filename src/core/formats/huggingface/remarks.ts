@@ -35,35 +35,36 @@ const inlineRemedy = 'give the sizes of a decoder like it inline under "model" i
 export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   const { family } = found;
   const type = quoted(found.modelType.value);
-  const because = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
+  const unplannedFor = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
     place,
     message: `Models of type ${type} are read but not planned: ${reason}`,
     remedy: inlineRemedy,
   });
   if (family.kind === 'encoder') {
-    const reason = because('an encoder attends to both sides, so its sequence cannot be cut in slices');
-    return { ...reason, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
+    const unplanned = unplannedFor('an encoder attends to both sides, so its sequence cannot be cut in slices');
+    return { ...unplanned, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
   const both = found.members.get('is_encoder_decoder');
   if (family.assumed === true && both?.value.value === true)
-    return because('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
+    return unplannedFor('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
   if (family.kind === 'encoder-decoder' && both?.value.value === false)
-    return because('it is one stack of an encoder-decoder model alone', placeOf(found.document, both.value));
-  if (family.unplanned !== undefined) return because(family.unplanned);
+    return unplannedFor('it is one stack of an encoder-decoder model alone', placeOf(found.document, both.value));
+  if (family.unplanned !== undefined) return unplannedFor(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
     state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isSingleSublayer === true),
   );
-  if (other !== undefined) return because(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
+  if (other !== undefined)
+    return unplannedFor(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
   const untold =
     state === undefined ? undefined : uncounted.find(({ key }) => isSet(found.members.get(key)) && family.keys.mlpBias?.[0] !== key);
-  if (untold !== undefined) return because(untold.reason, placeOfMember(found, untold.key));
+  if (untold !== undefined) return unplannedFor(untold.reason, placeOfMember(found, untold.key));
   const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
-  if (recurrent !== null) return because('not all its layers are attention', recurrent);
+  if (recurrent !== null) return unplannedFor('not all its layers are attention', recurrent);
   if (facts.latentAttention !== undefined && latentOf(facts) === null)
-    return because('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
+    return unplannedFor('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
-    ? because('its architectures name no causal language model', placeOfMember(found, 'architectures'))
+    ? unplannedFor('its architectures name no causal language model', placeOfMember(found, 'architectures'))
     : null;
 }
 

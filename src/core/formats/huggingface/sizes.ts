@@ -158,8 +158,8 @@ const nemotronHybrid: Switches = (source) => {
   };
 };
 
-function withoutExperts(because: Located<unknown>): Given<WrittenModel> {
-  return { experts: from(because, null), activeExperts: from(because, null), expertFfn: from(because, null) };
+function withoutExperts(reason: Located<unknown>): Given<WrittenModel> {
+  return { experts: from(reason, null), activeExperts: from(reason, null), expertFfn: from(reason, null) };
 }
 
 /** What the configuration classes derive from switches of their own. */

@@ -40,7 +40,7 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
     const expand = read('expand') ?? byDefault(2, '');
     return read('inner') ?? from(expand, Math.max(1, Math.floor(expand.value * hidden)));
   };
-  const derived = (value: number, because: string): Located<number> => byDefault(Math.max(1, Math.floor(value)), because);
+  const derived = (value: number, reason: string): Located<number> => byDefault(Math.max(1, Math.floor(value)), reason);
   const isLightning = kind === 'lightning';
   const heads = isLightning ? model.heads : kind === 'mamba' ? expanded() : (read('heads') ?? derived(1, 'one head'));
   const headDim =

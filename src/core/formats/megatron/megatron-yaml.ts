@@ -86,6 +86,6 @@ function placeholdersOf(document: YamlDocument, flags: ReadonlyMap<string, Locat
 
 function defaultsFor(facts: Facts): Facts {
   const missing = defaultNames.filter((name) => facts[name] === undefined);
-  const because = 'Megatron-LM takes it when the flag is not given';
-  return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], because)]));
+  const reason = 'Megatron-LM takes it when the flag is not given';
+  return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], reason)]));
 }

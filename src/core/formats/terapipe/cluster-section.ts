@@ -74,7 +74,7 @@ export function readCluster(root: Section): GivenCluster {
 /** GPUs of a node of an instance, or the part of them that is given. @throws ExpectedError `config-inconsistent`, placed, for more than it has. */
 function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName>, given: Located<number> | undefined): Located<number> {
   const { gpusPerNode } = instances[name];
-  if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', because: `as ${name} has` } };
+  if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', reason: `as ${name} has` } };
   if (given.value <= gpusPerNode) return given;
   throw configError(
     'config-inconsistent',
@@ -87,12 +87,12 @@ function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName
 /** Links that hold where a file gives none, and whose they are. */
 interface UsualLinks {
   readonly links: LinkSpec;
-  readonly because: string;
+  readonly reason: string;
 }
 
 function usualLinks(preset: GpuPresetName | undefined, instance: Located<InstanceName> | undefined): UsualLinks | null {
-  if (instance !== undefined) return { links: instances[instance.value].links, because: `the links of ${instance.value}` };
-  return preset === undefined ? null : { links: gpuPresets[preset].links, because: `the links ${preset} nodes usually have` };
+  if (instance !== undefined) return { links: instances[instance.value].links, reason: `the links of ${instance.value}` };
+  return preset === undefined ? null : { links: gpuPresets[preset].links, reason: `the links ${preset} nodes usually have` };
 }
 
 function readGroups(cluster: Section): GivenCluster {
@@ -240,7 +240,7 @@ function readPreset(section: Section, key: string): GpuPresetName {
 
 function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec> | undefined {
   const links = openChild(cluster, 'links', linkKeys);
-  if (links === undefined) return usual === null ? undefined : { value: usual.links, source: { kind: 'default', because: usual.because } };
+  if (links === undefined) return usual === null ? undefined : { value: usual.links, source: { kind: 'default', reason: usual.reason } };
   const place = placeOf(links.document, links.node);
   if (usual === null)
     throw configError(

@@ -43,12 +43,11 @@ function deriveBatches(settings: Settings, facts: Draft): void {
   if (facts.microBatches === undefined && facts.microBatch === undefined) assumeMicroBatch(settings, facts, pipeline);
   const { microBatch, microBatches } = facts;
   if (localBatch === undefined) return;
-  const because = (other: Fact<number>) =>
-    `${nameOf(localBatch)} ${localBatch.value} over ${other.name ?? 'the default of'} ${other.value}`;
+  const reason = (other: Fact<number>) => `${nameOf(localBatch)} ${localBatch.value} over ${other.name ?? 'the default of'} ${other.value}`;
   if (microBatch !== undefined && whole(localBatch.value / microBatch.value))
-    derive(facts, 'microBatches', localBatch.value / microBatch.value, because(microBatch));
+    derive(facts, 'microBatches', localBatch.value / microBatch.value, reason(microBatch));
   else if (microBatches !== undefined && whole(localBatch.value / microBatches.value))
-    derive(facts, 'microBatch', localBatch.value / microBatches.value, because(microBatches));
+    derive(facts, 'microBatch', localBatch.value / microBatches.value, reason(microBatches));
 }
 
 /** Versions with [experimental] cut a batch into as many micro-batches as stages, those with `local_batch_size` into micro-batches of 1; between them a file does not tell. */

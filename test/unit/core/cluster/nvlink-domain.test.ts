@@ -49,16 +49,16 @@ describe('NVLink beyond a node', () => {
   });
 
   it('says that experts or tensor ranks cross nodes only where they leave it', () => {
-    const because = (cluster: NodeGroup, layout: object): string =>
+    const reason = (cluster: NodeGroup, layout: object): string =>
       rooflineProvenance(
         { ...request('B200', mixtral(8), { training: {}, layout }), cluster: { ...cluster, gpu: { ...gpu, gemmEfficiencyKnown: true } } },
         1,
         4096,
       ).errorBecause;
-    assert.match(because(apart, { expert: 8 }), /between nodes/);
-    assert.doesNotMatch(because(rack, { expert: 8 }), /between nodes/);
-    assert.match(because(apart, { tensor: 8 }), /crosses nodes/);
-    assert.doesNotMatch(because(rack, { tensor: 8 }), /crosses nodes/);
+    assert.match(reason(apart, { expert: 8 }), /between nodes/);
+    assert.doesNotMatch(reason(rack, { expert: 8 }), /between nodes/);
+    assert.match(reason(apart, { tensor: 8 }), /crosses nodes/);
+    assert.doesNotMatch(reason(rack, { tensor: 8 }), /crosses nodes/);
     assert.deepEqual([crossingText(rack), crossingText(apart)], ['leaves the 72 GPUs that NVLink joins', 'crosses nodes of 4 GPUs']);
   });
 

@@ -246,12 +246,12 @@ describe('an elastic run', () => {
       return planElastic({ ...request, cache: { ...request.cache, ...cache } }).epochs[4]?.cache;
     };
     assert.deepEqual([cached({})?.state, cached({})?.hostBytes, cached({})?.diskBytes], ['read', bytesPerNode, 0]);
-    assert.deepEqual(cached({ hostMemoryBytes: 1e9 })?.because, 'the activations exceed host memory and disk');
+    assert.deepEqual(cached({ hostMemoryBytes: 1e9 })?.reason, 'the activations exceed host memory and disk');
     const onDisk = cached({ hostMemoryBytes: 1e9, diskBytes: 1e12 });
     assert.deepEqual([onDisk?.state, onDisk?.diskBytes], ['read', bytesPerNode - 1e9]);
     assert.ok((onDisk?.movedMs ?? NaN) > (cached({})?.movedMs ?? NaN));
     assert.equal(cached({ hostMemoryBytes: 1e9, diskBytes: 1e12, diskBytesPerSecond: 1e6 })?.used, false);
-    assert.equal(cached({ enabled: false })?.because, 'caching is switched off');
+    assert.equal(cached({ enabled: false })?.reason, 'caching is switched off');
   });
 
   it('plans a BERT whose head alone is left at the end', () => {

@@ -179,7 +179,7 @@ describe('families of HuggingFace configs', () => {
     const config = { model_type: 'brandnew', hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4 };
     const { model: found, facts: said, remarks, assumedFields } = read({ ...config, intermediate_size: 128 });
     assert.deepEqual([found.layers.value, found.ffn.value, found.vocab.value, found.gatedMlp.value], [2, 128, 0, true]);
-    assert.deepEqual(found.gatedMlp.source, { kind: 'default', because: 'as in Llama: the model type is not known' });
+    assert.deepEqual(found.gatedMlp.source, { kind: 'default', reason: 'as in Llama: the model type is not known' });
     assert.deepEqual([said.vocab, assumedFields], [undefined, ['vocab', 'tiedEmbeddings']]);
     assert.deepEqual(
       remarks.map(({ code, severity }) => [code, severity]),

@@ -72,7 +72,7 @@ describe('loading a launcher', () => {
       const { run, model, findings } = await loadConfig('train.toml', titan('qwen3', '32B'), world({}));
       assert.ok(run !== null);
       assert.equal(model, null);
-      assert.deepEqual(run.model.layers, { value: 64, source: { kind: 'default', because: 'qwen3 32B of TorchTitan' } });
+      assert.deepEqual(run.model.layers, { value: 64, source: { kind: 'default', reason: 'qwen3 32B of TorchTitan' } });
       assert.deepEqual(
         findings.map(({ code, severity }) => [code, severity]),
         [['sizes-of-launcher', 'information']],
@@ -146,7 +146,7 @@ describe('loading a launcher', () => {
       assert.ok(run !== null);
       const { training, layout, assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 4, gpusPerNode: null });
       assert.deepEqual([layout.data, training.globalBatch], [16, 64]);
-      const why = new Map(assumptions.map(({ key, because }) => [key, because]));
+      const why = new Map(assumptions.map(({ key, reason }) => [key, reason]));
       assert.equal(why.get('training.globalBatch'), '4 on each replica, as the files say');
       assert.match(why.get('training.zeroStage') ?? '', /FSDP2/);
     });

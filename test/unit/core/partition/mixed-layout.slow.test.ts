@@ -87,7 +87,7 @@ describe('a layout on groups of nodes', () => {
   });
 
   it('refuses more stages than layers', () => {
-    const stageNodeGroups = { value: [0, 0, 1, 1], source: { kind: 'default', because: 'the test' } } as const;
+    const stageNodeGroups = { value: [0, 0, 1, 1], source: { kind: 'default', reason: 'the test' } } as const;
     const problem = problemOf(3, [1, 1]);
     const model = { ...problem.model, vocab: 0 };
     assert.throws(() => mixedLayout({ ...problem, model, given: { stageNodeGroups } }), { code: 'plan-more-stages-than-layers' });

@@ -130,18 +130,18 @@ describe('a plan from a profile', () => {
     assert.equal(request.profile, null);
     const said = request.assumptions.find(({ key }) => key === 'cost.profile');
     assert.equal(said?.value, 'none');
-    assert.match(said.because, /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
+    assert.match(said.reason, /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
   });
 
   it('passes over one where tokens further on are predicted or activations leave for the host, which it has no times of', async () => {
-    for (const [training, because] of [
+    for (const [training, reason] of [
       [{ mtpLayers: 1 }, /multi-token prediction/],
       [{ activationOffloadLayers: 1 }, /copies to the host/],
     ] as const) {
       const run = await runOf({ training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', ...training } });
       const request = resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]);
       assert.equal(request.profile, null);
-      assert.match(request.assumptions.find(({ key }) => key === 'cost.profile')?.because ?? '', because);
+      assert.match(request.assumptions.find(({ key }) => key === 'cost.profile')?.reason ?? '', reason);
     }
   });
 

@@ -59,4 +59,12 @@ describe('ties between the schedules of a plan', () => {
         id,
       );
   });
+
+  it('stand in JSON under both names that they have had', () => {
+    const request = { ...plan.request, assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits' }] };
+    assert.deepEqual(planJson({ ...plan, request }).plan, {
+      ...planJson(plan).plan,
+      assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits', because: 'it fits' }],
+    });
+  });
 });

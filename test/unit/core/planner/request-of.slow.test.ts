@@ -63,7 +63,7 @@ describe('a layout that a search found, opened as a plan', () => {
         training: { globalBatch: 8, sequenceLength: 1024 },
         layout: { pipeline: 2, data: 4 },
       }),
-      assumptions: ['layout.tensor', 'training.microBatch', 'training.precision'].map((key) => ({ key, value: '1', because: 'usual' })),
+      assumptions: ['layout.tensor', 'training.microBatch', 'training.precision'].map((key) => ({ key, value: '1', reason: 'usual' })),
     };
     const { best } = searchLayouts({ request: wanted, fixed: new Set(['tensor', 'recompute', 'zeroStage', 'context']) });
     assert.deepEqual(requestOf(wanted, best).assumptions.map(({ key }) => key), ['training.precision']); // prettier-ignore

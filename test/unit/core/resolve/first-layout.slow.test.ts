@@ -221,10 +221,10 @@ describe('a model without a layout', () => {
       const { layout, model, assumptions } = request;
       assert.ok(oneForwardOneBackward(request).mfu > mfu);
       assert.ok(layout.pipeline <= 16 && layout.tensor <= 8);
-      const because = (key: string): string | undefined => assumptions.find((assumption) => assumption.key === key)?.because;
-      assert.match(because('layout.tensor') ?? '', /^by a quick estimate the fastest that fits .*; search layouts for a better one$/);
+      const reason = (key: string): string | undefined => assumptions.find((assumption) => assumption.key === key)?.reason;
+      assert.match(reason('layout.tensor') ?? '', /^by a quick estimate the fastest that fits .*; search layouts for a better one$/);
       assert.equal(layout.expertTensor, model.experts === null ? undefined : 1);
-      assert.equal(because('layout.expertTensor') !== undefined, model.experts !== null);
+      assert.equal(reason('layout.expertTensor') !== undefined, model.experts !== null);
     }
   });
 
@@ -255,7 +255,7 @@ describe('a model without a layout', () => {
     const run = await read('config.json', JSON.stringify(llama(65_536, 4, 512, 1_048_576)));
     const { cluster, assumptions } = resolveRun(run, { ...defaults, gpu: 'V100-16GB' });
     assert.ok(cluster.nodes <= mostAssumedNodes);
-    assert.match(assumptions.find(({ key }) => key === 'cluster.nodes')?.because ?? '', /comes closest/);
+    assert.match(assumptions.find(({ key }) => key === 'cluster.nodes')?.reason ?? '', /comes closest/);
   });
 });
 

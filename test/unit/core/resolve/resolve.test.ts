@@ -46,7 +46,7 @@ describe('resolving a run', () => {
     const request = await resolved({ model: llama8b });
     for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'training.sequenceLength', 'training.globalBatch']) {
       const assumption = request.assumptions.find((one) => one.key === key);
-      assert.ok(assumption !== undefined && assumption.because.length > 0, key);
+      assert.ok(assumption !== undefined && assumption.reason.length > 0, key);
     }
   });
 

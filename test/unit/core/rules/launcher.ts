@@ -30,7 +30,7 @@ export function read(text: string, format: LauncherFormat, file = 'launcher'): L
 /** The same file with one fact as a default, so that no text stands for it. */
 export function withDefault(launcher: LauncherFile, name: FactName): LauncherFile {
   const fact = launcher.facts[name];
-  return { ...launcher, facts: { ...launcher.facts, [name]: { value: fact?.value, source: { kind: 'default', because: 'said so' } } } };
+  return { ...launcher, facts: { ...launcher.facts, [name]: { value: fact?.value, source: { kind: 'default', reason: 'said so' } } } };
 }
 
 /** The file once a fix is applied to its text. */

@@ -65,10 +65,10 @@ describe('modelOfOnnx', () => {
     });
 
     it('whose layers were fused by the optimizer of ONNX Runtime', () => {
-      const { model, precision, because } = modelOfOnnx(fusedGpt2().model(), 'gpt2.onnx');
+      const { model, precision, reason } = modelOfOnnx(fusedGpt2().model(), 'gpt2.onnx');
       assert.deepEqual(model, gpt2Spec);
       assert.equal(precision, 'fp16');
-      assert.equal(because.heads, 'num_heads is 4 in the Attention nodes');
+      assert.equal(reason.heads, 'num_heads is 4 in the Attention nodes');
     });
 
     it('in the branches of a merged decoder, counting its layers once', () => {
@@ -121,10 +121,10 @@ describe('modelOfOnnx', () => {
       g.input('inputs_embeds', ['batch', 'tokens', 'width']);
       const gather = g.graph.node.find(({ input }) => input[0] === 'transformer.wte.weight')!;
       Object.assign(gather, { opType: 'Identity', input: ['inputs_embeds'] });
-      const { model, because } = modelOfOnnx(g.model(), 'decoder.onnx');
+      const { model, reason } = modelOfOnnx(g.model(), 'decoder.onnx');
       assert.deepEqual(model, { ...gpt2Spec, tiedEmbeddings: false });
-      assert.equal(because.hidden, 'most norms are 48 wide, as transformer.h.0.ln_1.weight');
-      assert.equal(because.vocab, 'lm_head.weight is a product of 48 x 211');
+      assert.equal(reason.hidden, 'most norms are 48 wide, as transformer.h.0.ln_1.weight');
+      assert.equal(reason.vocab, 'lm_head.weight is a product of 48 x 211');
     }
   });
 
@@ -150,12 +150,12 @@ describe('modelOfOnnx', () => {
   });
 
   it('says what of the graph each size was read from', () => {
-    const { because } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
-    assert.equal(because.hidden, 'transformer.wte.weight is 211 x 48');
-    assert.equal(because.maxPositions, 'transformer.wpe.weight is 96 x 48');
-    assert.equal(because.layers, '3 layers have inputs for earlier keys and values');
-    assert.equal(because.kvHeads, 'past_key_values.0.key is ? x 4 x ? x 12');
-    assert.equal(because.ffn, 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
+    const { reason } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
+    assert.equal(reason.hidden, 'transformer.wte.weight is 211 x 48');
+    assert.equal(reason.maxPositions, 'transformer.wpe.weight is 96 x 48');
+    assert.equal(reason.layers, '3 layers have inputs for earlier keys and values');
+    assert.equal(reason.kvHeads, 'past_key_values.0.key is ? x 4 x ? x 12');
+    assert.equal(reason.ffn, 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
   });
 
   it('tells a tied head from one of its own, and doubts a turned copy', () => {
@@ -239,6 +239,6 @@ describe('modelOfOnnx', () => {
   it('prints names out of the file without their invisible characters', () => {
     const g = gpt2();
     renamed(g.graph, { 'transformer.wte.weight': 'wte\u202e\n.weight' });
-    assert.equal(modelOfOnnx(g.model(), 'x.onnx').because.hidden, 'wte\\u{202e}\\u{a}.weight is 211 x 48');
+    assert.equal(modelOfOnnx(g.model(), 'x.onnx').reason.hidden, 'wte\\u{202e}\\u{a}.weight is 211 x 48');
   });
 });

@@ -64,7 +64,7 @@ describe('runOfOnnx', () => {
       learnedPositions: true,
     });
     assert.ok(makePlan(request).candidates.every(({ iterationMs }) => iterationMs > 0));
-    assert.ok(request.assumptions.some(({ key, because }) => key === 'model.vocab' && because === 'transformer.wte.weight is 211 x 48'));
+    assert.ok(request.assumptions.some(({ key, reason }) => key === 'model.vocab' && reason === 'transformer.wte.weight is 211 x 48'));
   });
 
   it('takes what the graph is silent about from the config.json beside it, and says where', async () => {

@@ -103,7 +103,7 @@ describe('a plan as an HTML page', () => {
         ...plan.request,
         title: hostile,
         model: { ...plan.request.model, modelType: hostile },
-        assumptions: [{ key: hostile, value: hostile, because: hostile }],
+        assumptions: [{ key: hostile, value: hostile, reason: hostile }],
       },
       candidates: [
         { ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: hostile } },

@@ -109,12 +109,12 @@ describe("a plan written into a launcher's file", () => {
     const text = readFileSync(path.join(fixtures, 'deepspeed-template.txt'), 'utf8');
     const { gaps, edits } = edited(shellPlan, 'ds.json', 'deepspeed', text);
     assert.deepEqual(edits, []);
-    assert.match(gaps.find(({ what }) => what.startsWith('global batch'))!.because, /GLOBAL_BATCH/);
+    assert.match(gaps.find(({ what }) => what.startsWith('global batch'))!.reason, /GLOBAL_BATCH/);
   });
 
   it('tells a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
-    assert.equal(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.because, 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
+    assert.equal(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason, 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
   });
 
   it('never fails on a mangled file, and its edits give the text that was read back', () => {

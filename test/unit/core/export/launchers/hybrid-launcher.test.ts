@@ -63,7 +63,7 @@ describe('a hybrid handed to Megatron', () => {
       assert.equal(again.outputGate, model.outputGate);
       const attends = model.layerKinds?.some(({ mixer }) => mixer === undefined) === true;
       if (attends) assert.deepEqual([again.heads, again.kvHeads, again.headDim], [model.heads, model.kvHeads, model.headDim]);
-      const isShared = gaps.some(({ because }) => because.includes('gate of the shared experts'));
+      const isShared = gaps.some(({ reason }) => reason.includes('gate of the shared experts'));
       if (attends && !isShared) assert.equal(parameterCount(again), parameterCount(model), config.model_type);
     }
   });
@@ -118,7 +118,7 @@ describe('a hybrid handed to Megatron', () => {
       const model = modelOf({ model_type, num_hidden_layers: 8 });
       const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), 'megatron-shell');
       assert.ok(
-        gaps.some(({ because }) => because.includes('SSM or linear-attention layers')),
+        gaps.some(({ reason }) => reason.includes('SSM or linear-attention layers')),
         model_type,
       );
     }

@@ -107,7 +107,7 @@ describe('a new launcher file', () => {
       [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
     );
     const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
-    assert.deepEqual(windows.gaps.map(({ because }) => because), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
+    assert.deepEqual(windows.gaps.map(({ reason }) => reason), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 

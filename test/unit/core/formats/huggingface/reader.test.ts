@@ -23,8 +23,8 @@ describe('HuggingFace config reader', () => {
     assert.equal(key, 'n_layer');
     assert.equal(text.slice(place.range.start, place.range.end), '6');
     assert.equal(model.ffn.value, 1024);
-    assert.deepEqual(model.ffn.source, { kind: 'default', because: 'GPT2Config: without n_inner, 4 times the hidden size' });
-    assert.deepEqual(model.tiedEmbeddings.source, { kind: 'default', because: 'GPT2Config default: tie_word_embeddings true' });
+    assert.deepEqual(model.ffn.source, { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
+    assert.deepEqual(model.tiedEmbeddings.source, { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
   });
 
   it('fills each family by its documented defaults', () => {

@@ -57,7 +57,7 @@ describe('Megatron-LM YAML', () => {
     assert.equal(facts.layers?.name, '--num-layers');
     assert.equal(pointed(arguments_, facts, 'gatedMlp'), 'true');
     assert.equal(pointed(arguments_, facts, 'recomputeModules'), 'core_attn, mlp');
-    assert.deepEqual(facts.pipeline, { value: 1, source: { kind: 'default', because: 'Megatron-LM takes it when the flag is not given' } });
+    assert.deepEqual(facts.pipeline, { value: 1, source: { kind: 'default', reason: 'Megatron-LM takes it when the flag is not given' } });
     assert.equal(facts.kvHeads, undefined);
   });
 
