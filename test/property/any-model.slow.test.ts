@@ -144,7 +144,7 @@ describe('any model under any schedule', () => {
           if (!(error instanceof ExpectedError)) throw error;
         }
       }),
-      { seed, numRuns: cases(300, 5000) },
+      { seed, numRuns: cases(150, 5000) },
     );
     assert.ok(predicted > tried / 2, `${predicted} of ${tried}`);
   });

@@ -5,7 +5,7 @@ import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { cases } from './cases';
 
 /** `npm run fuzz` runs other seeds and more. */
-const texts = cases(1500, 100_000);
+const texts = cases(800, 100_000);
 const seed = 4;
 
 describe('readers of configs and launchers', () => {

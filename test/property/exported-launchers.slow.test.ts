@@ -73,9 +73,9 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         writeAll(plan);
         written += 1;
       }),
-      { seed: 15, numRuns: cases(24, 2000) },
+      { seed: 15, numRuns: cases(12, 2000) },
     );
-    assert.ok(written > 15, `${written} plans`);
+    assert.ok(written > 7, `${written} plans`);
   });
 
   it('is as planned where it is changed from one plan to another of the same model', () => {
@@ -92,9 +92,9 @@ describe("a launcher's file, checked and planned again before it is offered", ()
           edited += 1;
         }
       }),
-      { seed: 16, numRuns: cases(14, 1000) },
+      { seed: 16, numRuns: cases(8, 1000) },
     );
-    assert.ok(edited > 30, `${edited} files`);
+    assert.ok(edited > 15, `${edited} files`);
   });
 
   it('is as planned for every sample', async () => {

@@ -16,7 +16,7 @@ import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 import { modelOf, whisper } from '../unit/core/planner/stacks';
 import { cases } from './cases';
 
-const problems = cases(40, 1000);
+const problems = cases(24, 1000);
 /** Larger spaces get more keys fixed. */
 const mostPoints = 90;
 

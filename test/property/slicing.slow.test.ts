@@ -8,7 +8,7 @@ import { slicedStepTime } from '../../src/core/planner/slicing-time';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
 
-const runs = cases(25, 600);
+const runs = cases(15, 600);
 const near = 1e-9;
 
 /** Runs of TeraPipe: stages, no virtual ones. */

@@ -8,7 +8,8 @@ import { readScheduleCsv } from '../../../src/core/schedules/pytorch-csv/read';
 import { otherSchedules } from '../../../src/core/spec/schedule-names';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
-const small = ['--set', 'layout.pipeline=4', '--set', 'training.globalBatch=32'];
+/** Coarse slices: those of the sample's 8,192 tokens would take most of the time. */
+const small = ['layout.pipeline=4', 'training.globalBatch=32', 'slicing.unit=512'].flatMap((change) => ['--set', change]);
 
 async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
   const [out, err]: [string[], string[]] = [[], []];
@@ -65,7 +66,18 @@ describe('terapipe export of schedules', () => {
   });
 
   it('prints a trace in pieces as its reader takes them, in JSON too, and the same text into a file', async () => {
-    const long = ['export', sample, '--set', 'layout.pipeline=8', '--set', 'training.globalBatch=512', '--to', 'chrome-trace'];
+    const long = [
+      'export',
+      sample,
+      '--set',
+      'layout.pipeline=8',
+      '--set',
+      'training.globalBatch=512',
+      '--set',
+      'slicing.unit=1024',
+      '--to',
+      'chrome-trace',
+    ];
     const said: string[] = [];
     let taken = Infinity;
     let stall: (how: 'waits') => void = () => undefined;

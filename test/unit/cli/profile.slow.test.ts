@@ -74,7 +74,7 @@ describe('terapipe profile', () => {
   const profiles = () => path.join(folder, '.terapipe', 'profiles');
 
   it('measures a layer on the CPU, fits it, saves it, and a plan from it says so', async () => {
-    const answer = await json(['profile', config, '--provider', 'cpu', '--budget', '4']);
+    const answer = await json(['profile', config, '--provider', 'cpu', '--budget', '1']);
     const { provider, samples, fit, profilePath } = answer as {
       provider: string;
       samples: { tokens: number; context: number; forwardMs: number; backwardMs: number }[];
@@ -146,7 +146,7 @@ describe('terapipe profile', () => {
     writeFileSync(file, toBinary(ModelProtoSchema, gpt2().model()));
     const { model: sizes } = (await json(['inspect', file])) as { model: { layers: number; hidden: number; heads: number } };
     assert.deepEqual([sizes.layers, sizes.hidden, sizes.heads], [gpt2Sizes.layers, gpt2Sizes.hidden, gpt2Sizes.heads]);
-    const { layer } = (await json(['profile', file, '--provider', 'cpu', '--budget', '2'])) as { layer: { hidden: number; ffn: number } };
+    const { layer } = (await json(['profile', file, '--provider', 'cpu', '--budget', '1'])) as { layer: { hidden: number; ffn: number } };
     assert.deepEqual([layer.hidden, layer.ffn], [gpt2Sizes.hidden, gpt2Sizes.ffn]);
   });
 
@@ -186,7 +186,7 @@ describe('terapipe profile', () => {
     const target = path.join(folder, 'vanishing');
     const never = new AbortController().signal;
     const { exitCode, out } = await say(
-      ['profile', config, '--provider', 'cpu', '--budget', '3', '--out', target, '--json'],
+      ['profile', config, '--provider', 'cpu', '--budget', '1', '--out', target, '--json'],
       never,
       (lines) => {
         if (lines !== 2) return;
@@ -212,7 +212,7 @@ describe('terapipe profile', () => {
     const named = path.join(folder, 'named.terapipe.json');
     writeFileSync(named, JSON.stringify({ model: 'config.json', cost: { profile: 'gone.json' } }));
     assert.equal((await say(['plan', named])).exitCode, 2);
-    const { profilePath } = await json(['profile', named, '--provider', 'cpu', '--budget', '2', '--out', path.join(folder, 'fresh.json')]);
+    const { profilePath } = await json(['profile', named, '--provider', 'cpu', '--budget', '1', '--out', path.join(folder, 'fresh.json')]);
     assert.equal(profilePath, path.join(folder, 'fresh.json'));
   });
 

@@ -18,7 +18,17 @@ export interface Searched {
   readonly result: SearchResult;
 }
 
-export async function searched(name: string, text: string, others: Readonly<Record<string, string>> = {}): Promise<Searched> {
+/** Searches take long, and the same one answers several tests. */
+const known = new Map<string, Promise<Searched>>();
+
+export function searched(name: string, text: string, others: Readonly<Record<string, string>> = {}): Promise<Searched> {
+  const key = JSON.stringify([name, text, others]);
+  const answer = known.get(key) ?? search(name, text, others);
+  known.set(key, answer);
+  return answer;
+}
+
+async function search(name: string, text: string, others: Readonly<Record<string, string>>): Promise<Searched> {
   const file = `file:///w/${name}`;
   const shell = () => shellReader();
   const { run, launcher, noRun } = await loadConfig(file, text, {

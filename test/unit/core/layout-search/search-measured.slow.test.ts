@@ -15,7 +15,7 @@ import { gpt, request } from '../../../golden/requests';
 
 /** Sixteen A100; a layer is half a millisecond a kilotoken forward. */
 const base = request('A100-40GB', gpt(16, 2048, 16, 50304), {
-  training: { globalBatch: 32, sequenceLength: 1024, attention: 'flash', dropout: false, zeroStage: 1, precision: 'fp16' },
+  training: { globalBatch: 16, sequenceLength: 1024, attention: 'flash', dropout: false, zeroStage: 1, precision: 'fp16' },
   layout: { tensor: 2, pipeline: 4, data: 2 },
 });
 

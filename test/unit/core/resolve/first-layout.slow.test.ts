@@ -156,6 +156,19 @@ async function read(file: string, text: string): Promise<Run> {
   return run;
 }
 
+/** The run of a model that says nothing else, and what is resolved for it: the same for several tests. */
+async function resolved(config: object): Promise<{ readonly run: Run; readonly request: PlanRequest }> {
+  const text = JSON.stringify(config);
+  const known = resolvedModels.get(text);
+  if (known !== undefined) return known;
+  const run = await read('config.json', text);
+  const fresh = { run, request: resolveRun(run, defaults) };
+  resolvedModels.set(text, fresh);
+  return fresh;
+}
+
+const resolvedModels = new Map<string, { readonly run: Run; readonly request: PlanRequest }>();
+
 /** The step of a request under 1F1B, whole sequences. */
 function oneForwardOneBackward(request: PlanRequest): Prediction {
   const { training, layout } = request;
@@ -169,8 +182,7 @@ function oneForwardOneBackward(request: PlanRequest): Prediction {
 describe('a model without a layout', () => {
   for (const [name, [config, mostNodes]] of Object.entries(models))
     it(`gets one that fits: ${name}`, async () => {
-      const run = await read('config.json', JSON.stringify(config));
-      const request = resolveRun(run, defaults);
+      const { run, request } = await resolved(config);
       assert.ok(request.cluster.nodes <= mostNodes, `${request.cluster.nodes} nodes`);
       const plan = makePlan(request);
       assert.ok(verdictOf(chosenOf(plan).memory).fits);
@@ -191,8 +203,7 @@ describe('a model without a layout', () => {
 
   for (const [name, [config, , { layout, looks }]] of Object.entries(models))
     it(`is no slower for it than one chosen by memory alone, and takes few more looks: ${name}`, async () => {
-      const run = await read('config.json', JSON.stringify(config));
-      const request = resolveRun(run, defaults);
+      const { run, request } = await resolved(config);
       const { model, cluster, training } = request;
       const data = (cluster.nodes * cluster.gpusPerNode) / (layout.tensor ?? 1) / (layout.pipeline ?? 1);
       const sizes = { ...layout, data, context: 1, virtualStages: 1 } as Layout;
@@ -216,8 +227,7 @@ describe('a model without a layout', () => {
       [qwenMoe(4096, 94, 64, 1536), 0.13],
       [llama(8192, 80, 64, 28_672), 0.33],
     ] as const) {
-      // prettier-ignore
-      const request = resolveRun(await read('config.json', JSON.stringify(config)), defaults);
+      const { request } = await resolved(config);
       const { layout, model, assumptions } = request;
       assert.ok(oneForwardOneBackward(request).mfu > mfu);
       assert.ok(layout.pipeline <= 16 && layout.tensor <= 8);
@@ -239,8 +249,8 @@ describe('a model without a layout', () => {
 
   it('takes a bounded number of looks at memory, and the same each time', async () => {
     for (const config of [deepSeekV3, llama(16_384, 126, 128, 53_248)]) {
-      const run = await read('config.json', JSON.stringify(config));
-      const { model, cluster, training } = resolveRun(run, defaults);
+      const { run, request } = await resolved(config);
+      const { model, cluster, training } = request;
       const draft = training;
       const found = fewestNodes(run, { draft, model }, { ...cluster, nodes: 1 });
       const again = fewestNodes(run, { draft, model }, { ...cluster, nodes: 1 });
