@@ -1,8 +1,7 @@
 import { readHuggingFace } from '../../src/core/formats/huggingface/reader';
 import { modelSpecOf } from '../../src/core/formats/written-model';
 import type { NarrowFormat } from '../../src/core/spec/number-formats';
-import { gpuPresets } from '../../src/core/cluster/presets';
-import type { ClusterSpec, GpuSpec } from '../../src/core/spec/cluster';
+import type { GpuPresetName } from '../../src/core/cluster/presets';
 import type { ModelSpec } from '../../src/core/spec/model';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
@@ -10,6 +9,7 @@ import { goldenRows, once } from './data';
 
 interface NemoCase {
   readonly id: string;
+  readonly release: string;
   readonly model: string;
   readonly system: string;
   readonly gpus: number;
@@ -32,19 +32,13 @@ export interface NemoRow extends Row {
   readonly mixture: boolean;
 }
 
-interface System {
-  readonly preset: 'H100-80GB' | 'B200';
-  readonly joined: number;
-  readonly peakTflops: GpuSpec['peakTflops'];
-}
-
-/** GPUs that NVLink joins, the preset nearest to the GPU, and its own dense peaks (data sheets; B300's and GB300's NVFP4 is one and a half times that of the generation before). */
-const systems: Readonly<Record<string, System>> = {
-  'DGX-H100': { preset: 'H100-80GB', joined: 8, peakTflops: gpuPresets['H100-80GB'].gpu.peakTflops },
-  'DGX-B200': { preset: 'B200', joined: 8, peakTflops: gpuPresets.B200.gpu.peakTflops },
-  'DGX-B300': { preset: 'B200', joined: 8, peakTflops: { ...gpuPresets.B200.gpu.peakTflops, nvfp4: 13500 } },
-  'DGX-GB200': { preset: 'B200', joined: 64, peakTflops: { fp32: 80, fp16: 2500, bf16: 2500, fp8: 5000, nvfp4: 10000 } },
-  'DGX-GB300': { preset: 'B200', joined: 64, peakTflops: { fp32: 80, fp16: 2500, bf16: 2500, fp8: 5000, nvfp4: 15000 } },
+/** The presets of what NVIDIA calls its systems. */
+const systems: Readonly<Record<string, GpuPresetName>> = {
+  'DGX-H100': 'H100-80GB',
+  'DGX-B200': 'B200',
+  'DGX-B300': 'B300',
+  'DGX-GB200': 'GB200',
+  'DGX-GB300': 'GB300',
 };
 
 /** What the layers' products are computed in. */
@@ -115,10 +109,9 @@ export const nemoRows = once((): readonly NemoRow[] =>
     const system = systems[row.system];
     const format = formats[row.precision];
     if (model === undefined || system === undefined || format === undefined) return [];
-    const { gpu, links } = gpuPresets[system.preset];
     const { gpus, tp: tensor, pp: pipeline, cp: context, ep: expert } = row;
     const data = gpus / tensor / pipeline / context;
-    const wanted = request(system.preset, model, {
+    const wanted = request(system, model, {
       training: {
         sequenceLength: row.seq,
         microBatch: row.micro_batch,
@@ -130,14 +123,14 @@ export const nemoRows = once((): readonly NemoRow[] =>
         overlapParamGather: true,
         attention: 'flash',
         sequenceParallel: tensor > 1,
+        asyncTensorParallel: tensor > 1,
+        runtimeVersion: row.release.split(' ')[0] ?? '',
         fusedCrossEntropy: true,
         dropout: false,
       },
       layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.vp ?? 1 },
     });
-    const { peakTflops } = system;
-    const cluster: ClusterSpec = { gpu: { ...gpu, peakTflops }, links, gpusPerNode: system.joined, nodes: Math.ceil(gpus / system.joined) };
-    const { tokensPerSecond } = predictOneF1B({ ...wanted, cluster });
+    const { tokensPerSecond } = predictOneF1B(wanted);
     const name = `${row.id} ${row.model}`;
     return [
       {

@@ -34,7 +34,7 @@ function accuracyRows(): readonly (readonly [title: string, rows: readonly Compa
     ['TeraPipe on V100, with its token slices', terapipe.flatMap(({ sliced }) => sliced ?? [])],
     ['peak memory of every rank of the dense B200 runs, nothing fitted', ranksOf('dense', 'context')],
     ['peak memory of every rank of those with experts and latent attention', ranksOf('experts')],
-    ['throughput published for Megatron-Bridge, FP8 and NVFP4 by data sheet', nemoRows()],
+    ['throughput published for Megatron-Bridge; FP8 fitted to its dense rows', nemoRows()],
   ];
 }
 

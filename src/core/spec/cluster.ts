@@ -1,3 +1,7 @@
+import type { FusedAttentionKernel } from './attention-kernel';
+import type { NarrowFormat } from './number-formats';
+import type { Runtime } from './runtime';
+
 export type Precision = 'fp32' | 'fp16' | 'bf16';
 
 export type PcieGeneration = 3 | 4 | 5;
@@ -16,6 +20,10 @@ export interface GpuSpec {
   readonly pcieGeneration?: PcieGeneration;
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
+  /** By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, and under a runtime, where it was measured apart; absent: 1. */
+  readonly gemmFactors?: Readonly<Partial<Record<NarrowFormat | Runtime, number>>>;
+  /** Fraction of the peak in half precision that each kernel of fused attention reaches on causal sequences, those that run on this GPU; absent where nobody measured one. */
+  readonly attentionEfficiency?: Readonly<Partial<Record<FusedAttentionKernel, number>>>;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */
   readonly gemmEfficiencyKnown: boolean;
   /** A lower limit that is set on this GPU, watts; absent: none. */

@@ -1,3 +1,5 @@
+import type { FusedAttentionKernel } from './attention-kernel';
+
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
 export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'] as const;
 export type Runtime = (typeof runtimes)[number];
@@ -13,6 +15,16 @@ export interface RuntimeProfile {
   readonly postValidates: boolean;
   /** What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps it until its second half has run, and the gradients of the products' outputs besides. */
   readonly splitKeeps: 'factors' | 'graph';
+  /** Kernels of fused attention in the order in which it takes them, as far as the GPU has them. */
+  readonly attentionKernels: readonly FusedAttentionKernel[];
+  /** Whether `torch.compile` or kernels of its own fuse element-wise operations where no file says. */
+  readonly compiles: boolean;
+  /** How often eager kernels read and write what fused ones do once. */
+  readonly eagerTraffic: number;
+  /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
+  readonly overlapsTensorParallel: boolean;
+  /** Part of the bus that its all-reduces between tensor-parallel ranks reach. */
+  readonly tensorBusShare: number;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
@@ -27,6 +39,11 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: true,
     postValidates: true,
     splitKeeps: 'factors',
+    attentionKernels: ['cudnn', 'flash2'],
+    compiles: true,
+    eagerTraffic: 2,
+    overlapsTensorParallel: true,
+    tensorBusShare: 1,
     zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
     gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
   },
@@ -37,7 +54,12 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'graph',
-    zeroStage: { value: 1, reason: 'FSDP2 shards everything; its exchanges are timed as one a step' },
+    attentionKernels: ['flash2', 'cudnn'],
+    compiles: true,
+    eagerTraffic: 3,
+    overlapsTensorParallel: false,
+    tensorBusShare: 1,
+    zeroStage: { value: 3, reason: 'FSDP2 shards everything' },
     gradAccumulationFp32: { value: true, reason: 'TorchTitan reduces in fp32' },
   },
   fsdp1: {
@@ -47,6 +69,11 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'graph',
+    attentionKernels: ['flash1', 'flash2', 'cudnn'],
+    compiles: false,
+    eagerTraffic: 2,
+    overlapsTensorParallel: false,
+    tensorBusShare: 1,
     zeroStage: { value: 3, reason: 'FSDP shards everything' },
     gradAccumulationFp32: { value: false, reason: 'FSDP keeps gradients in the training precision, summed in it' },
   },
@@ -57,6 +84,11 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     keepsNarrow: false,
     postValidates: false,
     splitKeeps: 'factors',
+    attentionKernels: ['flash2', 'flash1', 'cudnn'],
+    compiles: true,
+    eagerTraffic: 2,
+    overlapsTensorParallel: false,
+    tensorBusShare: 0.5,
     zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },
   },

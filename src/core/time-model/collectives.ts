@@ -1,4 +1,5 @@
-import { joinedGpus, type ClusterSpec, type LinkSpec } from '../spec/cluster';
+import { joinedGpus, type ClusterSpec, type LinkSpec, type NodeGroup } from '../spec/cluster';
+import type { Layout } from '../spec/request';
 
 const GBps = 1e9;
 
@@ -42,4 +43,25 @@ export function allToAllSeconds(bytes: number, ranks: number, stride: number, cl
   const inside = Math.max(1, Math.floor(joined / stride));
   const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
   return (gpusPerNode * bytes * (ranks - inside)) / ranks / networkBandwidth(links) + latency;
+}
+
+/**
+ * Bandwidth of a ring that gathers or scatters what `ranks` replicas share out, each on its own tensor-parallel rank, bytes per second: the bus where they lie together, else the slower of the bus and the node's network, over
+ * the groups that pass through one node.
+ */
+export function shardBandwidth(
+  { layout, cluster }: { readonly layout: Pick<Layout, 'tensor'>; readonly cluster: NodeGroup },
+  ranks: number,
+): number {
+  const bus = nodeBusBandwidth(cluster.links, ranks);
+  if (layout.tensor * ranks <= joinedGpus(cluster)) return bus;
+  return Math.min(bus, networkBandwidth(cluster.links) / Math.min(layout.tensor, cluster.gpusPerNode));
+}
+
+/** Part of a collective that comes back as time although compute hides it: they share memory and SMs. Between what rows with their collectives exposed and hidden leave, as `docs/model/time.md`, Sharded weights, says. */
+const contention = 0.4;
+
+/** Seconds that a collective adds to compute that runs beside it: what lasts longer, and what the two take from each other. */
+export function beside(collective: number, compute: number): number {
+  return Math.max(0, collective - compute) + contention * Math.min(collective, compute);
 }

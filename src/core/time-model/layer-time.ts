@@ -1,16 +1,16 @@
-import { joinedGpus } from '../spec/cluster';
-import { elementBytes, inputBytes } from '../spec/number-formats';
 import type { LayerKind, ModelSpec } from '../spec/model';
 import { sameKind, usualKind } from '../model/layers';
-import { hasAttention, normOfState, stateOf, stateWidths, sublayers } from '../model/mixers';
+import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../spec/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
 import { runtimeOf } from '../spec/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
-import { allReduceSeconds, gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { projections } from './attention-projections';
+import { contextParallelSeconds } from './context-parallel';
+import { tensorParallelSeconds } from './tensor-parallel';
 import { addExperts, expertSeconds } from './expert-time';
-import { deviceRates, type CostInputs } from './rates';
+import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
 import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
 
@@ -85,27 +85,6 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
     let value = of.known.get(tokens);
     if (value === undefined) of.known.set(tokens, (value = compute(batch, tokens)));
     return value;
-  };
-}
-
-/** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
-function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
-  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
-  const { hidden, latent, heads } = model;
-  const out: Product = [rows, hidden, output];
-  if (!latent) return { before: [[rows, query + key + value + gate, hidden]], up: [], out };
-  const share = training.sequenceParallel ? rows / layout.tensor : rows;
-  const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
-  return {
-    before: [
-      ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
-      [share, latent.kvRank + latent.ropeHeadDim, hidden],
-    ],
-    up: [
-      [rows, query, latent.qRank ?? hidden],
-      [rows, keysAndValues, latent.kvRank],
-    ],
-    out,
   };
 }
 
@@ -185,9 +164,22 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
     forward: sum.forward + communication.forward + crossing.forward,
     backward: sum.backward + communication.backward + crossing.backward,
     weight: sum.weight,
-    selective: again,
+    // of tensor parallelism it gathers again, and keeps what was scattered
+    selective: training.recompute === 'op' ? opSeconds(inputs, rates, kind, n, sum) + communication.forward / 2 : again,
     idleOnFloor: idleOnFloor(sum),
   };
+}
+
+/**
+ * Forward that TorchTitan's op-level recompute repeats: every second GEMM in the order in which a layer calls them (keys, attention output, the second up projection) and all that is no GEMM; of `sum`, a layer's tokenwise operations.
+ * Attention's output is kept. Source: torchtitan `_apply_op_sac`, which keeps matmuls 1, 3, 5, 7.
+ */
+function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates, kind: LayerKind, rows: number, sum: Tally): number {
+  const { key, output } = attentionWidths(model, layout.tensor);
+  const f = feedForwardWidth(model, kind) / layout.tensor;
+  const attention = hasAttention(kind) && !model.latent ? linear(rows, key, model.hidden) + linear(rows, model.hidden, output) : 0;
+  const up = kind.feedForward === 'dense' ? linear(rows, f, model.hidden) : 0;
+  return attention + up + Math.max(floor, sum.elementwise);
 }
 
 /** All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
@@ -205,49 +197,11 @@ export function collectiveSeconds(
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }
 
-/**
- * Exchanges of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a feed-forward network that all tokens pass. Without sequence parallelism an
- * all-reduce each way. With it a gather and a scatter in forward; in backward a gather before the last projection, while the gather of the first projection's input runs beside its first GEMM and the
- * scatter of its gradient beside the second, as Megatron-LM and Transformer Engine order them: only what is longer than the GEMM counts; of latent attention those are the up projections, which tensor-parallel ranks share. In a narrow format Transformer Engine casts before it gathers.
- */
-function tensorParallelSeconds(inputs: CostInputs, localTokens: number, kind: LayerKind): { forward: number; backward: number } {
-  const { model, training, layout, cluster } = inputs;
-  if (layout.tensor <= 1) return { forward: 0, backward: 0 };
-  const bytes = elementBytes(training) * localTokens * model.hidden;
-  const experts = expertsOf(model, kind);
-  const state = stateOf(model, kind);
-  const ffn = experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0);
-  const { before, up } = projections(inputs, localTokens);
-  const fromHidden = (width: number): Product => [localTokens, width, model.hidden];
-  /** The GEMM that each collective overlaps: one that the layer has, or a faster GPU could take longer. */
-  const beside: (readonly Product[])[] = [
-    ...(hasAttention(kind) ? [model.latent ? up : before] : []),
-    ...(state === null ? [] : [[fromHidden(stateWidths(state, layout.tensor).projected)]]),
-    ...(ffn > 0 ? [[fromHidden((upProjections(model) * ffn) / layout.tensor)]] : []),
-  ];
-  if (!training.sequenceParallel) {
-    const exchange = beside.length * allReduceSeconds(bytes, layout.tensor, cluster);
-    return { forward: exchange, backward: exchange };
-  }
-  const { linear, floor } = deviceRates(inputs);
-  /** As `addProduct` counts it: an exchange goes on while its product is issued. */
-  const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
-  const scatter = gatherSeconds(bytes, layout.tensor, cluster);
-  const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
-  let backward = 0;
-  for (const products of beside) {
-    const inputGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(rows, inner, columns), 0);
-    const weightGradient = products.reduce((sum, [rows, columns, inner]) => sum + product(inner, columns, rows), 0);
-    backward += gather + Math.max(0, gather - inputGradient) + Math.max(0, scatter - weightGradient);
-  }
-  return { forward: beside.length * (gather + scatter), backward };
-}
-
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
-  const { gemm, traffic, fused, floor } = rates;
+  const { scores: headProducts, traffic, fused, floor } = rates;
   const { heads, headDim } = headsOf(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
@@ -259,8 +213,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       return;
     }
     const queries = ofSequence / layout.context;
-    const scores = gemm(queries, keys, scored, headBatches);
-    const sums = gemm(queries, keys, summed, headBatches);
+    const scores = headProducts(queries, keys, scored, headBatches, scored);
+    const sums = headProducts(queries, keys, summed, headBatches, summed);
     const cells = headBatches * queries * keys;
     // backward GEMMs have the same sizes, cube root and matrices included
     addOperation(sum, floor, scores, scores, scores);
@@ -300,20 +254,4 @@ function repeatsScores(training: CostInputs['training']): boolean {
 /** Elements of a head over which scores are summed, and of the values it sums. */
 export function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
   return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
-}
-
-/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. */
-function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
-  const ranks = layout.context;
-  if (ranks <= 1) return 0;
-  const { query, key, value, output } = attentionWidths(model, layout.tensor);
-  const element = elementBytes(training);
-  if (training.contextParallelComm === 'ring') {
-    const bandwidth =
-      layout.tensor * ranks <= joinedGpus(cluster)
-        ? nodeBusBandwidth(cluster.links, 2)
-        : networkBandwidth(cluster.links) / cluster.gpusPerNode;
-    return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
-  }
-  return ((ranks - 1) / ranks) * ((element * localTokens * (query + key + value + output)) / nodeBusBandwidth(cluster.links, ranks));
 }

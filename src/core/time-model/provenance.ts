@@ -35,7 +35,7 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
       description,
       errorPercent: 35,
       errorBecause:
-        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 8 to 31 % too fast',
+        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast',
     };
   if (inputs.model.stacks !== undefined)
     return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };

@@ -1,7 +1,9 @@
 import { elementBytes, narrowBytes } from '../spec/number-formats';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
-import type { NodeGroup } from '../spec/cluster';
+import type { FusedAttentionKernel } from '../spec/attention-kernel';
+import type { GpuSpec, NodeGroup } from '../spec/cluster';
+import { runtimeOf } from '../spec/runtime';
 import type { CostConstants } from '../spec/cost-constants';
 
 /** What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's, `layout.pipeline` the stages on that kind. */
@@ -18,12 +20,20 @@ export interface DeviceRates {
   /** No listed operation takes less. */
   readonly floor: number;
   readonly gemm: (m: number, n: number, k: number, batch?: number) => number;
+  /** Products of attention that is not fused, one a head; `headDim` is the size of a head among their sizes. */
+  readonly scores: (m: number, n: number, k: number, batch: number, headDim: number) => number;
   /** The same for products with the layers' weights, which may be computed in a narrower format. */
   readonly linear: (m: number, n: number, k: number, batch?: number) => number;
   /** Casting elements to that format, read once and written along rows and along columns; 0 without one. */
   readonly cast: (elements: number) => number;
+  /** Norms and activations leave the cast of what they make to the product that follows. */
+  readonly castsApart: boolean;
+  /** Element-wise operations; formulas count bytes for two-byte elements, other precisions scale. */
   readonly traffic: (bytesAtTwo: number) => number;
+  /** Fused attention, forward, of so many FLOPs. */
   readonly fused: (flops: number) => number;
+  /** Chunk products of a state's kernel. */
+  readonly chunked: (flops: number) => number;
 }
 
 /** Peak of the layers' weight products, FLOP per second: of their narrow format where the GPU has one, else of the training precision. */
@@ -32,17 +42,71 @@ export function linearPeak({ gpu }: Pick<NodeGroup, 'gpu'>, { precision, gemmPre
   return (narrow ?? gpu.peakTflops[precision]) * 1e12;
 }
 
+/** What a lower power limit leaves of the rates of tensor cores: docs/model/time.md, GEMMs. */
+function underPowerLimit({ powerWatts, powerLimitWatts }: GpuSpec): number {
+  if (powerWatts === undefined || powerLimitWatts === undefined) return 1;
+  return Math.min(1, powerLimitWatts / powerWatts) ** powerExponent;
+}
+
+/** H100 at 500 of its 700 W reaches 0.60 of its peak for 0.75 (TorchTitan's runs against Llama 3 405B). */
+const powerExponent = 2 / 3;
+
+/** The kernel of fused attention: as asked for, else the first that the runtime takes and the GPU has. Null: none was measured on this GPU. */
+function attentionKernelOf({ gpu }: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): FusedAttentionKernel | null {
+  if (training.attentionKernel !== undefined) return training.attentionKernel;
+  const has = gpu.attentionEfficiency ?? {};
+  return runtimeOf(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;
+}
+
+/** Fraction of the GEMM rate that fused attention is given where no kernel was measured on the GPU. */
+const unmeasuredAttention = 0.7;
+
+/** Fused attention, FLOP per second, causal half counted. A power limit leaves it: it is far from the peak that draws the power. */
+function attentionRate(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): number {
+  const { gpu } = cluster;
+  const kernel = attentionKernelOf(cluster, training);
+  const measured = kernel === null ? undefined : gpu.attentionEfficiency?.[kernel];
+  return gpu.peakTflops[training.precision] * 1e12 * (measured ?? unmeasuredAttention * gpu.gemmEfficiency);
+}
+
+/** How often element-wise operations read and write their tensors, once where they are fused. */
+function elementwisePasses(training: TrainingSpec): number {
+  const { compiles, eagerTraffic } = runtimeOf(training);
+  return (training.compile ?? compiles) ? 1 : eagerTraffic;
+}
+
+/**
+ * Bytes that casting an element to a narrow format moves: it is read in `element` bytes and written along rows and along columns. A scale a tensor needs its largest value first, one a row is not fused with what comes
+ * before (docs/model/time.md, GEMMs).
+ */
+function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element: number): number {
+  if (gemmPrecision === undefined) return 0;
+  const once = element + 2 * narrowBytes[gemmPrecision];
+  return runtime === 'torchtitan' && fp8Recipe === 'rowwise' ? once + rowwiseCastBytes : once;
+}
+
+const rowwiseCastBytes = 22;
+
+/**
+ * Fraction of the fp32 peak that batched products of heads reach whose size is no multiple of 8: tensor cores take rows of 16 bytes (docs/model/time.md, Attention). Fitted on the BLOOM trial of 13,824 hidden units with 128 heads for 96.
+ */
+const misalignedEfficiency = 0.53;
+
 /** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
 export function deviceRates({ cluster, training, constants }: CostInputs): DeviceRates {
-  const peak = cluster.gpu.peakTflops[training.precision] * 1e12;
-  const bandwidth = cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
-  const { gemmEfficiency } = cluster.gpu;
-  const best = peak * gemmEfficiency;
+  const { gpu } = cluster;
+  const powered = underPowerLimit(gpu);
+  const bandwidth = gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
+  const factors = gpu.gemmFactors ?? {};
+  const efficiency = gpu.gemmEfficiency * powered * (factors[runtimeOf(training).id] ?? 1);
+  const best = gpu.peakTflops[training.precision] * 1e12 * efficiency;
   const element = elementBytes(training);
   const { gemmPrecision } = training;
   const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
-  const bestLinear = linearPeak(cluster, training) * gemmEfficiency;
-  const floor = constants.issueFloorUs * 1e-6;
+  const bestLinear = linearPeak(cluster, training) * efficiency * (gemmPrecision === undefined ? 1 : (factors[gemmPrecision] ?? 1));
+  const castPerElement = castBytes(training, element);
+  const passes = elementwisePasses(training);
+  const attention = attentionRate(cluster, training);
   /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
   const product =
     (rate: number, input: number) =>
@@ -51,14 +115,18 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
       const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (rate * size);
       return Math.max(arithmetic, (batch * (input * (m * k + k * n) + element * m * n)) / bandwidth);
     };
+  const gemm = product(best, element);
+  const withoutTensorCores = (m: number, n: number, k: number, batch: number): number =>
+    (2 * m * n * k * batch) / (gpu.peakTflops.fp32 * 1e12 * misalignedEfficiency);
   return {
-    floor,
-    gemm: product(best, element),
+    floor: constants.issueFloorUs * 1e-6,
+    gemm,
+    scores: (m, n, k, batch, headDim) => (headDim % 8 === 0 ? gemm : withoutTensorCores)(m, n, k, batch),
     linear: product(bestLinear, narrow),
-    cast: (elements: number): number => (gemmPrecision === undefined ? 0 : ((element + 2 * narrow) * elements) / bandwidth),
-    /** Formulas count bytes for two-byte elements; other precisions scale. */
-    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
-    /** Fused attention, forward: FLOPs at 0.7 of the best GEMM rate. */
-    fused: (flops: number): number => flops / (best * 0.7),
+    cast: (elements: number): number => (castPerElement * elements) / bandwidth,
+    castsApart: !runtimeOf(training).keepsNarrow,
+    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,
+    fused: (flops: number): number => flops / attention,
+    chunked: (flops: number): number => flops / (unmeasuredAttention * best),
   };
 }

@@ -107,7 +107,7 @@ const workOf = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaW
  */
 export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, state: StateMixer, rows: number, tokens: number): void {
   const { model, layout, cluster } = inputs;
-  const { traffic, floor, fused, linear } = rates;
+  const { traffic, floor, chunked, linear } = rates;
   const widths = stateWidths(state, layout.tensor);
   const { value: v, key: k, projected, convolved, steps, heads } = widths;
   addProduct(sum, rates, [rows, projected, model.hidden], 1, false);
@@ -120,7 +120,7 @@ export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, sta
   }
   const { forward, backward } = workOf[state.kind]({ v, k, n: state.stateDim, q: Math.min(state.chunk, tokens), heads });
   const seconds = ({ flops, bytes }: Work, vector: number): number =>
-    Math.max(fused(rows * flops), traffic(rows * bytes), (rows * vector * v * state.stateDim) / (cluster.gpu.peakTflops.fp32 * 1e12));
+    Math.max(chunked(rows * flops), traffic(rows * bytes), (rows * vector * v * state.stateDim) / (cluster.gpu.peakTflops.fp32 * 1e12));
   const isMamba = state.kind === 'mamba';
   for (const work of forward) addOperation(sum, floor, seconds(work, isMamba ? vectorWork.forward : 0));
   for (const work of backward) addBackward(sum, floor, seconds(work, isMamba ? vectorWork.backward : 0));

@@ -7,6 +7,7 @@ import { optimizerBytes } from '../spec/optimizer';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { shardedWaits, shardsEachPass } from './sharding';
 import { mtpSeconds, type EndSeconds } from './mtp-time';
 import { cachedBySlice, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
@@ -36,7 +37,6 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     layers: group.layers,
     time: layerTime(inputs, group.kind),
   }));
-  const { recompute } = inputs.training;
   /** Share of the layers that are recomputed whole. */
   const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
   const endSeconds = cachedBySlice((batch, tokens) => {
@@ -52,17 +52,23 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
       weight: first.weight + last.weight,
     };
   });
+  const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
   return (batch, tokens, context): SliceTime => {
     const end = endSeconds(batch, tokens);
     let { forward, backward, weight } = end;
     for (const kind of kinds) {
       const one = kind.time(batch, tokens, context);
-      const again = recompute === 'full' ? one.forward * whole : recompute === 'selective' ? one.selective : 0;
+      const again = one.forward * whole + one.selective * (1 - whole);
       forward += kind.layers * one.forward;
       backward += kind.layers * (one.backward + again);
       weight += kind.layers * one.weight;
     }
-    return { forwardMs: 1e3 * forward, backwardMs: 1e3 * backward, backwardWeightMs: 1e3 * weight };
+    const wait = waits?.(forward, backward);
+    return {
+      forwardMs: 1e3 * (forward + (wait?.forward ?? 0)),
+      backwardMs: 1e3 * (backward + (wait?.backward ?? 0)),
+      backwardWeightMs: 1e3 * weight,
+    };
   };
 }
 
@@ -243,7 +249,9 @@ export function gradientCollectives(
   const parts = localParameters(inputs, stage);
   const element = elementBytes(training);
   const sharded = training.zeroStage >= 1;
-  const scattered = sharded ? (training.gradAccumulationFp32 ? 4 : element) : 2 * element;
+  const inPasses = shardsEachPass(inputs);
+  if (inPasses.weights) return 0;
+  const scattered = inPasses.gradients ? 0 : sharded ? (training.gradAccumulationFp32 ? 4 : element) : 2 * element;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   const inNode = reach <= joinedGpus(cluster);
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);

@@ -8,15 +8,18 @@ export interface Tally {
   weight: number;
   /** Without the floor. */
   device: number;
+  /** Of forward, what is no product with a weight matrix. */
+  elementwise: number;
 }
 
 /** Nothing added yet. */
 export function emptyTally(): Tally {
-  return { forward: 0, backward: 0, weight: 0, device: 0 };
+  return { forward: 0, backward: 0, weight: 0, device: 0, elementwise: 0 };
 }
 
 /** Adds one operation and its backward operations, each at least the issue floor. */
 export function addOperation(sum: Tally, floor: number, forward: number, ...backward: readonly number[]): void {
+  sum.elementwise += Math.max(forward, floor);
   sum.forward += Math.max(forward, floor);
   sum.device += forward;
   for (const seconds of backward) addBackward(sum, floor, seconds);
@@ -27,12 +30,14 @@ export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**
  * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. In a narrow format the gradient of the output is cast before both, and the input
- * where `castInput` says that no norm before it writes it so.
+ * where `castInput` says that no norm before it writes it so, or the runtime's norms never do.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, [rows, columns, inner]: Product, batch = 1, castInput = true): void {
-  const { floor, linear, cast } = rates;
-  const input = castInput ? cast(batch * rows * inner) : 0;
+  const { floor, linear, cast, castsApart } = rates;
+  const input = castInput || castsApart ? cast(batch * rows * inner) : 0;
+  const before = sum.elementwise;
   addOperation(sum, floor, linear(rows, columns, inner, batch) + input, linear(rows, inner, columns, batch) + cast(batch * rows * columns));
+  sum.elementwise = before + input;
   addWeightGradient(sum, floor, linear(inner, columns, rows, batch));
 }
 

@@ -12,6 +12,8 @@ export const a100_80GB: GpuRecord = {
     powerWatts: 400,
     pcieGeneration: 4,
     gemmEfficiency: 0.958,
+    gemmFactors: { deepspeed: 0.87 },
+    attentionEfficiency: { flash1: 0.314, flash2: 0.5 },
     gemmEfficiencyKnown: true,
     source: 'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact)',
   },

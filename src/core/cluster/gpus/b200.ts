@@ -11,6 +11,8 @@ export const b200: GpuRecord = {
     powerWatts: 1000,
     pcieGeneration: 5,
     gemmEfficiency: 0.527,
+    gemmFactors: { fp8: 1.18 },
+    attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,
     source: 'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact)',
   },

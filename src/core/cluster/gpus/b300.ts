@@ -11,6 +11,8 @@ export const b300: GpuRecord = {
     powerWatts: 1100,
     pcieGeneration: 5,
     gemmEfficiency: 0.527,
+    gemmFactors: { fp8: 1.33 },
+    attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: false,
     source:
       "NVIDIA HGX B300 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",

@@ -11,6 +11,8 @@ export const gb200: GpuRecord = {
     powerWatts: 1200,
     pcieGeneration: 5,
     gemmEfficiency: 0.527,
+    gemmFactors: { fp8: 1.18 },
+    attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: false,
     source:
       "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",

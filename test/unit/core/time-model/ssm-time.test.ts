@@ -93,7 +93,7 @@ describe('layers with a state', () => {
 
   it('are planned in token slices, with a wide error bar and the reason', () => {
     const asked = request('H100-80GB', hybrid('M-M-M*-EM-M-M*-E'), {
-      training: { ...training, sequenceLength: 16384, globalBatch: 4 },
+      training: { ...training, sequenceLength: 16384, globalBatch: 2 },
       layout: { pipeline: 4 },
     });
     const answer = makePlan({ ...asked, schedule: 'TeraPipe' });

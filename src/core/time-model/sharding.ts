@@ -1,0 +1,90 @@
+import { layersByKind, type LayerGroup } from '../model/layers';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { elementBytes } from '../spec/number-formats';
+import type { TrainingSpec } from '../spec/request';
+import { beside, shardBandwidth } from './collectives';
+import type { CostInputs } from './rates';
+
+/** Seconds that a pass of one micro-batch waits for collectives of sharded weights and gradients. */
+export interface ShardedWaits {
+  readonly forward: number;
+  readonly backward: number;
+}
+
+/**
+ * Whether weights (ZeRO 3, FSDP) are gathered and gradients (ZeRO 2 too) scattered in every micro-batch. On a pipeline FSDP2 keeps what it gathered until the step ends, and DeepSpeed's pipeline engine has neither.
+ */
+export function shardsEachPass({ training, layout }: Pick<CostInputs, 'training' | 'layout'>): {
+  readonly weights: boolean;
+  readonly gradients: boolean;
+} {
+  const apart = layout.data * layout.context > 1 && layout.pipeline === 1;
+  return { weights: apart && training.zeroStage >= 3, gradients: apart && training.zeroStage >= 2 };
+}
+
+/** Time that collectives add to compute that they run beside layer by layer, seconds; nothing hides those of one layer. */
+function waited(collectives: number, compute: number, layers: number): number {
+  return beside(collectives, compute) + collectives / Math.max(1, layers);
+}
+
+/** Collectives of the layers of one stage in one pass: gathering all weights, scattering all gradients, seconds. */
+interface ShardedCollectives {
+  readonly gather: number;
+  readonly scatter: number;
+}
+
+/**
+ * What forward and backward of a micro-batch on a stage wait for gathers of its weights and scatters of its gradients. Null where nothing is exchanged in a pass.
+ *
+ * @param ends whether it has the embedding and the head, gathered as layers of their own.
+ */
+export function shardedWaits(
+  inputs: CostInputs,
+  groups: readonly LayerGroup[],
+  ends: { readonly first: boolean; readonly last: boolean },
+): ((forward: number, backward: number) => ShardedWaits) | null {
+  const { weights, gradients } = shardsEachPass(inputs);
+  if (!gradients) return null;
+  const { gather, scatter } = collectivesOf(inputs, groups, ends);
+  const layers = groups.reduce((sum, group) => sum + group.layers, 0);
+  return (forward, backward) => ({
+    forward: weights ? waited(gather, forward, layers) : 0,
+    backward: waited((weights ? gather : 0) + scatter, backward, layers),
+  });
+}
+
+function collectivesOf(
+  inputs: CostInputs,
+  groups: readonly LayerGroup[],
+  ends: { readonly first: boolean; readonly last: boolean },
+): ShardedCollectives {
+  const { model, training, layout } = inputs;
+  let gather = 0;
+  let scatter = 0;
+  const add = (parameters: number, ranks: number, times: number): void => {
+    if (ranks <= 1 || parameters === 0) return;
+    const bandwidth = shardBandwidth(inputs, ranks);
+    const latency = ringLatencySeconds * (ranks - 1);
+    const share = (ranks - 1) / ranks;
+    gather += times * ((share * parameters * elementBytes(training)) / bandwidth + latency);
+    scatter += times * ((share * parameters * gradientBytes(training)) / bandwidth + latency);
+  };
+  const replicas = layout.data * layout.context;
+  for (const { kind, layers } of layersByKind(groups)) {
+    const experts = rankExpertParameters(model, layout, kind);
+    add(rankMatrixParameters(model, layout, kind) - experts, replicas, layers);
+    add(experts, expertReplicas(layout), layers);
+  }
+  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const matrices = (ends.first ? 1 : 0) + (ends.last && !(ends.first && model.tiedEmbeddings) ? 1 : 0);
+  add(vocabulary, replicas, matrices);
+  return { gather, scatter };
+}
+
+/** Bytes a gradient is reduced in. */
+function gradientBytes(training: TrainingSpec): number {
+  return training.gradAccumulationFp32 ? 4 : elementBytes(training);
+}
+
+/** What each further rank adds to a ring all-gather or reduce-scatter, seconds: MPT-1b of 128 to 512 GPUs (docs/model/time.md, Collectives). */
+const ringLatencySeconds = 3.5e-6;

@@ -1,0 +1,78 @@
+import { elementBytes, inputBytes } from '../spec/number-formats';
+import { usualKind } from '../model/layers';
+import type { LayerKind } from '../spec/model';
+import { hasAttention, stateOf, stateWidths } from '../model/mixers';
+import { expertsOf, feedForwardWidth, upProjections } from '../model/parameters';
+import { runtimeOf } from '../spec/runtime';
+import { projections } from './attention-projections';
+import { allReduceSeconds, beside, gatherSeconds } from './collectives';
+import { deviceRates, type CostInputs } from './rates';
+import type { Product } from './tally';
+
+/** A mixer or a feed-forward network between the collectives of tensor parallelism. */
+interface Sublayer {
+  /** What its gathered input is multiplied by, and what makes the output that is scattered. */
+  readonly first: readonly Product[];
+  readonly last: Product;
+}
+
+/** The sublayers of a layer that all tokens pass, for `rows` rows. */
+function sublayersOf(inputs: CostInputs, rows: number, kind: LayerKind): readonly Sublayer[] {
+  const { model, layout } = inputs;
+  const state = stateOf(model, kind);
+  const experts = expertsOf(model, kind);
+  const ffn = (experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0)) / layout.tensor;
+  const { before, up, out } = projections(inputs, rows);
+  const projected = state === null ? 0 : stateWidths(state, layout.tensor).projected;
+  return [
+    ...(hasAttention(kind) ? [{ first: model.latent ? up : before, last: out }] : []),
+    ...(state === null ? [] : [{ first: [[rows, projected, model.hidden] as const], last: [rows, model.hidden, projected] as const }]),
+    ...(ffn > 0 ? [{ first: [[rows, upProjections(model) * ffn, model.hidden] as const], last: [rows, model.hidden, ffn] as const }] : []),
+  ];
+}
+
+/**
+ * Collectives of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a feed-forward network that all tokens pass, seconds. Without sequence parallelism an
+ * all-reduce each way. With it a gather and a scatter in forward. In backward Megatron-LM and Transformer Engine gather before the last projection, and once more the first projection's input, beside its first GEMM, while the
+ * scatter of its gradient runs beside the second: only what is longer than the GEMM counts; of latent attention those are the up projections, which tensor-parallel ranks share. TorchTitan keeps the gathered input and
+ * overlaps nothing, unless asynchronous tensor parallelism cuts collectives up beside their GEMMs. In a narrow format Transformer Engine casts before it gathers.
+ */
+export function tensorParallelSeconds(
+  inputs: CostInputs,
+  localTokens: number,
+  kind: LayerKind = usualKind(inputs.model),
+): { forward: number; backward: number } {
+  const { model, training, layout, cluster } = inputs;
+  if (layout.tensor <= 1) return { forward: 0, backward: 0 };
+  const bytes = elementBytes(training) * localTokens * model.hidden;
+  const sublayers = sublayersOf(inputs, localTokens, kind);
+  if (!training.sequenceParallel) {
+    const exchange = sublayers.length * allReduceSeconds(bytes / runtimeOf(training).tensorBusShare, layout.tensor, cluster);
+    return { forward: exchange, backward: exchange };
+  }
+  const { linear, floor } = deviceRates(inputs);
+  /** As `addProduct` counts it: an exchange goes on while its product is issued. */
+  const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
+  const scatter = gatherSeconds(bytes, layout.tensor, cluster);
+  const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
+  const isAsync = training.asyncTensorParallel === true;
+  let forward = 0;
+  let backward = 0;
+  for (const { first, last } of sublayers) {
+    const ofFirst = sum(first, ([rows, columns, inner]) => product(rows, columns, inner));
+    const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
+    const weightGradient = sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
+    forward += isAsync ? beside(gather, ofFirst) + beside(scatter, product(...last)) : gather + scatter;
+    if (runtimeOf(training).overlapsTensorParallel)
+      backward +=
+        (isAsync ? beside(gather, product(last[0], last[2], last[1])) : gather) +
+        Math.max(0, gather - inputGradient) +
+        Math.max(0, scatter - weightGradient);
+    else backward += isAsync ? beside(scatter, product(last[0], last[2], last[1])) + beside(scatter, inputGradient) : 2 * scatter;
+  }
+  return { forward, backward };
+}
+
+function sum<T>(parts: readonly T[], value: (part: T) => number): number {
+  return parts.reduce((total, part) => total + value(part), 0);
+}
