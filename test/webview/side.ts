@@ -76,6 +76,18 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
+    name: 'side: says over its numbers that a launcher refuses the files as written',
+    options: narrow,
+    state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'layers-virtual-stages' }, ...findings] }),
+    steps: async ({ page }) => {
+      assert.equal(
+        await page.locator('.notice-start').innerText(),
+        'Does not start as written: 1 error. Times are of this layout once it runs.',
+      );
+      return undefined;
+    },
+  },
+  {
     name: 'side: at 280 px nothing is cut and nothing scrolls sideways',
     options: { ...narrow, theme: 'light' },
     state: () => stateOf('side', plan(), { findings, trusted: false, staleEdits: 3 }),

@@ -1,3 +1,4 @@
+import { startErrors } from '../../src/core/findings';
 import { plural } from '../../src/core/format';
 import type { PageState } from '../../src/protocol/page';
 import type { PageError } from '../../src/protocol/page-error';
@@ -21,10 +22,24 @@ export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' 
   return bar;
 }
 
-/** What is wrong about what is shown: an error, a restricted workspace. Empty when all is well. */
+/** What is wrong about what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when all is well. */
 export function notices(state: PageState, host: Host): HTMLElement[] {
-  return [state.error === null ? null : errorNotice(state.error, host), state.trusted ? null : restrictedNotice()].filter(
+  const { error, trusted } = state;
+  return [error === null ? null : errorNotice(error, host), startNotice(state), trusted ? null : restrictedNotice()].filter(
     (notice) => notice !== null,
+  );
+}
+
+/** That the step which is shown does not start as the config says it. A layout that was opened in place of the config's own is none of its files'. */
+function startNotice({ plan, layout, findings }: PageState): HTMLElement | null {
+  const errors = startErrors(findings).length;
+  if (plan === null || (layout?.opened ?? null) !== null || errors === 0) return null;
+  const what = t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
+  return h(
+    'div',
+    { class: 'notice notice-quiet notice-start' },
+    icon('error'),
+    h('p', { class: 'notice-text' }, `${what}. ${t('Times are of this layout once it runs.')}`),
   );
 }
 

@@ -1,5 +1,5 @@
 import { planJson } from '../../core/export/plan-json';
-import type { Finding } from '../../core/findings';
+import { startErrors, type Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
@@ -23,7 +23,7 @@ export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
   const chosen = chosenOf(plan);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { ...planJson(plan), findings: printed },
+    json: { ...planJson(plan), starts: startErrors(findings).length === 0, findings: printed },
     text: [planText(plan, chosen, findings), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
     exitCode: exitCodeFor(findings, chosen.fits),
   };
@@ -119,7 +119,7 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
 
 /** A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first. */
 function startsLine(findings: readonly Finding[]): [string, string][] {
-  const errors = findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity').length;
+  const errors = startErrors(findings).length;
   return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];
 }
 

@@ -1,3 +1,4 @@
+import { startErrors } from '../../core/findings';
 import { formatDuration, formatNumber, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
 import { isLauncher } from '../../core/formats/registry';
@@ -38,6 +39,7 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   const layouts = layoutLens(state, search, t);
   const used = plan.request.profile?.profile.device.name;
   return [
+    ...startLens(state, t),
     opens(aged(state, capitalised(verdictText(verdict, t)), t)),
     opens(planText(summary, t)),
     ...(layouts === null ? [] : [layouts]),
@@ -46,6 +48,13 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
       ? { title: t('Profile here'), runs: 'terapipe.profile', tooltip: t('Measure this layer here'), isOfFile: true }
       : opens(t('Profile: {0}', cut(used, longestName))),
   ];
+}
+
+/** That a launcher refuses the files as they are, which a plan of them does not show. */
+function startLens({ findings }: SessionState, t: Translate): readonly LensText[] {
+  const errors = startErrors(findings).length;
+  const title = t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
+  return errors === 0 ? [] : [{ title, runs: 'workbench.actions.view.problems', tooltip: t('Show problems'), isOfFile: false }];
 }
 
 /** While there is no plan: what is under way, or what stops it. */

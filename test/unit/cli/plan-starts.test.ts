@@ -6,7 +6,7 @@ import { loadConfig } from '../../../src/core/load/load-config';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
-async function planned(file: string, text: string): Promise<{ readonly text: string; readonly exitCode: number }> {
+async function planned(file: string, text: string) {
   const nothing = () => Promise.reject(new Error('no other file'));
   const config = await loadConfig(file, text, { read: nothing, shell: nothing });
   return planAnswer(planRun(config, defaults), new Map([[file, text]]));
@@ -27,8 +27,10 @@ describe('terapipe plan of what a launcher refuses', () => {
     assert.match(refused.text, /\n {2}starts +not as written: 1 error, below; times are of this layout once it runs\n {2}step /);
     assert.match(refused.text, /\[layers-virtual-stages\]$/);
     assert.equal(refused.exitCode, 1);
+    assert.equal((refused.json as { readonly starts: boolean }).starts, false);
     const runs = await planned('terapipe.json', config(3));
     assert.ok(!runs.text.includes('starts'), runs.text);
     assert.equal(runs.exitCode, 0);
+    assert.equal((runs.json as { readonly starts: boolean }).starts, true);
   });
 });

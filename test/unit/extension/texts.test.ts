@@ -46,6 +46,16 @@ describe('lenses', () => {
     assert.ok(stopped.length < 110, stopped);
   });
 
+  it('say first that a launcher refuses the files as written, but not where memory alone is lacking', async () => {
+    const state = await planned();
+    const [place] = [{ file: run, range: { start: 0, end: 1 } }];
+    const finding = { code: 'layers-virtual-stages', severity: 'error' as const, place, message: '', remedy: '', fixes: [] };
+    const [first, second = ''] = titles({ ...state, findings: [finding, { ...finding, severity: 'warning' }] });
+    assert.equal(first, 'Does not start as written: 1 error');
+    assert.match(second, /^Fits, /);
+    assert.match(titles({ ...state, findings: [{ ...finding, code: 'memory-over-capacity' }] })[0] ?? '', /^Fits, /);
+  });
+
   it('are short enough together for a window of 1,200 px', async () => {
     const state = await planned(smallRun({ cluster: { gpu: { preset: 'A100-40GB', memoryGB: 1.001 }, nodes: 1, gpusPerNode: 4 } }));
     const long = titles({ ...state, staleEdits: 1 }).join(' | ');
