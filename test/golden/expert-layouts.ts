@@ -10,6 +10,8 @@ import { golden } from './data';
 interface ExpertCase {
   readonly name: string;
   readonly source: string;
+  /** What explains a search that saves much. */
+  readonly note?: string;
   /** As terapipe.json; `schedules` is what the run's framework had. */
   readonly config: object;
 }
@@ -27,6 +29,8 @@ export interface ExpertRow {
   readonly best: string;
   /** What makes the difference, in a sentence. */
   readonly why: string;
+  /** What measurements say of that; null where a search saves little. */
+  readonly note: string | null;
   readonly proved: boolean;
 }
 
@@ -43,7 +47,7 @@ export async function expertRows(only: (name: string) => boolean = () => true): 
   return rows;
 }
 
-function rowOf({ name, source }: ExpertCase, run: Run): ExpertRow {
+function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
   const result = searchLayouts(searchProblemOf(run, request, freeNames.layout));
   const { launched, best, proved } = result;
@@ -58,8 +62,17 @@ function rowOf({ name, source }: ExpertCase, run: Run): ExpertRow {
     expert: `${layoutText(launched.point)}, ${launched.name}`,
     best: `${layoutText(best.point)}, ${best.name}`,
     why: launchedAgainstBest(result)?.says ?? '',
+    note: note ?? null,
     proved,
   };
+}
+
+/** Regrets from here on have to be explained. */
+export const explainedRegret = 0.15;
+
+/** Rows whose search saves that much with nothing measured that says why. */
+export function unexplained(rows: readonly ExpertRow[]): readonly ExpertRow[] {
+  return rows.filter(({ regret, note }) => regret > explainedRegret && note === null);
 }
 
 /** The regret that half of the rows stay below. */
@@ -72,9 +85,11 @@ export function medianRegret(rows: readonly ExpertRow[]): number {
 /** A line for each layout with what ours would save, and below it both layouts where that is more than `explainedFrom`. */
 export function expertText(rows: readonly ExpertRow[], explainedFrom = 0.05): string {
   const seconds = (ms: number): string => `${(ms / 1e3).toFixed(2)} s`.padStart(10);
-  const lines = rows.flatMap(({ name, expertMs, fits, bestMs, regret, expert, best, why }) => [
+  const lines = rows.flatMap(({ name, expertMs, fits, bestMs, regret, expert, best, why, note }) => [
     `${name.padEnd(26)}${seconds(expertMs)}${seconds(bestMs)}${`${(100 * regret).toFixed(1)} %`.padStart(9)}${fits ? '' : '  said not to fit'}`,
-    ...(regret > explainedFrom ? [`    expert: ${expert}`, `    ours:   ${best}`, `    why:    ${why}`] : []),
+    ...(regret > explainedFrom
+      ? [`    expert: ${expert}`, `    ours:   ${best}`, `    why:    ${why}`, ...(note === null ? [] : [`    note:   ${note}`])]
+      : []),
   ]);
   const head = `${'layout'.padEnd(26)}${'expert'.padStart(10)}${'our best'.padStart(10)}${'saves'.padStart(9)}`;
   return [

@@ -265,6 +265,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       ),
     derived: (plan) => plan.reasons,
   },
+  schedules: { meaning: (t) => t('What there is to choose the schedule from, in plans and in searches.') },
   'slicing.unit': {
     meaning: (t) => t('Slice lengths are multiples of this many tokens; smaller units are solved more slowly and gain little.'),
   },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { expertRows, expertText, medianRegret } from '../../golden/expert-layouts';
+import { expertRows, expertText, medianRegret, unexplained } from '../../golden/expert-layouts';
 
 describe('layouts that experts ran', () => {
   it('are members of their searches, which save little', async () => {
@@ -11,6 +11,7 @@ describe('layouts that experts ran', () => {
       assert.doesNotMatch(best, /host|context (4|8)/, name);
     }
     assert.match(expertText(rows), /^layout[^]*mtnlg-530b[^]*median [\d.]+ %, said not to fit: 0$/);
+    assert.deepEqual(unexplained(rows), []);
     const row = (regret: number) => ({ regret }) as (typeof rows)[number];
     assert.deepEqual([medianRegret([row(0.3), row(0.1), row(0.2)]), medianRegret([row(0.1), row(0.3)])], [0.2, 0.2]);
   });
