@@ -52,6 +52,7 @@ const sections = {
       'recomputeOption',
       'compile',
       'fusedCrossEntropy',
+      'gradAccumulationFp32',
       'sequenceParallel',
       'attention',
     ] as const),

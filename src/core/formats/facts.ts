@@ -131,6 +131,8 @@ export interface FactValues {
   /** TorchTitan: layers are compiled, and the cross entropy is. */
   readonly compile: boolean;
   readonly fusedCrossEntropy: boolean;
+  /** Gradients add up in fp32. */
+  readonly gradAccumulationFp32: boolean;
   /** DeepSpeed: the file has settings for activation checkpointing; whether it runs is up to the model's code. */
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;

@@ -48,7 +48,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     place,
     model,
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format), ...mtpOf(launcher) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format, facts), ...mtpOf(launcher) },
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
@@ -200,6 +200,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'overlapParamGather',
       'compile',
       'fusedCrossEntropy',
+      'gradAccumulationFp32',
     ]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
@@ -256,10 +257,12 @@ function offloadOf(
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
-/** Formats of frameworks that keep and shard otherwise than Megatron-LM. */
-function runtimeOfFormat(format: LauncherFile['format']): Given<TrainingSpec> {
-  const { runtime } = launcherTraitsOf(format);
-  return runtime === 'megatron' ? {} : { runtime: byDefault(runtime, 'the framework of this file') };
+/** Formats of frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of DeepSpeed alone. */
+function runtimeOfFormat(format: LauncherFile['format'], { zeroStage, activationCheckpointing }: Facts): Given<TrainingSpec> {
+  const { runtime, takesMegatronArguments } = launcherTraitsOf(format);
+  if (runtime !== 'megatron') return { runtime: byDefault(runtime, 'the framework of this file') };
+  const sign = zeroStage ?? activationCheckpointing;
+  return takesMegatronArguments && sign !== undefined ? { runtime: from(sign, 'deepspeed' as const) } : {};
 }
 
 /** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less; TorchTitan's selective mode is single operations or every n-th layer. */

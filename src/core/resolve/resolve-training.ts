@@ -5,7 +5,7 @@ import { lacksBf16, type ClusterSpec } from '../spec/cluster';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
-import { runtimeOf, usualLoss } from '../spec/runtime';
+import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
 import type { ValueOrDefault } from './defaults-recorder';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
@@ -19,7 +19,7 @@ export function resolveTraining(
 ): TrainingDraft {
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
-  return {
+  const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault),
     microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: 'the least memory' })),
     precision: valueOrDefault('training.precision', given.precision, () => {
@@ -35,12 +35,22 @@ export function resolveTraining(
     })),
     ...attentionOf(given, noFastBf16, valueOrDefault),
     fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
-      usualLoss({ runtime: runtime.id, runtimeVersion: given.runtimeVersion?.value, compile: given.compile?.value }),
+      usualLoss({
+        runtime: runtime.id,
+        modelType: model.modelType,
+        runtimeVersion: given.runtimeVersion?.value,
+        compile: given.compile?.value,
+      }),
     ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
     ...narrowProducts(given, cluster, valueOrDefault),
-    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => runtime.gradAccumulationFp32),
+  };
+  return {
+    ...draft,
+    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () =>
+      usualAccumulation(runtime, draft),
+    ),
   };
 }
 

@@ -99,17 +99,31 @@ export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeP
   return profiles[runtime ?? 'megatron'];
 }
 
+/** Whether gradients add up in fp32 where no file says, and why. DeepSpeed trains bf16 without ZeRO with its BF16_Optimizer (`get_data_types` of deepspeed/runtime/engine.py). */
+export function usualAccumulation(
+  { id, gradAccumulationFp32 }: RuntimeProfile,
+  { precision, zeroStage }: { readonly precision: string; readonly zeroStage: number },
+): RuntimeProfile['gradAccumulationFp32'] {
+  return id === 'deepspeed' && precision === 'bf16' && zeroStage === 0
+    ? { value: true, reason: 'without ZeRO, DeepSpeed adds gradients of bf16 up in fp32' }
+    : gradAccumulationFp32;
+}
+
 /** Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates), where it compiles at all; FSDP's trainers call PyTorch's. */
 export function usualLoss({
   runtime,
+  modelType,
   runtimeVersion = '',
   compile = false,
 }: {
   readonly runtime: Runtime;
+  /** As a config of Transformers names it, or `custom`. */
+  readonly modelType: string;
   readonly runtimeVersion?: string | undefined;
   readonly compile?: boolean | undefined;
 }): { readonly value: boolean; readonly reason: string } {
   if (runtime === 'fsdp1') return { value: false, reason: "PyTorch's cross entropy, in fp32" };
+  if (runtime === 'deepspeed' && modelType !== 'custom') return { value: false, reason: 'Transformers computes it in fp32' };
   if (runtime !== 'torchtitan') return { value: true, reason: 'usual practice' };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
   const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;

@@ -104,6 +104,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   recomputeOption: (t) => t('What is computed again: single operations (op), or every how many layers one.'),
   compile: 'training.compile',
   fusedCrossEntropy: 'training.fusedCrossEntropy',
+  gradAccumulationFp32: 'training.gradAccumulationFp32',
   activationCheckpointing: (t) => t('Settings for recomputing activations; whether that happens is up to the code of the model.'),
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',

@@ -60,6 +60,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'recomputeOption',
       'compile',
       'fusedCrossEntropy',
+      'gradAccumulationFp32',
       'activationCheckpointing',
       'sequenceParallel',
       'attention',

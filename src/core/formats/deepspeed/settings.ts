@@ -14,6 +14,9 @@ const device = (name: string): string | null => (name === 'none' ? null : name);
 /** The form before stages existed: true was what stage 1 is now. */
 const oldZero = (value: unknown): number | null => (typeof value === 'boolean' ? Number(value) : null);
 
+/** As DeepSpeed names it (`DtypeEnum`). */
+export const isFp32 = (name: string): boolean => /^(fp32|float32|torch\.float32)$/.test(name);
+
 /** Names under which DeepSpeed turns a half precision on, and what it computes in then. */
 export const precisionSwitches = ['fp16.enabled', 'bf16.enabled', 'bfloat16.enabled'] as const;
 
@@ -31,6 +34,7 @@ export const entries: readonly Entry[] = [
   entryAs('offloadParameters', boolean, whenOn('cpu'), 'zero_optimization.cpu_offload_params'),
   entryAs('precision', boolean, whenOn('fp16'), precisionSwitches[0]),
   entryAs('precision', boolean, whenOn('bf16'), precisionSwitches[1], precisionSwitches[2]),
+  entryAs('gradAccumulationFp32', word, isFp32, 'data_types.grad_accum_dtype'),
   entry('optimizer', word, 'optimizer.type'),
   entryAs('activationCheckpointing', anything, (value) => typeof value !== 'boolean' || value, 'activation_checkpointing'),
   entryAs('recomputeGranularity', integer(0, 10_000), (every) => (every > 0 ? 'full' : null), 'pipeline.activation_checkpoint_interval'),

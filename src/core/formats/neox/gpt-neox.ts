@@ -1,4 +1,5 @@
 import { byDefault } from '../../spec/located';
+import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, on, type FlagRead } from '../shell/flag-reads';
 import { createKeyReader, key, lenient, type KeyReader, type KeyTable, type NodeRead } from '../yaml/keys';
@@ -83,6 +84,12 @@ const neoxKeys: KeyTable = {
     key('fp16.enabled', fixed('fp16')),
     key('precision', lenient(choice(precisions))),
     key('fp16.fp16', fixed('fp16')),
+  ],
+  gradAccumulationFp32: [
+    key(
+      'data_types.grad_accum_dtype',
+      anyOf((name) => isFp32(name)),
+    ),
   ],
   optimizer: [key('optimizer.type', word)],
   zeroStage: [key('zero_optimization.stage', count(0, 3)), key('zero_stage', count(0, 3))],

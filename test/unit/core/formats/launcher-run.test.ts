@@ -44,6 +44,14 @@ describe('the run of a launcher', () => {
     assert.equal(chosenOf(plan).schedule, '1F1B');
   });
 
+  it('is run by DeepSpeed where a script of Megatron-LM has settings of DeepSpeed alone', () => {
+    const runtime = (facts: Partial<FactValues>) => runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null).training.runtime?.value;
+    assert.deepEqual(
+      [runtime({}), runtime({ zeroStage: 1 }), runtime({ activationCheckpointing: true })],
+      [undefined, 'deepspeed', 'deepspeed'],
+    );
+  });
+
   it('takes the schedule that the launcher names, in any case, and 1F1B for names of its own', () => {
     const named = (schedule: string) => runOfLauncher(launcher({ ...sizes, pipeline: 4, schedule }), 'train', null).schedule?.value;
     assert.deepEqual(['zbvzerobubble', 'Interleaved1F1B', 'gpipe', 'mine'].map(named), [

@@ -50,6 +50,32 @@ describe('resolving a run', () => {
     }
   });
 
+  it('takes the cross entropy and the format of gradients that the runtime has where no file says', async () => {
+    const training = async (given: object) => {
+      const { fusedCrossEntropy, gradAccumulationFp32 } = (await resolved({ model: llama8b, training: given })).training;
+      return [fusedCrossEntropy, gradAccumulationFp32];
+    };
+    assert.deepEqual(await training({}), [true, true]);
+    assert.deepEqual(await training({ runtime: 'fsdp1' }), [false, false]);
+    const titan = { runtime: 'torchtitan', compile: true };
+    assert.deepEqual(await training(titan), [false, true], 'of 2024-12, as its constants');
+    assert.deepEqual(await training({ ...titan, runtimeVersion: '0.1.0' }), [true, true]);
+    assert.deepEqual(await training({ ...titan, runtimeVersion: '2025.06' }), [true, true]);
+    assert.deepEqual(await training({ ...titan, runtimeVersion: '24.12' }), [false, true]);
+    assert.deepEqual(await training({ ...titan, runtimeVersion: '0.1.0', compile: false }), [false, true]);
+    const zero = { runtime: 'deepspeed', precision: 'bf16' };
+    assert.deepEqual(await training(zero), [true, true], 'its BF16_Optimizer');
+    assert.deepEqual(await training({ ...zero, zeroStage: 1 }), [true, false]);
+    assert.deepEqual(await training({ ...zero, precision: 'fp16' }), [true, false]);
+  });
+
+  it("takes Transformers' cross entropy under DeepSpeed where the model is one of Transformers", async () => {
+    const config = JSON.stringify({ model_type: 'gpt2', n_layer: 2, n_embd: 64, n_head: 4, n_positions: 128, vocab_size: 256 });
+    const text = JSON.stringify({ model: 'config.json', training: { runtime: 'deepspeed' } });
+    const run = await loadRun('terapipe.json', text, () => Promise.resolve({ file: 'config.json', text: config }));
+    assert.equal(resolveRun(run, defaults).training.fusedCrossEntropy, false);
+  });
+
   it('takes enough nodes for the layout that the experts are shared out evenly', async () => {
     const moe = { ...llama8b, experts: 8, activeExperts: 2 };
     const nodesOf = async (layout: object) => {

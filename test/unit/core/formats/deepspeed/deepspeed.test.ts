@@ -103,6 +103,11 @@ describe('DeepSpeed JSON reader', () => {
     ]);
   });
 
+  it('knows in which format gradients add up', () => {
+    const fact = (written: string) => factsOf(`{"data_types": {"grad_accum_dtype": ${written}}}`).facts.gradAccumulationFp32?.value;
+    assert.deepEqual(['"fp32"', '"bf16"', '"auto"', 'null'].map(fact), [true, false, undefined, undefined]);
+  });
+
   it('says that two precisions exclude each other, and turns one off', () => {
     const text = '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}';
     const [remark] = factsOf(text).remarks;
