@@ -139,7 +139,7 @@ describe('a backward in two halves', () => {
         'H100-80GB',
         { ...llama3('70b', 8), vocab: 0 },
         {
-          training: { runtime, microBatch: 1, globalBatch: 16, attention: 'flash', dropout: false },
+          training: { runtime, compile: true, microBatch: 1, globalBatch: 16, attention: 'flash', dropout: false },
           layout: { pipeline: 4 },
         },
       );
