@@ -6,18 +6,18 @@ import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } fro
 import type { PageState } from '../../src/protocol/page';
 import { planOf, stateOf, type Variant } from './fixtures';
 
-/** A model of 60B parameters on 8 nodes of H100, laid out worse than it could be. */
+/** A model of 30B parameters on 4 nodes of H100, laid out worse than it could be. */
 const launched: Variant = {
-  title: 'gpt-60b',
+  title: 'gpt-30b',
   gpu: 'H100-80GB',
-  layers: 48,
+  layers: 24,
   hidden: 10240,
-  nodes: 8,
+  nodes: 4,
   tensor: 8,
   stages: 4,
-  data: 2,
+  data: 1,
   schedule: '1F1B',
-  training: { globalBatch: 128, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
+  training: { globalBatch: 32, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
 };
 
 /** What the planner answers for a real request, and all that it told on the way. */
