@@ -86,10 +86,16 @@ export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
       if (link > 0 && stageOfLink[link - 1] === Math.floor(index / operationCount)) return operationOfLink[link - 1] ?? -1;
       return operation < slots ? -1 : operation - slots;
     }),
-    durationMs: ofOperations(perKind),
+    durationMs: lengthened(ofOperations(perKind)),
     memory: ofOperations(held),
     limit: memory.limit.map((limit) => limit + roundingOf(limit)),
   };
+}
+
+/** Passes without a length, of chunks without a layer, get a tiny one: in a circle of such passes that wait for each other times would not grow, and it would pass for an order that runs. */
+function lengthened(durationMs: Float64Array): Float64Array {
+  const least = 1e-12 * durationMs.reduce((most, ms) => Math.max(most, ms), 0);
+  return durationMs.map((ms) => Math.max(ms, least));
 }
 
 /** Each chunk has its share of its stage's time and memory. */
