@@ -47,7 +47,7 @@ export type Run = (terminal: Terminal, texts: Map<string, string>) => Promise<An
 export interface Command<O extends Options = Options> {
   readonly takes: 'FILE' | 'PATH...';
   /** What it answers, in a few words. */
-  readonly about: string;
+  readonly description: string;
   /** Besides those of all commands. Commands that share an option name the same object. */
   readonly options: O;
   /** Further help: lines as they are. */

@@ -24,7 +24,7 @@ export interface Exported {
 
 /** One thing that `export --to` writes. */
 export interface ExportFormat {
-  readonly about: string;
+  readonly description: string;
   /**
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
@@ -51,16 +51,16 @@ export type ExportName = keyof typeof exportFormats;
 
 export const exportNames = Object.keys(exportFormats) as ExportName[];
 
-function launcher(about: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
+function launcher(description: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const { text, gaps } = checkedNewLauncher(stepOf(plan), format, await readerOf(format, shell));
     return { pieces: [text], gaps };
   };
-  return { about, create, into };
+  return { description, create, into };
 }
 
-function notEditable(about: string, create: ExportFormat['create']): ExportFormat {
-  return { about, create, into: [] };
+function notEditable(description: string, create: ExportFormat['create']): ExportFormat {
+  return { description, create, into: [] };
 }
 
 function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
@@ -69,10 +69,10 @@ function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
 }
 
 function ofTimeline(
-  about: string,
+  description: string,
   write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string | Iterable<string>,
 ): ExportFormat {
-  return notEditable(about, (plan) => {
+  return notEditable(description, (plan) => {
     const candidate = chosenOf(plan);
     if (candidate.timeline === null)
       throw new ExpectedError(

@@ -30,7 +30,7 @@ export function helpText(): string {
     intro,
     section(
       'Commands',
-      all.flatMap(([name, { takes, about }]) => row(`${name} ${takes}`, about, commandColumn)),
+      all.flatMap(([name, { takes, description }]) => row(`${name} ${takes}`, description, commandColumn)),
     ),
     files,
     section('Options', optionRows(Object.assign({}, common, ...shared, { help }) as Options)),
@@ -42,12 +42,12 @@ export function helpText(): string {
 
 /** What `terapipe NAME --help` prints. */
 export function commandHelp(name: string): string {
-  const { takes, about, options, notes = '' } = commands[name] ?? { takes: '', about: '', options: {} };
+  const { takes, description, options, notes = '' } = commands[name] ?? { takes: '', description: '', options: {} };
   const optionsThat = (ofConfigs: boolean): Options =>
     Object.fromEntries(Object.entries(options).filter(([option]) => option in configOptions === ofConfigs));
   return joined([
     `Usage: terapipe ${name} ${takes} [options]`,
-    wrapped(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`, lineWidth).join('\n'),
+    wrapped(`${description.charAt(0).toUpperCase()}${description.slice(1)}.`, lineWidth).join('\n'),
     section(`Options of ${name}`, optionRows(optionsThat(false))),
     section('Options of all commands that read a config', optionRows(optionsThat(true))),
     section('Options of all commands', optionRows(commonOptions)),

@@ -102,7 +102,7 @@ const workerReply = v.variant('type', [
     remedies: v.pipe(v.array(ours<Remedy>({ label: v.string(), sets: v.array(v.tuple([v.string(), v.unknown()])) })), v.readonly()),
   }),
   v.object({ type: v.literal('elastic'), id, answer: ours<ElasticAnswer>({ plan: some, spans: v.array(some), steps: v.array(some) }) }),
-  v.object({ type: v.literal('search'), id, result: ours<SearchResult>({ best: some, front: v.array(some) }) }),
+  v.object({ type: v.literal('search'), id, result: ours<SearchResult>({ best: some, paretoFront: v.array(some) }) }),
   v.object({ type: v.literal('compare'), id, comparison }),
   v.object({ type: v.literal('schedule'), id, schedule: ours<ScheduleFile>({ findings: v.array(some) }) }),
   v.object({ type: v.literal('cancelled'), id }),

@@ -88,7 +88,7 @@ describe('a search beside the plan of the same run', () => {
           assert.ok(!result.proved, 'a proof against a plan that exists');
         }
         assert.ok(result.lowerBoundMs <= Math.min(best.iterationMs, fastest.iterationMs) * (1 + near));
-        assert.ok(result.front.every((plan) => plan.iterationMs >= best.iterationMs * (1 - near)));
+        assert.ok(result.paretoFront.every((plan) => plan.iterationMs >= best.iterationMs * (1 - near)));
         faster += best.iterationMs < fastest.iterationMs * (1 - near) ? 1 : 0;
         proved += result.proved ? 1 : 0;
       }),

@@ -177,7 +177,7 @@ describe('best-first search', () => {
           .map((point) => workFor(evaluator.operations(point)));
         const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway;
         exact += isExact ? 1 : 0;
-        if (isExact) assert.deepEqual(found.front.map(pair), frontOf(fitting));
+        if (isExact) assert.deepEqual(found.paretoFront.map(pair), frontOf(fitting));
         const perSchedule = fastest(fitting, scheduleKey);
         assert.deepEqual(new Set(found.perSchedule.keys()), new Set(perSchedule.keys()));
         for (const [key, { point, iterationMs }] of found.perSchedule)

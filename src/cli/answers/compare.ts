@@ -69,7 +69,7 @@ function section(title: string, rows: readonly (readonly string[])[], left: read
   return `${title}\n${indented(table(rows, left))}`;
 }
 
-function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
+function plansText({ a, b, requestDiff, parts, stages }: PlanComparison): string {
   const row = (name: string, of: (plan: typeof a) => string): string[] => [name, of(a), of(b)];
   const outcome = [
     ['', 'A', 'B'],
@@ -86,9 +86,9 @@ function plansText({ a, b, asked, parts, stages }: PlanComparison): string {
       ['', 'A', 'B', 'B - A'],
       ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), difference(bMs - aMs)]),
     ]),
-    ...(asked.length === 0
+    ...(requestDiff.length === 0
       ? []
-      : [section('Asked for', [['', 'A', 'B'], ...asked.map(({ key, a: from, b: to }) => [key, from, to].map(printable))])]),
+      : [section('Requested', [['', 'A', 'B'], ...requestDiff.map(({ key, a: from, b: to }) => [key, from, to].map(printable))])]),
     section('Stages', [
       ['', 'A busy', 'peak', 'B busy', 'peak'],
       ...stages

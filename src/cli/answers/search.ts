@@ -95,7 +95,7 @@ function reporter({ progress, clock }: Watcher): (update: SearchUpdate) => void 
 }
 
 function searchText(result: SearchResult): string {
-  const { request, best, front, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
+  const { request, best, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
@@ -106,7 +106,7 @@ function searchText(result: SearchResult): string {
     ),
     indented(table(bestRows(result), [1])),
     ...section('As launched', launchedText(result)),
-    ...section('Step time against memory', planTable(front.slice(0, shownFront))),
+    ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section('Not run by usual launchers', runtimesNeeded(perSchedule).join('\n')),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
@@ -175,9 +175,9 @@ function planTable(plans: readonly FoundPlan[]): string {
 }
 
 function searchedText(result: SearchResult): string {
-  const { best, counts, lowerBoundMs, proved, front } = result;
+  const { best, counts, lowerBoundMs, proved, paretoFront } = result;
   const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
-  const more = front.length - shownFront;
+  const more = paretoFront.length - shownFront;
   return [
     `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits

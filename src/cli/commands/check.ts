@@ -4,7 +4,7 @@ import { configOptions } from '../common-options';
 
 export const checkCommand = defineCommand({
   takes: 'PATH...',
-  about: 'everything wrong in the configs of files and folders',
+  description: 'everything wrong in the configs of files and folders',
   options: configOptions,
   start:
     ({ paths, sets, defaults }) =>

@@ -5,7 +5,7 @@ import { namedConfig, runConfig } from '../read-config';
 
 export const elasticCommand = defineCommand({
   takes: 'FILE',
-  about: 'a run that freezes layers: pipelines, replicas and time of every epoch',
+  description: 'a run that freezes layers: pipelines, replicas and time of every epoch',
   options: configOptions,
   start: (line) => async (terminal, texts) => {
     const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);

@@ -10,11 +10,11 @@ const longestName = Math.max(...exportNames.map((name) => name.length));
 
 export const exportCommand = defineCommand({
   takes: 'FILE',
-  about: "the plan as a launcher's file, as changes to yours, as a report, or its schedule: PyTorch's CSV, a trace, a picture",
+  description: "the plan as a launcher's file, as changes to yours, as a report, or its schedule: PyTorch's CSV, a trace, a picture",
   options: {
     ...configOptions,
     measured,
-    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormats[name].about}`) },
+    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormats[name].description}`) },
     schedule: { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' },
     candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
     into: {

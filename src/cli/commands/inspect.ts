@@ -8,7 +8,7 @@ import { isScheduleFile } from '../walk';
 
 export const inspectCommand = defineCommand({
   takes: 'FILE',
-  about: 'what a config says, with the defaults of its format',
+  description: 'what a config says, with the defaults of its format',
   options: configOptions,
   start: (line) => async (terminal, texts) => {
     const source = isOnnx(line.path) ? undefined : await readInto(texts, line.path);

@@ -6,7 +6,7 @@ import { namedConfig, runConfig, withMeasured } from '../read-config';
 
 export const memoryCommand = defineCommand({
   takes: 'FILE',
-  about: 'peak memory of every stage and what it is made of',
+  description: 'peak memory of every stage and what it is made of',
   options: { ...configOptions, measured },
   start: (asked, given) => async (terminal, texts) => {
     const line = await withMeasured(asked, given.measured, terminal.signal, texts);

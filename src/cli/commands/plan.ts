@@ -17,7 +17,7 @@ import type { Terminal } from '../terminal';
 
 export const planCommand = defineCommand({
   takes: 'FILE',
-  about: 'the best schedule that fits, with its step time, bubble and memory',
+  description: 'the best schedule that fits, with its step time, bubble and memory',
   options: {
     ...configOptions,
     measured,

@@ -11,7 +11,7 @@ const defaultBudgetSeconds = 300;
 
 export const profileCommand = defineCommand({
   takes: 'FILE',
-  about: "measure the config's layer on this machine with ONNX Runtime",
+  description: "measure the config's layer on this machine with ONNX Runtime",
   options: {
     ...configOptions,
     provider: { value: 'NAME', help: 'cuda, dml, coreml, webgpu or cpu (the first that loads)' },

@@ -4,7 +4,7 @@ import { readInto, referencedInto } from '../read-config';
 
 export const simulateCommand = defineCommand({
   takes: 'FILE',
-  about: "a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order",
+  description: "a schedule, ours or PyTorch's CSV, of a raw problem: times, bubble, order",
   options: {},
   start:
     ({ path }) =>

@@ -5,7 +5,7 @@ import { readInto } from '../read-config';
 
 export const solveCommand = defineCommand({
   takes: 'FILE',
-  about: 'the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)',
+  description: 'the optimal slicing of a raw problem (batch, tokens, unit, stages, cost)',
   options: {},
   notes: `A problem of solve is JSON: batch, tokens, unit, stages and cost, which is a formula
 ({"fixed": ms, "perToken": ms, "tile", "perTokenSquared", "perContext",

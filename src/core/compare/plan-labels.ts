@@ -9,8 +9,8 @@ const sameMemory = 0.02;
 
 /** What two plans come to beside each other, what matters most first: a sentence each. */
 export function planSentences(comparison: PlanComparison): string[] {
-  const { a, b, asked } = comparison;
-  if (asked.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)
+  const { a, b, requestDiff } = comparison;
+  if (requestDiff.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)
     return [`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
   return [speedSentence(comparison), ...fitSentences(comparison), ...workSentences(comparison), ...gpuSentence(comparison)];
 }
@@ -40,7 +40,7 @@ function whyClause(comparison: PlanComparison): string {
   const against = differences.filter(({ aMs, bMs }) => sign * (bMs - aMs) < 0).sort((x, y) => sign * (x.bMs - x.aMs - (y.bMs - y.aMs)));
   const [first, ...more] = along.slice(0, 2);
   if (first === undefined) return '';
-  const cause = causeOf(first, comparison.asked);
+  const cause = causeOf(first, comparison.requestDiff);
   const rest = more.map((part) => `, ${partText(part)}`).join('');
   const other = against.slice(0, 1).map((part) => `; ${partText(part)}`).join(''); // prettier-ignore
   return `: ${partText(first)}${cause === null ? '' : `, since ${cause}`}${rest}${other}`;
@@ -89,12 +89,12 @@ const keyNames: Readonly<Record<string, readonly [one: string, many: string, of:
   'layout.data': ['replica', 'replicas', ''],
 };
 
-function causeOf({ part, aMs, bMs }: PartDifference, asked: readonly RequestDifference[]): string | null {
+function causeOf({ part, aMs, bMs }: PartDifference, requestDiff: readonly RequestDifference[]): string | null {
   const found = causes[part]
     .map((cause) => {
       const key = cause.replace(/^[+-]/, '');
       const sign = cause.startsWith('+') ? 1 : cause.startsWith('-') ? -1 : 0;
-      const difference = asked.find((other) => other.key === key);
+      const difference = requestDiff.find((other) => other.key === key);
       const isBackwards = difference !== undefined && sign * (Number(difference.b) - Number(difference.a)) * (bMs - aMs) < 0;
       return isBackwards ? undefined : difference;
     })
@@ -118,8 +118,8 @@ function fitSentences({ a, b }: PlanComparison): string[] {
   return [...difference, a.fits === b.fits ? 'Neither fits the GPU.' : `${(a.fits ? b : a).name} does not fit the GPU.`];
 }
 
-function workSentences({ asked, a, b }: PlanComparison): string[] {
-  const model = asked.filter(({ key }) => key.startsWith('model.')).map(({ key }) => key.slice('model.'.length));
+function workSentences({ requestDiff, a, b }: PlanComparison): string[] {
+  const model = requestDiff.filter(({ key }) => key.startsWith('model.')).map(({ key }) => key.slice('model.'.length));
   return [
     ...(model.length > 0
       ? [`The models differ (${model.slice(0, 4).join(', ')}${model.length > 4 ? ', …' : ''}): tokens are not the same work.`]

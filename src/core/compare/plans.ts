@@ -48,7 +48,7 @@ export interface PlanComparison {
   /** The plans are closer than the wider of their error bars. */
   readonly tie: boolean;
   readonly errorPercent: number;
-  readonly asked: readonly RequestDifference[];
+  readonly requestDiff: readonly RequestDifference[];
   /** They add up to the steps. */
   readonly parts: readonly PartDifference[];
   readonly stages: readonly StageDifference[];
@@ -66,7 +66,7 @@ export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; read
     speedup,
     errorPercent,
     tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100,
-    asked: requestDifferences(a, b, ofA, ofB),
+    requestDiff: requestDifferences(a, b, ofA, ofB),
     parts: partsOf(a, b, ofA, ofB),
     stages: stagesOf(ofA, ofB),
   };

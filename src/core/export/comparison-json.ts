@@ -22,6 +22,8 @@ export function comparisonSentences(comparison: Comparison): string[] {
 /** A comparison as `terapipe plan --compare --json` prints it: without the measured timeline. Times ms, memory bytes; fields are added, never renamed. */
 export function comparisonJson(comparison: Comparison): object {
   const sentences = comparisonSentences(comparison);
+  // `asked` is the name that `requestDiff` had first.
+  if (comparison.kind === 'plan') return { ...comparison, asked: comparison.requestDiff, sentences };
   if (comparison.kind !== 'trace') return { ...comparison, sentences };
   const { placed, ...reported } = comparison;
   const { steps, step, warmUp, replicas, foreign, measured } = placed;

@@ -13,7 +13,7 @@ export interface SearchJson {
 
 /** A search as `plan --search --json` prints it: version 1, times in ms, memory in bytes. */
 export function searchJson(result: SearchResult): SearchJson {
-  const { request, best, cost, front, perSchedule, runnersUp, notFitting, improvements, counts } = result;
+  const { request, best, cost, paretoFront, perSchedule, runnersUp, notFitting, improvements, counts } = result;
   const against = launchedAgainstBest(result);
   return {
     version: 1,
@@ -38,7 +38,9 @@ export function searchJson(result: SearchResult): SearchJson {
       measured: result.measured,
       tokenBudget: result.tokenBudget,
       launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: against.says },
-      front: front.map(foundJson),
+      paretoFront: paretoFront.map(foundJson),
+      // the name that it had first
+      front: paretoFront.map(foundJson),
       perSchedule: perSchedule.map(foundJson),
       runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why })),
       notFitting,

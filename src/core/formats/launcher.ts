@@ -17,6 +17,8 @@ export interface LauncherTraits {
   readonly alwaysDividesSequence: boolean;
   /** Embedding and head count as layers where layers are dealt to stages. */
   readonly countsEndsAsLayers: boolean;
+  /** The vocabulary is padded for tensor parallelism, Megatron-LM's way. */
+  readonly padsVocabulary: boolean;
   /** Its configs may list settings of full recompute beside selective recompute, which ignores them. */
   readonly ignoresIdleRecompute: boolean;
   /** Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates. */
@@ -31,6 +33,7 @@ export const megatronTraits: LauncherTraits = {
   repeatsKeyValueHeads: true,
   alwaysDividesSequence: false,
   countsEndsAsLayers: false,
+  padsVocabulary: true,
   ignoresIdleRecompute: false,
   batchOfReplica: null,
 };

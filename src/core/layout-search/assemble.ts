@@ -69,7 +69,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     measured: measuredOf(asked),
     best,
     launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
-    front: paretoFrontOf([...(best.fits ? [best] : []), ...found.front.map(({ point }) => tied(details.plan(point)))]),
+    paretoFront: paretoFrontOf([...(best.fits ? [best] : []), ...found.paretoFront.map(({ point }) => tied(details.plan(point)))]),
     perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
@@ -124,8 +124,8 @@ function withOwn(plans: readonly FoundPlan[], own: FoundPlan): readonly FoundPla
 function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly point: SearchPoint } {
   const { cluster } = problem.request;
   const roomy = { ...cluster, gpu: { ...cluster.gpu, memoryBytes: Number.MAX_SAFE_INTEGER } };
-  const { front } = bestFirst({ ...problem, request: { ...problem.request, cluster: roomy } }, { signal });
-  const least = front.at(-1);
+  const { paretoFront } = bestFirst({ ...problem, request: { ...problem.request, cluster: roomy } }, { signal });
+  const least = paretoFront.at(-1);
   if (least === undefined)
     throw new ExpectedError(
       'plan-too-large',

@@ -16,7 +16,7 @@ export interface ListedPlan {
 
 /** Every plan of an answer once, fastest first: the best, the front, the fastest of each schedule and the runners-up. An index into this list names a plan of this result. */
 export function plansOf(result: SearchResult): ListedPlan[] {
-  const { best, front, perSchedule, runnersUp } = result;
+  const { best, paretoFront, perSchedule, runnersUp } = result;
   const listed = new Map<string, { plan: FoundPlan; roles: PlanRole[]; why: string }>();
   const add = (plan: FoundPlan, role: PlanRole, why: string): void => {
     const key = JSON.stringify([plan.name, plan.point]);
@@ -25,7 +25,7 @@ export function plansOf(result: SearchResult): ListedPlan[] {
     else known.roles.push(role);
   };
   add(best, 'best', '');
-  for (const plan of front) add(plan, 'front', whyLost(plan, best));
+  for (const plan of paretoFront) add(plan, 'front', whyLost(plan, best));
   for (const plan of perSchedule) add(plan, 'schedule', whyLost(plan, best));
   for (const { plan, why } of runnersUp) add(plan, 'sizes', why);
   return [...listed.values()].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs || a.plan.peakBytes - b.plan.peakBytes);

@@ -70,7 +70,7 @@ export interface SearchResult {
   /** The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many operations to simulate. */
   readonly launched: FoundPlan | null;
   /** Step time against peak memory, fastest first: none is both slower and larger than another. */
-  readonly front: readonly FoundPlan[];
+  readonly paretoFront: readonly FoundPlan[];
   /** The fastest that fits of each schedule, fastest first. */
   readonly perSchedule: readonly FoundPlan[];
   readonly runnersUp: readonly RunnerUp[];

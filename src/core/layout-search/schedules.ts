@@ -2,7 +2,7 @@ import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../spec/request';
 import { namedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
-import { askedSchedule } from '../planner/choose';
+import { requestedSchedule } from '../planner/choose';
 import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } from '../partition/scheduling';
 import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
@@ -74,7 +74,7 @@ function isAmong({ schedules }: SearchProblem, name: ScheduleName): boolean {
 
 /** The schedule that a problem fixes. */
 function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
-  return fixed.has('schedule') ? askedSchedule(request) : null;
+  return fixed.has('schedule') ? requestedSchedule(request) : null;
 }
 
 function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {

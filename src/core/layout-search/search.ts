@@ -59,7 +59,7 @@ export interface Excluded {
 export interface Found {
   readonly best: Predicted | null;
   /** Fitting layouts, fastest first; none is both slower and larger than another. */
-  readonly front: readonly Predicted[];
+  readonly paretoFront: readonly Predicted[];
   /** The fastest that fits of every schedule. */
   readonly perSchedule: ReadonlyMap<string, Predicted>;
   /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
@@ -194,10 +194,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   });
   if (counts.families === 0) throw nothingToSearch(problem);
   progress();
-  const { best, front, perSchedule, perSizes } = kept;
+  const { best, perSchedule, perSizes } = kept;
   return {
     best: best(),
-    front: front(),
+    paretoFront: kept.paretoFront(),
     perSchedule,
     perSizes: perSizes(),
     excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
@@ -260,5 +260,5 @@ function keeper(bestOnly: boolean) {
     best = found;
     return true;
   };
-  return { add, mayImprove, perSchedule, front: front.entries, perSizes: ranked, best: (): Predicted | null => best };
+  return { add, mayImprove, perSchedule, paretoFront: front.entries, perSizes: ranked, best: (): Predicted | null => best };
 }

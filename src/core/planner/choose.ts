@@ -21,7 +21,7 @@ export function choose(request: PlanRequest, candidates: readonly Candidate[]): 
 
 /** The best of each schedule that may be chosen: the one asked for, or those that the launcher runs. */
 export function bestPerSchedule(request: PlanRequest, candidates: readonly Candidate[]): readonly Candidate[] {
-  const asked = askedSchedule(request);
+  const asked = requestedSchedule(request);
   const runs = asked === null ? request.runs : [asked];
   const inPlay = candidates.filter((candidate) => runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true);
   const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
@@ -29,7 +29,7 @@ export function bestPerSchedule(request: PlanRequest, candidates: readonly Candi
 }
 
 /** The schedule that was asked for, by name or by giving slices. */
-export function askedSchedule({ schedule, slicing }: Pick<PlanRequest, 'schedule' | 'slicing'>): ScheduleName | null {
+export function requestedSchedule({ schedule, slicing }: Pick<PlanRequest, 'schedule' | 'slicing'>): ScheduleName | null {
   return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
 }
 

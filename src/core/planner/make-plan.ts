@@ -2,7 +2,7 @@ import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import type { PlanRequest } from '../spec/request';
 import { candidateSpecs } from './candidates';
-import { askedSchedule, choose } from './choose';
+import { requestedSchedule, choose } from './choose';
 import { limitsOf, provenanceOf, reasonsOf } from './explain';
 import { pipelineOf } from './pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
@@ -32,7 +32,7 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
   const candidates = outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome]));
   const chosen = choose(request, candidates);
   if (chosen === undefined) {
-    const wanted = askedSchedule(request) ?? '1F1B';
+    const wanted = requestedSchedule(request) ?? '1F1B';
     const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
     throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
   }

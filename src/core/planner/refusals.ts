@@ -1,7 +1,7 @@
 import { plural, formatCount } from '../format';
 import { kindFor, plainName, runsVirtualStages } from '../partition/scheduling';
 import { requireCut } from '../partition/stages';
-import { askedSchedule } from './choose';
+import { requestedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
@@ -22,7 +22,7 @@ export const maximumUnits = 100_000;
 export function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
   requireStacks(request);
-  const asked = askedSchedule(request);
+  const asked = requestedSchedule(request);
   if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);
   requireCut(layout, model);

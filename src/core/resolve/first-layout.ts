@@ -73,7 +73,7 @@ const mostAssumedStages = 128;
 const mostAssumedExpert = 64;
 
 /** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
-export function askedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
+export function requestedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
   const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
   const stages = pipeline?.value ?? 1;
   if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;

@@ -20,7 +20,7 @@ import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults
 import { reasonOfFace, type ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import {
-  askedGpus,
+  requestedGpus,
   defaultGlobalBatch,
   fewestNodes,
   mostAssumedNodes,
@@ -280,7 +280,7 @@ function resolveNodes(
   let found: FoundCluster | null = null;
   const nodes = valueOrDefault('cluster.nodes', run.nodes, () => {
     if (defaults.nodes !== null) return { value: defaults.nodes, reason: reasonOfFace(defaults, 'nodes') };
-    const asked = askedGpus(run.layout);
+    const asked = requestedGpus(run.layout);
     if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), reason: 'enough for the layout' };
     found = fewestNodes(run, planned, oneNode);
     if (found?.fits === true)

@@ -1,3 +1,4 @@
+import { launcherTraitsOf } from '../../core/formats/registry';
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatCount, formatNumber, formatPercent, plural } from '../../core/format';
@@ -14,7 +15,7 @@ import {
   virtualStagesOf,
   vocabStepOf,
 } from '../../core/rules/derived';
-import { gpusInAllOf, padsVocab } from './launcher-facts';
+import { gpusInAllOf } from './launcher-facts';
 import type { Translate } from '../platform/translate';
 
 /** What numbers follow from. */
@@ -40,12 +41,13 @@ const microBatches: NumberLine = ({ facts, format }, t) => {
   return count === null ? null : t('{0} a step on each replica.', plural(count, 'micro-batch', 'micro-batches'));
 };
 
-const titanMicroBatches: NumberLine = ({ facts, format }, t) => {
+const localMicroBatches: NumberLine = ({ facts, format }, t) => {
   const count = microBatchesOf(facts, format);
   return count === null ? null : t('{0} a pass on each replica.', plural(count, 'micro-batch', 'micro-batches'));
 };
 
-const batch: NumberLine = (from, t) => (from.format === 'torchtitan' ? titanMicroBatches : microBatches)(from, t);
+const batch: NumberLine = (from, t) =>
+  (launcherTraitsOf(from.format).batchOfReplica === 'local' ? localMicroBatches : microBatches)(from, t);
 
 const bubble: NumberLine = ({ facts, format }, t) => {
   const [pipeline, virtual, count] = [sizeOf(facts, format, 'pipeline'), virtualStagesOf(facts, format), microBatchesOf(facts, format)];
@@ -67,7 +69,7 @@ const layersPerChunk: NumberLine = ({ facts, format }, t) => {
 
 const paddedVocab: NumberLine = ({ facts, format }, t) => {
   const [padded, step] = [paddedVocabOf(facts, format), vocabStepOf(facts, format)];
-  if (padded === null || step === null || !padsVocab(format)) return null;
+  if (padded === null || step === null || !launcherTraitsOf(format).padsVocabulary) return null;
   return t('Padded to {0}, a multiple of {1}.', formatNumber(padded), formatNumber(step));
 };
 

@@ -1,8 +1,9 @@
+import { launcherTraitsOf } from '../../core/formats/registry';
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatNumber, plural } from '../../core/format';
 import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, titanStagesOf, virtualStagesOf } from '../../core/rules/derived';
-import { factsOfRun, padsVocab } from './launcher-facts';
+import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
@@ -24,7 +25,7 @@ const microBatches: Hint = (facts, format) => {
   return count === null ? null : plural(count, 'micro-batch', 'micro-batches');
 };
 const paddedVocab: Hint = (facts, format, t) => {
-  const padded = padsVocab(format) ? paddedVocabOf(facts, format) : null;
+  const padded = launcherTraitsOf(format).padsVocabulary ? paddedVocabOf(facts, format) : null;
   return padded === null || padded === facts.vocab?.value ? null : t('padded to {0}', formatNumber(padded));
 };
 const virtualStages: Hint = (facts, format) => {

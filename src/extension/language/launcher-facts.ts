@@ -3,7 +3,6 @@ import type { ConfigFormat } from '../../core/formats/config-format';
 import { modelSpecOf } from '../../core/formats/written-model';
 import { plural } from '../../core/format';
 import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/rules/derived';
-import { megatronFormats } from '../../core/rules/formats';
 import type { TextRange } from '../../core/spec/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';
@@ -56,11 +55,6 @@ export function factsAt(facts: Facts, file: string, offset: number): FactsAt | n
 /** Whether an offset is in a range or at its end. */
 export function holds({ start, end }: TextRange, offset: number): boolean {
   return start <= offset && offset <= end;
-}
-
-/** Whether the vocabulary is padded for tensor parallelism: Megatron's way, which GPT-NeoX took over. */
-export function padsVocab(format: ConfigFormat): boolean {
-  return format === 'gpt-neox' || megatronFormats.some((name) => name === format);
 }
 
 /** Parameters of a run whose model planning understands whole; null for others. */

@@ -6,7 +6,7 @@ import { namedSchedules } from '../../core/spec/schedule-names';
 
 const section = 'terapipe';
 
-/** What is planned for when no file says, for the config at `uri`. A bad value counts as not set and is logged. */
+/** The cluster to plan for when no file of the config at `uri` names one. A bad value counts as not set and is logged. */
 export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputChannel): ResolveDefaults {
   const settings = vscode.workspace.getConfiguration(section, uri);
   const gpu = settings.get<unknown>('defaultGpu');
@@ -57,13 +57,13 @@ export function profilerSettings(uri: vscode.Uri): {
   };
 }
 
-/** Whether an editor feature is on for the file at `uri`; all but inlay hints are until they are turned off. */
+/** Whether an editor feature is on for the file at `uri`. All are on by default but inlay hints. */
 export function isEnabled(feature: 'codeLens' | 'hover' | 'inlayHints' | 'statusBar', uri?: vscode.Uri): boolean {
   const value = vscode.workspace.getConfiguration(section, uri).get<unknown>(`${feature}.enabled`);
   return feature === 'inlayHints' ? value === true : value !== false;
 }
 
-/** Whether layouts of a launcher's file are searched without being asked for. */
+/** Whether to search layouts of a launcher's file in the background. */
 export function searchesLayouts(file: string): boolean {
   return vscode.workspace.getConfiguration(section, vscode.Uri.parse(file)).get<unknown>('search.automatic') !== false;
 }

@@ -1,20 +1,20 @@
 import * as vscode from 'vscode';
 import { inert } from './inert';
 
-// The one way of texts to notifications, progress, quick picks, prompts, the status bar, lenses and rows of trees: whatever they quote is made inert here, and test/unit/extension/platform/ui.test.ts holds that
-// nobody goes around it. Titles of tabs and dialogs, problems and inlay hints are plain text in VS Code; Markdown escapes for itself.
+// All texts of notifications, progress, quick picks, prompts, the status bar, lenses and trees go through here, which makes what they quote inert. test/unit/extension/platform/ui.test.ts checks that
+// nothing bypasses it. Titles of tabs and dialogs, problems and inlay hints are plain text in VS Code; Markdown has its own escaping.
 
 /** A notification; resolves to the answer that was clicked, undefined when it was closed. */
 export function showInformationMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
   return vscode.window.showInformationMessage(inert(message), ...answers);
 }
 
-/** As `showInformationMessage`, of what went wrong. */
+/** As `showInformationMessage`, for warnings. */
 export function showWarningMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
   return vscode.window.showWarningMessage(inert(message), ...answers);
 }
 
-/** As `showInformationMessage`, of bugs. */
+/** As `showInformationMessage`, for bugs. */
 export function showErrorMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
   return vscode.window.showErrorMessage(inert(message), ...answers);
 }
@@ -25,7 +25,7 @@ interface Report {
   readonly increment?: number;
 }
 
-/** A notification while work goes on, which can cancel it. */
+/** A notification with progress and a button to cancel. */
 export function withProgress<T>(
   title: string,
   work: (progress: vscode.Progress<Report>, token: vscode.CancellationToken) => Thenable<T>,

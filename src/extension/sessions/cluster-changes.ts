@@ -1,6 +1,6 @@
 import type { JsonChange } from '../../core/formats/terapipe/change-json';
 
-/** What makes the cluster of a terapipe.json nodes of one kind: in place of groups of nodes and of the stages on them. */
+/** The changes that give a terapipe.json nodes of one kind, in place of node groups and their stages. */
 export function plainClusterChanges({
   gpu,
   nodes,

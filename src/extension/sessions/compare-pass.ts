@@ -4,7 +4,7 @@ import { measuredAnswer, planSide, plansAnswer, type ComparedSide, type Comparis
 import type { Compared, ComparisonHost } from './comparison-host';
 import type { PlanSessions } from './plan-sessions';
 
-/** What a comparison is of: the plans, or the id of a search in place of the other one; null for none. */
+/** Identifies what is compared: the plans, or the id of a search for the other side; null for none. */
 export interface Basis {
   readonly own: Plan | null;
   readonly other: Plan | string | null;
@@ -21,7 +21,7 @@ export interface ComparePass {
   readonly id: string;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;
-  /** Called with what is compared as soon as it is known. */
+  /** Called as soon as both sides are known. */
   readonly onBasis: (basis: Basis) => void;
 }
 
@@ -75,7 +75,7 @@ async function besideConfig({ sessions, host, file, onBasis }: ComparePass, own:
   };
 }
 
-/** Of a config the plan that is there once its planning has ended. @throws ExpectedError where it has none. */
+/** Waits for a config's planning and returns its plan. @throws ExpectedError where it has none. */
 async function currentPlan(sessions: PlanSessions, file: string): Promise<Plan> {
   const known = sessions.get(file);
   const state = known === undefined ? undefined : await sessions.ensure(file, known.format);

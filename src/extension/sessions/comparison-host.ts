@@ -22,17 +22,17 @@ export interface BestPlan {
   readonly plan: Plan;
   /** Whether the config names a whole layout of its own. */
   readonly isLaunched: boolean;
-  /** That of the answer it is of: another one for every search. */
+  /** Id of its answer: a new one for every search. */
   readonly answer: string;
 }
 
 /** What comparisons need of the extension. */
 export interface ComparisonHost {
-  /** On a thread of its own: a measured run takes seconds to read. */
+  /** Runs on its own thread: reading a measured run takes seconds. */
   readonly compare: PlannerClient['compare'];
   /** The best layout of a config, searched for first where there is no current answer. @throws ExpectedError, CancelledError. */
   readonly best: (file: string, signal: AbortSignal) => Promise<BestPlan>;
-  /** Id of the answer that `best` would take without a search, and the edits since; null where there is none. */
+  /** Id of the answer that `best` would return without a search, and the edits since; null where there is none. */
   readonly bestAnswer: (file: string) => { readonly answer: string; readonly staleEdits: number } | null;
   readonly onDidChangeBest: (listener: (file: string) => void) => { dispose: () => void };
   /** Where a file lies on this machine. @throws ExpectedError `measured-not-local`. */

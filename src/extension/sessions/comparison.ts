@@ -7,11 +7,11 @@ import type { SessionState } from './session-state';
 /** The comparison of one config. */
 export interface ConfigComparison {
   readonly state: () => ComparisonState;
-  /** Compares afresh, dropping what is under way. Resolves when that has ended; what stopped it is in the state. */
+  /** Drops a running comparison and starts a new one. Resolves when it has ended; errors are in the state. */
   readonly run: () => Promise<void>;
-  /** Turns two plans round. */
+  /** Swaps two plans. */
   readonly swap: () => Promise<void>;
-  /** Compares anew when either side is another plan than the one that was compared, and both are settled; else says how old the answer is. */
+  /** Compares again when either side has a new plan and both are settled; else updates the age of the answer. */
   readonly follow: () => void;
   readonly abort: () => void;
 }
@@ -19,7 +19,7 @@ export interface ConfigComparison {
 export interface ComparisonContext {
   readonly sessions: PlanSessions;
   readonly host: ComparisonHost;
-  /** An id that no other answer has. */
+  /** A unique id for an answer. */
   readonly newId: () => string;
   /** Whether this is still the comparison of its config. */
   readonly isOpen: () => boolean;
@@ -35,7 +35,7 @@ export function openComparison(
 ): ConfigComparison {
   let state: ComparisonState = { other, running: null, answer: null, staleEdits: 0, error: null };
   let isSwapped = false;
-  /** What was compared last, or could not be. */
+  /** What the last comparison, failed ones included, was of. */
   let basis = nothing;
   let job: AbortController | null = null;
 
@@ -68,7 +68,7 @@ export function openComparison(
     } catch (error) {
       const shown = shownError(error, host);
       if (job === own) {
-        // Tried with what there is now: only a change is a reason to try again.
+        // It failed with these plans: only a change is a reason to try again.
         basis = { own: sessions.get(file)?.plan ?? null, other: otherNow() };
         update({ running: null, error: shown });
       }

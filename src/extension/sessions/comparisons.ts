@@ -5,22 +5,22 @@ import type { PlanSessions } from './plan-sessions';
 /** Comparisons, one a config, that follow edits of both sides. */
 export interface Comparisons {
   readonly stateOf: (file: string) => ComparisonState | null;
-  /** Compares a config, in place of what it was compared with before. Resolves when that has ended; what stopped it is in the state. */
+  /** Compares a config, replacing an earlier comparison. Resolves when it has ended; errors are in the state. */
   readonly start: (file: string, other: Compared) => Promise<void>;
-  /** Compares again: the measured run as it lies there now, the best as it is known, searched for anew where that is old. */
+  /** Compares again: reads a measured run anew, and searches anew where the best layout is outdated. */
   readonly again: (file: string) => Promise<void>;
-  /** Turns two plans round. */
+  /** Swaps two plans. */
   readonly swap: (file: string) => Promise<void>;
-  /** Gives up what is under way; an answer stays, without one the comparison closes. */
+  /** Cancels a running comparison; closes it where it has no answer. */
   readonly cancel: (file: string) => void;
   readonly close: (file: string) => void;
-  /** Whether a config is looked at as the other side, so that its session has to stay. */
+  /** Whether a config is the other side of a comparison, so that its session has to stay. */
   readonly needs: (file: string) => boolean;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
   readonly dispose: () => void;
 }
 
-/** Keeps the comparisons of all sessions. An edit that breaks a config leaves the last answer in place, and says so. */
+/** Keeps the comparisons of all sessions. An edit that breaks a config keeps the last answer, marked as outdated. */
 export function createComparisons(sessions: PlanSessions, host: ComparisonHost): Comparisons {
   const comparisons = new Map<string, ConfigComparison>();
   const listeners = new Set<(file: string) => void>();

@@ -1,6 +1,6 @@
 import type * as vscode from 'vscode';
 
-/** What is asked of an open document. */
+/** What this file uses of an open document. */
 export type OpenText = Pick<vscode.TextDocument, 'getText' | 'lineAt' | 'lineCount' | 'offsetAt'>;
 
 /** The text of an open document; null where it has more than `most` UTF-16 units: `getText` makes one string of all its lines, and the extension host keeps that. */
@@ -9,7 +9,7 @@ export function textWithin(document: OpenText, most: number): string | null {
   return document.offsetAt(end) > most ? null : document.getText();
 }
 
-/** What an open document begins with: the lines that hold its first `length` UTF-16 units, without the others. */
+/** The lines of an open document that hold its first `length` UTF-16 units. */
 export function startOfDocument(document: OpenText, length: number): string {
   let start = '';
   for (let line = 0; line < document.lineCount && start.length < length; line += 1) start += `${document.lineAt(line).text}\n`;

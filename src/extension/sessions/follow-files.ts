@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { PlanSessions } from './plan-sessions';
 import { planDelayMs } from '../platform/settings';
 
-/** Tells the sessions when a file they read changes: by an edit, on disk, or by appearing or vanishing. One narrow watcher a file. */
+/** Notifies sessions when a file that they read is edited, changes on disk, appears or vanishes. One narrow watcher a file. */
 export function followFiles(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
   const watchers = new Map<string, vscode.FileSystemWatcher>();
 
@@ -12,7 +12,7 @@ export function followFiles(sessions: PlanSessions, onError: (error: unknown) =>
     const literal = name.replace(/[*?[\]{}]/g, '[$&]');
     const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.joinPath(uri, '..'), literal));
     const changed = (): void => sessions.changed(file);
-    // What is open is read as it stands in the editor, which tells of its changes; that it came to lie on the disk, too, may be told seconds later.
+    // Sessions read open files from the editor, which reports their edits. The disk event of saving them may come seconds later.
     const changedOnDisk = (): void => {
       if (!isOpen(file)) changed();
     };
@@ -49,7 +49,7 @@ export function followFiles(sessions: PlanSessions, onError: (error: unknown) =>
   });
 }
 
-/** Whether VS Code holds the file as a document, whose own events then tell of its changes. */
+/** Whether VS Code has the file as a document, whose events report its changes. */
 export function isOpen(file: string): boolean {
   return vscode.workspace.textDocuments.some((document) => !document.isClosed && document.uri.toString() === file);
 }

@@ -6,13 +6,13 @@ import { nameOf } from './sources';
 
 const proposalScheme = 'terapipe-layout';
 
-/** Changes of configs that are shown before they are made. */
+/** Previews of changes to configs. */
 export interface LayoutDiffs {
-  /** Shows a change beside the file as it is; nothing is written. */
+  /** Shows a change as a diff; writes nothing. */
   readonly show: (applied: AppliedLayout, title: string) => Promise<void>;
-  /** Makes the change of a diff (the one in front where none is named) as one edit of the open file, which undo takes back and saving keeps. @throws ExpectedError `apply-outdated` when the file is another by now. */
+  /** Applies the change of a diff (the active one where none is named) as one edit of the open file, which undo reverts. @throws ExpectedError `apply-outdated` when the file is another by now. */
   readonly apply: (uri: unknown) => Promise<void>;
-  /** Closes a diff; its change is forgotten. */
+  /** Closes a diff and discards its change. */
   readonly discard: (uri: unknown) => Promise<void>;
   readonly dispose: () => void;
 }

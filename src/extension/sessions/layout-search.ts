@@ -8,7 +8,7 @@ import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
 
-/** What is asked of a session. */
+/** A search question about a session. */
 interface Question {
   readonly problem: SearchProblem;
   /** Equal for questions with equal answers. */
@@ -17,7 +17,7 @@ interface Question {
   readonly edits: number;
 }
 
-/** A search under way: for a person, or in the background. */
+/** A running search: for a person, or in the background. */
 interface SearchJob {
   readonly abort: AbortController;
   readonly background: boolean;
@@ -27,11 +27,11 @@ interface SearchJob {
 export interface ConfigSearch {
   readonly state: () => LayoutSearch;
   readonly job: () => SearchJob | null;
-  /** Searches afresh, dropping what is under way. @throws ExpectedError what stopped it; CancelledError. */
+  /** Drops a running search and starts a new one. @throws ExpectedError what stopped it; CancelledError. */
   readonly run: (background: boolean) => Promise<SearchResult>;
-  /** An edit makes the answer old; a plan that asks the same makes it current again. */
+  /** An edit outdates the answer; a plan with the same question makes it current again. */
   readonly age: (session: SessionState) => void;
-  /** Whether a question was neither answered nor failed. */
+  /** Whether a question has neither an answer nor a failure. */
   readonly isOpenQuestion: (question: Question) => boolean;
   readonly findings: () => readonly Finding[];
   /** @throws as `LayoutSearches.open`. */
@@ -41,7 +41,7 @@ export interface ConfigSearch {
 export interface SearchContext {
   readonly sessions: PlanSessions;
   readonly host: LayoutSearchHost;
-  /** An id that no other answer has. */
+  /** A unique id for an answer. */
   readonly newId: () => string;
   /** Whether this is still the search of its config. */
   readonly isKept: () => boolean;
@@ -55,7 +55,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
   /** The question that `state.answer` answers, and the edit count when it was asked. */
   let answeredQuestion: Pick<Question, 'key' | 'edits'> | null = null;
   let job: SearchJob | null = null;
-  /** Key of the background search that failed, so that it is not retried. */
+  /** Key of the background search that failed; it is not retried. */
   let failed: string | null = null;
   let findings: { readonly of: readonly unknown[]; readonly list: readonly Finding[] } | null = null;
 
@@ -64,7 +64,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
     state = { ...state, ...change };
     changed();
   };
-  /** The answer comes twice, the second time with what would help most; both keep one id. */
+  /** The answer comes twice, the second time with suggested improvements; both have the same id. */
   const answered = ({ key, edits }: Question, result: SearchResult, running: SearchUpdate | null | undefined): void => {
     const before = state.answer;
     const isSame = before !== null && before.result.best.iterationMs === result.best.iterationMs && answeredQuestion?.key === key;
@@ -139,7 +139,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
   };
 }
 
-/** What is asked of a session now that its plan is current; null while it is not. @throws ExpectedError where there is nothing to search. */
+/** The question of a session whose plan is current; null while it is not. @throws ExpectedError where there is nothing to search. */
 function questionOf(host: LayoutSearchHost, state: SessionState | undefined): Question | null {
   if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
   const problem = host.problemOf(state, state.plan);
@@ -163,7 +163,7 @@ function shownError(error: unknown, background: boolean, host: LayoutSearchHost)
   return new ExpectedError('internal', 'TeraPipe failed to search the layouts', 'the log has the details; please report them');
 }
 
-/** A page or a picker that named a plan of an answer which is not the last one. */
+/** A page or a picker named a plan of an older answer. */
 export function outdated(): ExpectedError {
   return new ExpectedError('layout-outdated', 'That layout is of an older search', 'pick one of the layouts shown now');
 }

@@ -9,15 +9,15 @@ import type { SessionState } from './session-state';
 
 /** Searches of layouts, one a config. An answer ages with edits and is never lost. */
 export interface LayoutSearches {
-  /** Null while nothing was searched for. */
+  /** Null before the first search. */
   readonly stateOf: (file: string) => LayoutSearch | null;
-  /** What a current answer has to say about the files of a config. */
+  /** Findings of a current answer about the files of a config. */
   readonly findingsOf: (file: string) => readonly Finding[];
-  /** Searches afresh, with what would help most. Resolves to the answer. @throws ExpectedError what stopped it; CancelledError. */
+  /** Starts a new search, with improvements. Resolves to the answer. @throws ExpectedError what stopped it; CancelledError. */
   readonly search: (file: string) => Promise<SearchResult>;
-  /** The answer, searched for first where there is none that is current. @throws as `search`. */
+  /** The current answer; searches first where there is none. @throws as `search`. */
   readonly current: (file: string) => Promise<{ readonly id: string; readonly result: SearchResult }>;
-  /** Whether a search for a person is under way. */
+  /** Whether a search that a person started is running. */
   readonly isAsked: (file: string) => boolean;
   readonly cancel: (file: string) => void;
   /** Makes the full plan of one layout of the answer; null closes it. @throws ExpectedError of the planner, `layout-outdated` for what is not in the answer `id`; CancelledError. */
@@ -27,7 +27,7 @@ export interface LayoutSearches {
 }
 
 /**
- * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it makes way for planning and for what a person asks for, and begins again after.
+ * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it stops for planning and for searches that a person starts, and starts over after them.
  */
 export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchHost): LayoutSearches {
   const searches = new Map<string, ConfigSearch>();
@@ -57,7 +57,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     const question = questionIfAny(host, state);
     return question !== null && searches.get(state.file)?.isOpenQuestion(question) !== false;
   };
-  /** Runs what is wanted in the background, one at a time, while nobody plans and no person searches. */
+  /** Runs background searches one at a time, while nothing plans and no person searches. */
   const startNextSearch = (): void => {
     const all = sessions.all();
     const running = [...searches.values()].flatMap(({ job }) => job() ?? []);

@@ -17,7 +17,7 @@ import { tooLargeToDraw } from './schedule-size';
 import type { SessionHost } from './session-host';
 import type { SessionState } from './session-state';
 
-/** One reading and planning of a file, and what it may change in the file's session. */
+/** One pass that reads and plans a file, and what it may change in the file's session. */
 export interface Pass {
   readonly host: SessionHost;
   readonly file: string;
@@ -29,13 +29,13 @@ export interface Pass {
   readonly texts: ReadonlyMap<string, string>;
   readonly state: () => SessionState;
   readonly update: (change: Partial<SessionState>) => void;
-  /** What was planned last is of the texts as they were when the pass began. */
+  /** Marks the plan as one of the texts at the start of the pass. */
   readonly planned: () => void;
-  /** The files that were read are all that the session follows. */
+  /** Makes the session follow only the files that this pass read. */
   readonly followOnlyRead: () => void;
 }
 
-/** Reads a config or a schedule, plans or draws it, and says each result as soon as it is there. Rejects with what stops it. */
+/** Reads a config or a schedule, plans or draws it, and reports each result at once. Rejects with what stops it. */
 export async function runPass(pass: Pass): Promise<void> {
   const { file, signal, update } = pass;
   update({ progress: 0, incumbent: null });
@@ -45,7 +45,7 @@ export async function runPass(pass: Pass): Promise<void> {
   else await planConfig(pass, text);
 }
 
-/** A text that is no schedule any more, such as one about to be written anew, is nothing to complain about. */
+/** A text that is no longer a schedule, such as one that is being rewritten, is no error. */
 async function drawSchedule({ host, file, signal, planned, update }: Pass, text: string): Promise<void> {
   const isSchedule = isScheduleCsv(text);
   const refusal = isSchedule ? tooLargeToDraw(text, file) : null;
@@ -123,7 +123,7 @@ async function elasticOf(
   );
 }
 
-/** Looks, once the plan is shown, for the smallest changes that fit where it does not; an edit stops it. */
+/** After a plan that does not fit, looks for the smallest changes that do; an edit stops it. */
 async function offerRemedies(
   { host, signal, update }: Pass,
   { findings, launcher }: LoadedConfig,
@@ -146,14 +146,14 @@ async function offerRemedies(
   }
 }
 
-/** What is found in a config, by the plan of its run once there is one. */
+/** The findings of a config, including those of its plan once there is one. */
 function judged({ format, run, findings }: LoadedConfig, plan: Plan | null): readonly Finding[] {
   if (run === null) return findings;
   if (isLauncher(format)) return [...findings, ...launchedMemoryFindings(run, plan)];
   return findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
 }
 
-/** A model config alone says nothing of the GPUs it must fit: the cluster is an assumption, and no reason for remarks on the file. */
+/** A model config alone names no GPUs: its cluster is an assumption, which must not cause findings in the file. */
 function planToJudge({ format }: Run, plan: Plan | null): Plan | null {
   return format === 'huggingface' ? null : plan;
 }
@@ -162,7 +162,7 @@ function isElastic({ elastic, encoder }: Run): boolean {
   return elastic !== undefined || encoder !== undefined;
 }
 
-/** That a model is not planned is no news of one that is, as a run that freezes layers. */
+/** Drops the finding that a model is not planned where a run that freezes layers plans it. */
 function isTrueOf(run: Run): (finding: Finding) => boolean {
   return ({ code }) => code !== 'model-not-planned' || !isElastic(run);
 }

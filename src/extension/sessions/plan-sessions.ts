@@ -11,7 +11,7 @@ export interface PlanSessions {
   readonly reads: (file: string) => ReadonlySet<string>;
   /** Starts a session if there is none. Resolves when planning has ended, with success or failure; if an edit restarts it, when that has ended. */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
-  /** Plans afresh, dropping what is under way. Rejects only with what `SessionHost.reportBug` got too. */
+  /** Drops running planning and plans again. Rejects only with what `SessionHost.reportBug` got too. */
   readonly replan: (file: string) => Promise<SessionState>;
   /** A file changed: every session that read it counts the edit and plans again after the pause. */
   readonly changed: (file: string) => void;
@@ -21,13 +21,13 @@ export interface PlanSessions {
   readonly dispose: () => void;
 }
 
-/** One file: its state, and the pass that is under way. */
+/** One file: its state and its running pass. */
 interface Session {
   readonly state: () => SessionState;
   readonly reads: () => ReadonlySet<string>;
-  /** Reads and plans afresh, dropping what is under way. */
+  /** Drops a running pass, then reads and plans again. */
   readonly start: () => Promise<SessionState>;
-  /** The state once planning has ended, that of an edit which overtook it included. */
+  /** The state once planning has ended, including planning restarted by an edit. */
   readonly settled: () => Promise<SessionState>;
   readonly stop: () => void;
   /** A file that it read was edited. */
@@ -163,7 +163,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
   };
 }
 
-/** What a page shows for a failure that is our fault; the details are in the log. */
+/** What a page shows for a bug; the details are in the log. */
 function internalError(): ExpectedError {
   return new ExpectedError('internal', 'TeraPipe failed to plan this config', 'the log has the details; please report them');
 }

@@ -10,13 +10,13 @@ import type { PlanSessions } from './plan-sessions';
 import { profilerSettings } from '../platform/settings';
 import { displayPath } from './sources';
 
-/** Profiles beside the configs of the workspace, and the one measurement that may be under way. */
+/** Profiles beside the configs of the workspace, and at most one running measurement. */
 export interface Profiles {
   /** Profiles near a config, by URI, read once until a file there changes. Never rejects. */
   readonly found: (config: string) => Promise<readonly NamedProfile[]>;
-  /** What the Profile tab shows for a config; null while nothing was looked for. */
+  /** What the Profile tab shows for a config; null before the first look for profiles. */
   readonly stateOf: (config: string) => ProfileState | null;
-  /** Folder that a config's profiles are written to. @throws ExpectedError `profile-not-local` for a config that is not on this machine's disk. */
+  /** The folder for a config's profiles. @throws ExpectedError `profile-not-local` for a config that is not on this machine's disk. */
   readonly folderOf: (config: string) => string;
   /**
    * Measures the layer of a config's plan. One measurement at a time.
@@ -189,7 +189,7 @@ export function requireTrust(): void {
   throw new ExpectedError('profile-untrusted', 'A restricted workspace does not run the profiler', 'trust the workspace first');
 }
 
-/** What stopped a measurement half way, unless the user did. */
+/** What interrupted a measurement, unless the user did. */
 export function stoppedBy({ error, samples }: Profile): ExpectedError | null {
   if (error === null || error === 'cancelled') return null;
   return new ExpectedError(

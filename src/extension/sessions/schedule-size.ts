@@ -20,7 +20,7 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
   return findingOf(problemOfFile(text, 'too-large', message, 'check it on the terminal, or write a shorter schedule'), file);
 }
 
-/** How many cells there are, the one after the last line break left out; without an object a cell. */
+/** Counts cells without making an object for each; what follows the last line break is not one. */
 function cellsOf(text: string): number {
   let separators = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -16,11 +16,11 @@ export interface SessionHost {
   readonly readText: (file: string) => Promise<string>;
   /** Identity of the file that `path`, written in `from`, names. @throws ExpectedError when it names none. */
   readonly resolvePath: (from: string, path: string) => string;
-  /** The reader of shell scripts, whose grammar is loaded when one is met. */
+  /** The reader of shell scripts. Loads its grammar on first use. */
   readonly shell: () => Promise<LauncherReader>;
-  /** The run with what its files leave open filled in: off this thread, since layouts are looked for. */
+  /** The run with its open settings filled in; off this thread, since that searches layouts. */
   readonly resolve: (run: Run, found: readonly NamedProfile[], options: { readonly signal: AbortSignal }) => Promise<PlanRequest>;
-  /** The smallest changes with which a run fits whose plan does not. */
+  /** The smallest changes that make a run fit. */
   readonly remedies: (
     run: Run,
     found: readonly NamedProfile[],

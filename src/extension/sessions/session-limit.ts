@@ -3,10 +3,10 @@ import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
 
 const kept = 24;
-/** What the timelines of all sessions that nobody looks at may take together. */
+/** Most bytes of all timelines of sessions that no view shows. */
 const keptBytes = 64 * 2 ** 20;
 
-/** Forgets the oldest sessions that nobody needs once there are more than two dozen, or their timelines are too large together. */
+/** Drops the oldest unused sessions once there are more than two dozen, or their timelines are too large together. */
 export function limitSessions(sessions: PlanSessions, isNeeded: (file: string) => boolean): { dispose: () => void } {
   return sessions.onDidChange(({ progress: changing }) => {
     // A plan comes at the end of planning; the many reports before it add nothing.

@@ -16,13 +16,13 @@ export interface SessionState {
   /** Identity of the config: its URI. */
   readonly file: string;
   readonly format: SessionFormat;
-  /** As `texts` read; null when they could not be read to the end. */
+  /** Read from `texts`; null when reading failed. */
   readonly run: Run | null;
   /** What a launcher's file says; null for other configs. */
   readonly launcher: LauncherFile | null;
-  /** The last good plan; of an older text while `staleEdits` is not 0. */
+  /** The last good plan; of an older text while `staleEdits` is above 0. */
   readonly plan: Plan | null;
-  /** The last that could run, of a schedule file; aged as `plan`. */
+  /** The last schedule that could run, of a schedule file; outdated as `plan` is. */
   readonly schedule: SteppedSchedule | null;
   /** As `plan`, for a run that freezes layers: of a file with an `elastic` section, and of encoders, which are planned in no other way. */
   readonly elastic: ElasticAnswer | null;
@@ -40,7 +40,7 @@ export interface SessionState {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The state of a file that nothing is known of yet. */
+/** The state of a file before anything is known. */
 export function newState(file: string, format: SessionFormat): SessionState {
   return {
     file,

@@ -30,7 +30,7 @@ function sentAnswer(id: string): SentAnswer {
   return { id, sent: true };
 }
 
-/** A place in a measured run is shown and not opened: it may be larger than an editor takes. */
+/** A place in a measured run is text without a link: the file may be too large for an editor. */
 function errorOf(file: string, { other, error }: ComparisonState, { displayPath, textsOf }: ComparisonPageContext): PageError | null {
   if (error === null) return null;
   const place = error.place ?? null;

@@ -15,11 +15,11 @@ import { commandOf, treeItem } from '../platform/ui';
 
 export interface Explorer {
   readonly dispose: () => void;
-  /** Looks through the workspace again. */
+  /** Scans the workspace again. */
   readonly refresh: () => void;
 }
 
-/** The tree of models and plans. The workspace is looked through when the tree first shows, and when configs appear or vanish. */
+/** The tree of models and plans. It scans the workspace when it is first shown, and when configs appear or vanish. */
 export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputChannel): Explorer {
   const changed = new vscode.EventEmitter<ExplorerItem | undefined>();
   let roots: Promise<readonly ExplorerItem[]> | null = null;
@@ -80,7 +80,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     const answer = [error ?? plan, launcher];
     if (told.get(file)?.every((part, index) => part === answer[index]) === true) return;
     told.set(file, answer);
-    // What was told keeps a plan alive, which a session that is gone must not.
+    // An event's state keeps its plan alive; a closed session must not.
     for (const known of told.keys()) if (sessions.get(known) === undefined) told.delete(known);
     if (launcher !== null) offerMenus([file]);
     void refreshRow(file);
@@ -109,7 +109,7 @@ const groupIcons: Readonly<Record<OutlineGroup, string>> = {
 const calmMs = 500;
 const lookedAt = 50;
 
-/** Tells of launchers' files that came or went, many at once: a build or a checkout writes hundreds. */
+/** Reports created and deleted launcher files in batches: a build or a checkout writes hundreds. */
 function followLaunchers(
   act: (created: readonly vscode.Uri[], gone: ReadonlySet<string>) => Promise<void>,
   onError: (error: unknown) => void,
@@ -142,7 +142,7 @@ function followLaunchers(
   );
 }
 
-/** Whether a config is among new files, one after the other; more than a few are worth a whole look. */
+/** Whether one of the new files is a config. Reads a few one by one; for more, scans the whole workspace. */
 async function hasConfig(uris: readonly vscode.Uri[]): Promise<boolean> {
   if (uris.length > lookedAt) return true;
   for (const uri of uris) if ((await lookAt(uri)) !== null) return true;

@@ -37,7 +37,7 @@ function pageErrorOf({ code, message, remedy }: NonNullable<LayoutSearch['error'
 
 const told = new WeakMap<SearchResult, LayoutAnswer>();
 
-/** Made once of each result: a page gets the same one many times while something else runs. */
+/** Made once for each result: a page gets the same one many times while something else runs. */
 function answerOf({ result, id }: NonNullable<LayoutSearch['answer']>): LayoutAnswer {
   const known = told.get(result);
   if (known?.id === id) return known;

@@ -22,7 +22,7 @@ export async function actForPage(
 ): Promise<void> {
   switch (message.type) {
     case 'command':
-      // What the page shows: of a layout that was opened, not of the config.
+      // The plan on screen: that of an opened layout, not of the config.
       if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
         await savePlan(session.file, session.plan);
       else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
@@ -69,7 +69,7 @@ export async function actForPage(
   }
 }
 
-/** Where a text goes when asked for from a page: the first column with texts, else beside the page. */
+/** The column for a text that a page opens: the first one with texts, else beside the page. */
 function columnBeside(): vscode.ViewColumn {
   return vscode.window.visibleTextEditors[0]?.viewColumn ?? vscode.ViewColumn.One;
 }

@@ -48,7 +48,7 @@ export interface Page {
   readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
 }
 
-/** Fills a webview with our page and keeps it current. The page speaks first (`ready`) and gets a whole state; what it misses while hidden it gets then. */
+/** Fills a webview with our page and keeps it current. The page sends `ready` first and gets the whole state, which includes what it missed while hidden. */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, sessions, layouts, log } = services;
   const parts = tabParts(services);
@@ -74,7 +74,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     wanted = null;
   }
 
-  /** The session, in the tab with the layout that was opened there in place of the config's own. */
+  /** The session; in the tab, an opened layout replaces the config's own. */
   function sessionNow(): SessionState | null {
     const session = source.session();
     const opened = session === null || source.page !== 'tab' ? null : (layouts.stateOf(session.file)?.opened ?? null);
@@ -173,7 +173,7 @@ function pageSync({ layouts }: PageServices, source: PageSource, parts: ReturnTy
     next: (session) => {
       const trusted = vscode.workspace.isTrusted;
       const own = source.session();
-      // Of the config's own, whatever layout is opened.
+      // Always of the config's own plan, even while a found layout is open.
       const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, comparison);
       const found = session === null ? none : layouts.findingsOf(session.file);
       const before = posted;

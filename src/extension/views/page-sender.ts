@@ -6,27 +6,27 @@ type Part = PackedMessage | PackedPiece;
 /** Sends messages to one page, in order. */
 export interface PageSender {
   readonly send: (message: HostMessage) => void;
-  /** Whether pieces are on their way: what is sent now waits for the last. */
+  /** Whether pieces are in transit; new messages wait for the last of them. */
   readonly isBusy: () => boolean;
-  /** Drops what was not sent yet: the page is another one, or gone. */
+  /** Drops unsent messages: the page was replaced or closed. */
   readonly restart: () => void;
 }
 
 /**
- * Packs messages for a page. VS Code copies what it is given several times and keeps that until the page has it, so the next piece of a large message is made when the one before has arrived.
+ * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so each piece of a large message is made when the one before has arrived.
  * @param post hands one part to VS Code; resolves when it arrived. Where it rejects, the page is gone.
  * @param onIdle called when the last piece has arrived and nothing waits.
  */
 export function makePageSender(post: (part: Part) => PromiseLike<unknown>, onIdle: () => void): PageSender {
   let waiting: HostMessage[] = [];
-  /** Pieces that are not sent yet, of the message of which one is on its way; null: none is. */
+  /** Unsent pieces of the message in transit; null: nothing is in transit. */
   let rest: Iterator<Part, void> | null = null;
 
   function isBusy(): boolean {
     return rest !== null;
   }
 
-  /** Sends what waits up to the next message in pieces. */
+  /** Sends waiting messages, up to the next one that needs pieces. */
   function next(): void {
     while (!isBusy()) {
       const message = waiting.shift();

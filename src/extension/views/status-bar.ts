@@ -41,7 +41,7 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
   );
 }
 
-/** A model that is not read (yet) is no fault of the user's: the file itself says so, quietly. */
+/** A model of a kind that TeraPipe does not read is no user error: a quiet finding in the file says so. */
 function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }

@@ -22,7 +22,7 @@ type Listen = (listener: (file: string) => void) => { readonly dispose: () => vo
 export function tabParts({ sessions, profiles, layouts, comparisons }: PartSources): {
   /** What they show for a config. @param sent id of the comparison that the page has. */
   readonly of: (session: SessionState, sent: string | null) => TabParts;
-  /** Tell the file of a config when its part changed. */
+  /** Events with the config whose part changed. */
   readonly changes: Readonly<Record<keyof TabParts, Listen>>;
 } {
   const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();

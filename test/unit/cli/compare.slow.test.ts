@@ -34,7 +34,7 @@ describe('terapipe plan --compare', () => {
     const { plan, other: beside, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
     assert.equal((comparison['a'] as Json)['iterationMs'], plan['iterationMs']);
     assert.equal((comparison['b'] as Json)['iterationMs'], beside['iterationMs']);
-    for (const key of ['asked', 'parts', 'stages', 'sentences'])
+    for (const key of ['asked', 'requestDiff', 'parts', 'stages', 'sentences'])
       assert.ok(((comparison[key] as readonly Json[] | undefined) ?? []).length > 0, key);
     const swapped = JSON.parse((await cli.run(['plan', '--compare', other, config, '--json'])).out) as { plan: Json; other: Json };
     assert.deepEqual([swapped.plan['iterationMs'], swapped.other['iterationMs']], [beside['iterationMs'], plan['iterationMs']]);

@@ -15,12 +15,14 @@ const documents = { cli: read('docs/cli.md'), json: read('docs/json.md') };
 const withoutExample = ['profile'];
 
 /** What a command lacks to be complete, each with what to do. */
-function lacksOf(name: string, { about, options, takes }: Pick<Command, 'about' | 'options' | 'takes'>): string[] {
+function lacksOf(name: string, { description, options, takes }: Pick<Command, 'description' | 'options' | 'takes'>): string[] {
   const others = Object.entries(commands).filter(([other]) => other !== name);
   const lacks = [
-    /^[a-z].*[^.]$/.test(about) ? '' : 'about: say what it answers, without a capital or a full stop',
+    /^[a-z].*[^.]$/.test(description) ? '' : 'description: say what it answers, without a capital or a full stop',
     documents.cli.includes(`    terapipe ${name} `) ? '' : 'docs/cli.md: add a line to the examples at its head',
-    documents.cli.includes(`  ${`${name} ${takes}`.padEnd(16)}${about.slice(0, 40)}`) ? '' : 'docs/cli.md: run npm run docs -- --write',
+    documents.cli.includes(`  ${`${name} ${takes}`.padEnd(16)}${description.slice(0, 40)}`)
+      ? ''
+      : 'docs/cli.md: run npm run docs -- --write',
     withoutExample.includes(name) || documents.json.includes(`<!-- terapipe ${name} `)
       ? ''
       : 'docs/json.md: add a heading and an example, written by npm run docs -- --write',
@@ -66,11 +68,11 @@ describe('commands of the terminal face', () => {
 
   it('are missed where something of them is missing', () => {
     assert.deepEqual(
-      lacksOf('toy', { takes: 'FILE', about: 'Toys.', options: { json: { help: '' }, compare: { help: 'a flag here' } } }).map(
+      lacksOf('toy', { takes: 'FILE', description: 'Toys.', options: { json: { help: '' }, compare: { help: 'a flag here' } } }).map(
         (lack) => lack.split(':')[0],
       ),
       [
-        'about',
+        'description',
         'docs/cli.md',
         'docs/cli.md',
         'docs/json.md',

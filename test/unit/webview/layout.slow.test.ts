@@ -35,7 +35,7 @@ describe('found layouts', () => {
     const listed = plansOf(result);
     const texts = listed.map(({ plan }) => JSON.stringify([plan.name, plan.point]));
     assert.equal(new Set(texts).size, texts.length);
-    for (const plan of [result.best, ...result.front, ...result.perSchedule, ...result.runnersUp.map((each) => each.plan)])
+    for (const plan of [result.best, ...result.paretoFront, ...result.perSchedule, ...result.runnersUp.map((each) => each.plan)])
       assert.ok(texts.includes(JSON.stringify([plan.name, plan.point])));
     const { plans, best } = layoutAnswerOf(result, 'a');
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('found layouts', () => {
     assert.equal(seen.at(-1), 'helping: answer, change');
     assert.equal(state.staleEdits, 0);
     assert.equal(state.error, null);
-    assert.equal(state.running?.best?.iterationMs, result.front[0]?.iterationMs);
+    assert.equal(state.running?.best?.iterationMs, result.paretoFront[0]?.iterationMs);
     assert.ok((state.running?.fraction ?? 1) < 1);
     assert.equal(state.answer?.improvements.length, told.filter(({ kind }) => kind === 'helping').length - 1);
   });
@@ -111,8 +111,8 @@ describe('found layouts', () => {
       why: 'needs more',
     };
     const content = planContent({ ...answer, notFitting: [far] }, rows());
-    const [front] = content.curves;
-    const steps = front!.points;
+    const [paretoFront] = content.curves;
+    const steps = paretoFront!.points;
     assert.ok(steps.length > 4);
     steps.forEach(([x, y], index) => {
       const [left, above] = steps[index - 1] ?? [0, Infinity];

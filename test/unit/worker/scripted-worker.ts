@@ -18,7 +18,7 @@ else
     search: ({ request }, asked, watching) => {
       const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
       watching?.onUpdate?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
-      return { request, best: {}, front: [], ...asked } as unknown as SearchResult;
+      return { request, best: {}, paretoFront: [], ...asked } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),
     schedule: () => ({ findings: [], drawn: null }),

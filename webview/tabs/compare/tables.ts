@@ -22,7 +22,7 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
   return [
     section(t('What comes out'), [...heads, apart], outcomeRows(reported)),
     section(t('Where the step goes, on its busiest stage'), [...heads, apart], partRows(reported), 'compared-parts'),
-    reported.asked.length === 0
+    reported.requestDiff.length === 0
       ? h(
           'section',
           { class: 'compared-section' },
@@ -102,8 +102,8 @@ function partRows({ parts, a, b }: PlanComparison): Row[] {
     ]);
 }
 
-function requestRows({ asked }: PlanComparison): Row[] {
-  return asked.map(({ key, a, b }) => {
+function requestRows({ requestDiff }: PlanComparison): Row[] {
+  return requestDiff.map(({ key, a, b }) => {
     const name = requestName(key);
     return [name === key ? h('code', {}, key) : name, a, b];
   });

@@ -40,7 +40,7 @@ export interface DesiredSetting {
   /** The facts that show it. */
   readonly facts: readonly FactName[];
   /** The settings of the plan it carries, where the facts do not show them. */
-  readonly about?: readonly PlanSetting[];
+  readonly carries?: readonly PlanSetting[];
   /** Whether a file has it already. `text` is the file's text, for values that the facts only count. */
   readonly isMet: (facts: Facts, text: string) => boolean;
   /** What could be written, best first. It depends on what the file has already; empty: this launcher has no such setting. */
@@ -94,7 +94,7 @@ export function narrowFormatSettings(
     {
       what: `GEMMs in ${format}`,
       facts: ['precision'],
-      about: ['gemmPrecision'],
+      carries: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
       alternatives: (facts) => (facts === newFile && written.includes(format) ? [[{ fact: 'precision', value: format }]] : []),
       reason: how,
@@ -115,12 +115,12 @@ export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
 
 /** A setting that the launcher does not have. Met only where the plan does not need it. */
 export function unsupported(
-  about: PlanSetting | readonly PlanSetting[],
+  carries: PlanSetting | readonly PlanSetting[],
   what: string,
   reason: string,
   isAsked = true,
 ): readonly DesiredSetting[] {
-  return isAsked ? [{ what, about: [about].flat(), facts: [], isMet: () => false, alternatives: () => [], reason }] : [];
+  return isAsked ? [{ what, carries: [carries].flat(), facts: [], isMet: () => false, alternatives: () => [], reason }] : [];
 }
 
 /** The facts of a file that is not written yet. */

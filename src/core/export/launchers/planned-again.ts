@@ -185,8 +185,8 @@ function textOf(value: unknown): string {
 }
 
 /** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
-export function saidBy({ about, facts }: DesiredSetting): readonly PlanSetting[] {
-  return about ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
+export function saidBy({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
+  return carries ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
 }
 
 const ofStages = ['stageLayers', 'virtualStages'] as const;

@@ -8,5 +8,5 @@ export const deepspeed: Launcher = {
   endings: ['json', 'jsonc'],
   isIts: ({ text, jsonKeys }) => isDeepSpeed(jsonKeys()) || isDeepSpeed(text),
   read: readDeepSpeed,
-  traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
+  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
 };

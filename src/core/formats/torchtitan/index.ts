@@ -15,6 +15,7 @@ export const torchtitan: Launcher = {
     repeatsKeyValueHeads: false,
     alwaysDividesSequence: true,
     countsEndsAsLayers: true,
+    padsVocabulary: false,
     batchOfReplica: 'local',
   },
   modelNamed: (flavor, { modelType }) => ({

@@ -21,12 +21,12 @@ describe('Two plans side by side', () => {
 
   it('are the same plan when nothing differs', () => {
     const comparison = comparePlans(plan, makePlan(base), names);
-    assert.deepEqual([comparison.asked, comparison.speedup, comparison.tie], [[], 1, true]);
+    assert.deepEqual([comparison.requestDiff, comparison.speedup, comparison.tie], [[], 1, true]);
     assert.match(planSentences(comparison).join('\n'), /^A and B are the same plan: .* a step\.$/);
   });
 
   it('ask for the same when one spells out what the other leaves to be', () => {
-    const asked = (layout: Partial<PlanRequest['layout']>) => comparePlans(plan, makePlan(changed(base, {}, layout)), names).asked;
+    const asked = (layout: Partial<PlanRequest['layout']>) => comparePlans(plan, makePlan(changed(base, {}, layout)), names).requestDiff;
     assert.deepEqual(asked({ stageLayers: [2, 2, 2, 2], expertTensor: 2 }), []);
     assert.deepEqual(asked({ stageLayers: [1, 2, 3, 2] }), [{ key: 'layout.stageLayers', a: '–', b: '1, 2, 3, 2' }]);
   });
@@ -42,7 +42,7 @@ describe('Two plans side by side', () => {
 
   it('name recompute as the reason, and the memory it saves', () => {
     const comparison = comparePlans(plan, makePlan(changed(base, { recompute: 'full' })), names);
-    assert.deepEqual(comparison.asked, [{ key: 'training.recompute', a: 'none', b: 'full' }]);
+    assert.deepEqual(comparison.requestDiff, [{ key: 'training.recompute', a: 'none', b: 'full' }]);
     const [speed, memory] = planSentences(comparison);
     assert.match(speed ?? '', /^B is 1\.\d+x slower \(.*\): .* more recompute, since training\.recompute is full, not none/);
     assert.match(memory ?? '', /^B needs [\d.]+ GiB less memory: [\d.]+ GiB on stage \d, A [\d.]+ GiB on stage \d\.$/);
@@ -68,7 +68,7 @@ describe('Two plans side by side', () => {
   it('give no cause that would have made the bubble longer', () => {
     const short = changed(base, { microBatch: 1, globalBatch: 8 });
     const comparison = comparePlans(makePlan(short), makePlan(changed(short, {}, { pipeline: 2, data: 2, virtualStages: 2 })), names);
-    assert.deepEqual(comparison.asked.find(({ key }) => key === 'microBatches'), { key: 'microBatches', a: '8', b: '4' }); // prettier-ignore
+    assert.deepEqual(comparison.requestDiff.find(({ key }) => key === 'microBatches'), { key: 'microBatches', a: '8', b: '4' }); // prettier-ignore
     assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has 2 (chunks of layers a stage, not 1|stages, not 4)/);
   });
 

@@ -119,7 +119,7 @@ describe('a launched layout against the best', () => {
     const run = await nemo();
     const result = searched(run);
     assert.equal(result.gpus, 40);
-    for (const { point } of [result.best, ...result.front, ...result.runnersUp.map(({ plan }) => plan)]) {
+    for (const { point } of [result.best, ...result.paretoFront, ...result.runnersUp.map(({ plan }) => plan)]) {
       assert.equal(point.schedule, '1F1B');
       const { tensor, pipeline, data, context } = point.layout;
       assert.equal(tensor * pipeline * data * context, 40);

@@ -69,8 +69,8 @@ const table: CostTable = {
   backwardMs: [[1.2, 1.4], [2.3, 2.7], [6, 8]], // prettier-ignore
 };
 
-function assertOpensTheSame(wanted: PlanRequest, { best, front, perSchedule }: SearchResult): void {
-  for (const found of [best, ...front, ...perSchedule]) {
+function assertOpensTheSame(wanted: PlanRequest, { best, paretoFront, perSchedule }: SearchResult): void {
+  for (const found of [best, ...paretoFront, ...perSchedule]) {
     const chosen = chosenOf(makePlan(requestOf(wanted, found)));
     assert.deepEqual(
       [chosen.iterationMs, peakBytesOf(chosen)],
@@ -98,7 +98,7 @@ describe('a search with measured times', () => {
       mostMicroBatch: 2,
     });
     assert.deepEqual([result.cost.kind, result.proved], ['profile', true]);
-    const points = [...result.front, ...result.runnersUp.map(({ plan }) => plan)].map(({ point }) => point);
+    const points = [...result.paretoFront, ...result.runnersUp.map(({ plan }) => plan)].map(({ point }) => point);
     for (const { layout, training } of points) assert.ok(layout.tensor === 2 && layout.context === 1 && training.microBatch <= 2);
     assert.ok(new Set(points.map(({ layout }) => layout.pipeline)).size > 1);
     assert.ok(new Set(result.perSchedule.map(({ point }) => point.schedule)).size > 8);

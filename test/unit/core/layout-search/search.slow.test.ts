@@ -61,19 +61,19 @@ describe('layout search', () => {
     const found = searchLayouts(problem(['microBatch', 'recompute']));
     assert.deepEqual({ ...found.best.point.layout }, base.layout);
     for (const { plan } of found.runnersUp) assert.deepEqual({ ...plan.point.layout }, base.layout);
-    assert.ok(found.front.every(({ point }) => point.training.zeroStage === 1));
+    assert.ok(found.paretoFront.every(({ point }) => point.training.zeroStage === 1));
     const gpipe = searchLayouts({ request: { ...base, schedule: 'GPipe' }, fixed: new Set(['schedule']) });
-    assert.ok(gpipe.front.every(({ point }) => point.schedule === 'GPipe'));
+    assert.ok(gpipe.paretoFront.every(({ point }) => point.schedule === 'GPipe'));
   });
 
   it('answers with a proved best that is at the head of the front and the schedules', () => {
-    const { best, front, perSchedule, proved } = result;
+    const { best, paretoFront, perSchedule, proved } = result;
     assert.ok(best.fits && proved);
     assert.equal(gapOf(result), 0);
-    assert.equal(front[0]?.iterationMs, best.iterationMs);
+    assert.equal(paretoFront[0]?.iterationMs, best.iterationMs);
     assert.equal(perSchedule[0]?.iterationMs, best.iterationMs);
-    front.slice(1).forEach((plan, index) => {
-      const before = front[index];
+    paretoFront.slice(1).forEach((plan, index) => {
+      const before = paretoFront[index];
       assert.ok(before && plan.iterationMs > before.iterationMs && plan.peakBytes < before.peakBytes);
     });
     assert.deepEqual(
@@ -84,12 +84,12 @@ describe('layout search', () => {
   });
 
   it('says where each step goes, all parts together', () => {
-    for (const plan of [...result.front, ...result.perSchedule]) {
+    for (const plan of [...result.paretoFront, ...result.perSchedule]) {
       const sum = stepParts.reduce((total, part) => total + plan.parts[part], 0);
       assert.ok(Math.abs(sum - plan.iterationMs) < 1e-9 * plan.iterationMs);
       for (const part of stepParts) assert.ok(plan.parts[part] > -1e-6 * plan.iterationMs, `${part} of ${plan.name}`);
     }
-    assert.ok(result.front.some(({ parts }) => parts.recompute > 0));
+    assert.ok(result.paretoFront.some(({ parts }) => parts.recompute > 0));
   });
 
   it('calls what is within the error bar a tie, and gives the reason why others lost', () => {
@@ -123,9 +123,9 @@ describe('layout search', () => {
   });
 
   it('gives the layout with the least memory when nothing fits', () => {
-    const { best, proved, front } = searchLayouts(problem(sizes, { cluster: withMemory(2 ** 30) }));
-    assert.deepEqual([best.fits, proved, front.length], [false, false, 0]);
-    assert.equal(best.peakBytes, result.front.at(-1)?.peakBytes);
+    const { best, proved, paretoFront } = searchLayouts(problem(sizes, { cluster: withMemory(2 ** 30) }));
+    assert.deepEqual([best.fits, proved, paretoFront.length], [false, false, 0]);
+    assert.equal(best.peakBytes, result.paretoFront.at(-1)?.peakBytes);
   });
 
   it('streams the best so far with a bound that never exceeds it, and stops when cancelled', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { askedSchedule, choose } from '../../../../src/core/planner/choose';
+import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
 import { isUsual, otherRuntime } from '../../../../src/core/planner/reasons';
 import type { PlanRequest } from '../../../../src/core/spec/request';
@@ -97,6 +97,6 @@ describe('the choice among candidates', () => {
   it('knows the runtime of every variant', () => {
     assert.equal(otherRuntime(candidate('equal-work', 1, 1)), otherRuntime(candidate('Seq1F1B', 1, 1)));
     assert.notEqual(otherRuntime(candidate('equal-work', 1, 1)), null);
-    assert.equal(askedSchedule(asking({ slicing: { unit: null, scheme: [] } })), 'TeraPipe');
+    assert.equal(requestedSchedule(asking({ slicing: { unit: null, scheme: [] } })), 'TeraPipe');
   });
 });

@@ -219,7 +219,7 @@ describe('what is said of stages on groups of nodes', () => {
         }),
       );
     const asked = (a: Awaited<ReturnType<typeof plan>>, b: typeof a) =>
-      comparePlans(a, b, { a: 'a', b: 'b' }).asked.filter(({ key }) => key.startsWith('cluster'));
+      comparePlans(a, b, { a: 'a', b: 'b' }).requestDiff.filter(({ key }) => key.startsWith('cluster'));
     const mixed = await plan(hopperAndAmpere);
     const plain = await plan({ gpu: 'A100-80GB', nodes: 6 });
     assert.deepEqual(asked(plain, mixed), [{ key: 'cluster.gpu', a: 'A100-80GB', b: '2 nodes of 8 H100-80GB + 4 nodes of 8 A100-80GB' }]);

@@ -9,8 +9,8 @@ import { namedSchedules } from '../../../../src/core/spec/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
 
 /** Everything an answer shows. */
-function shownOf({ best, front, perSchedule, runnersUp }: SearchResult): FoundPlan[] {
-  return [best, ...front, ...perSchedule, ...runnersUp.map(({ plan }) => plan)];
+function shownOf({ best, paretoFront, perSchedule, runnersUp }: SearchResult): FoundPlan[] {
+  return [best, ...paretoFront, ...perSchedule, ...runnersUp.map(({ plan }) => plan)];
 }
 
 function assertSame(wanted: PlanRequest, found: FoundPlan): void {
