@@ -71,10 +71,8 @@ export function* candidateGroups(
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
       .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
-    const common = {
-      ...contextParallelCommOf(problem, sizes),
-      sequenceParallel: fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1,
-    };
+    const comms = contextParallelComms(problem, sizes);
+    const sequenceParallel = fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1;
     for (const microBatch of microBatchesOf(problem, batch)) {
       const count = batch / microBatch;
       const alike = `${sizes.pipeline},${sizes.context > 1},${count}`;
@@ -83,10 +81,10 @@ export function* candidateGroups(
         ...choice,
         layout: { ...sizes, virtualStages: choice.virtualStages },
       }));
-      skipping.onSkipped(schedules.length * recomputes.length * (optimizers.length - held.length));
+      skipping.onSkipped(schedules.length * recomputes.length * comms.length * (optimizers.length - held.length));
       if (held.length === 0) continue;
-      for (const [recompute, alike] of recomputes.flatMap((recompute) =>
-        groupsFor(recompute, schedules).map((group) => [recompute, group] as const),
+      for (const [recompute, alike, comm] of recomputes.flatMap((recompute) =>
+        groupsFor(recompute, schedules).flatMap((group) => comms.map((comm) => [recompute, group, comm] as const)),
       )) {
         const chunks = sizes.pipeline * (alike[0]?.chunks ?? 1);
         const chosen = withRecompute(training, recompute, chunks, model.layers);
@@ -99,9 +97,10 @@ export function* candidateGroups(
           chosen.recompute,
           chosen.recomputeLayers,
           ...(chosen.recomputeModules ?? []),
+          comm.contextParallelComm,
         ].join();
         for (const { optimizer, holding } of held) {
-          const trained = { ...chosen, ...optimizer, ...common, microBatch };
+          const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
           const whole = { time, sliced: time, holding };
           for (const { layout, name, slices } of alike) {
             const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}`, holding };
@@ -162,7 +161,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
       for (const pipeline of pipelines) {
         const data = gpus / (tensor * context * pipeline);
         if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
-        if (!exchangesHeads(problem, tensor, context)) continue;
+        if (contextParallelComms(problem, { tensor, context }).length === 0) continue;
         if (fixed.has('sequenceParallel') && training.sequenceParallel && !splitsSequences(training, tensor)) continue;
         for (const experts of expertSizes(problem, { tensor, context, data })) yield { tensor, pipeline, data, context, ...experts };
       }
@@ -188,27 +187,20 @@ function splitsModel(model: ModelSpec, tensor: number): boolean {
   return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
-/** All-to-all exchanges heads for tokens inside a node; beyond it only a ring is timed. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
-function exchangesHeads(problem: SearchProblem, tensor: number, context: number): boolean {
-  const { request, fixed } = problem;
-  if (context === 1 || fixed.has('context')) return true;
-  const { contextParallelComm } = contextParallelCommOf(problem, { tensor, context });
-  const { heads, kvHeads, state } = request.model;
-  if (state !== undefined && !splitsState({ ...state, groups: tensor * context }, tensor * context)) return false;
-  if (contextParallelComm === 'ring') return true;
-  return tensor * context <= joinedGpus(request.cluster) && heads % (tensor * context) === 0 && kvHeads % (tensor * context) === 0;
-}
-
-function contextParallelCommOf(
-  { request, fixed }: SearchProblem,
+/** How context parallelism may exchange: as fixed, or round a ring and, where the heads divide, by all-to-all, whose group may cross nodes. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
+function contextParallelComms(
+  { request: { training, model }, fixed }: SearchProblem,
   { tensor, context }: Pick<Layout, 'tensor' | 'context'>,
-): Pick<TrainingSpec, 'contextParallelComm'> {
-  const { training, model, cluster } = request;
-  if (fixed.has('contextParallelComm') || context === 1)
-    return training.contextParallelComm === undefined ? {} : { contextParallelComm: training.contextParallelComm };
-  const heads = model.latent ? model.heads : model.kvHeads;
-  const inside = tensor * context <= joinedGpus(cluster) && heads % (tensor * context) === 0;
-  return { contextParallelComm: inside ? 'all-to-all' : 'ring' };
+): readonly Pick<TrainingSpec, 'contextParallelComm'>[] {
+  const { contextParallelComm } = training;
+  const given = contextParallelComm === undefined ? {} : { contextParallelComm };
+  if (context === 1 || (fixed.has('context') && fixed.has('contextParallelComm'))) return [given];
+  const { heads, kvHeads, state } = model;
+  const ranks = tensor * context;
+  if (state !== undefined && !splitsState({ ...state, groups: ranks }, ranks)) return fixed.has('context') ? [given] : [];
+  const possible = (['all-to-all', 'ring'] as const).filter((comm) => comm === 'ring' || (heads % ranks === 0 && kvHeads % ranks === 0));
+  if (!fixed.has('contextParallelComm')) return possible.map((comm) => ({ contextParallelComm: comm }));
+  return possible.includes(contextParallelComm ?? 'all-to-all') ? [given] : [];
 }
 
 function expertSizes(

@@ -1,10 +1,13 @@
 import { elementBytes } from '../spec/number-formats';
 import { attentionWidths } from '../model/parameters';
-import { networkBandwidth, nodeBusBandwidth } from './collectives';
+import { allToAllSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { joinedGpus } from '../spec/cluster';
 import type { CostInputs } from './rates';
 
-/** Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. */
+/**
+ * Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go; one pass. A group that leaves the GPUs that a node or NVLink joins runs at the network's
+ * speed, which the GPUs of a node share.
+ */
 export function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   const ranks = layout.context;
   if (ranks <= 1) return 0;
@@ -17,5 +20,7 @@ export function contextParallelSeconds({ model, training, layout, cluster }: Cos
         : networkBandwidth(cluster.links) / cluster.gpusPerNode;
     return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
   }
-  return ((ranks - 1) / ranks) * ((element * localTokens * (query + key + value + output)) / nodeBusBandwidth(cluster.links, ranks));
+  const bytes = element * localTokens * (query + key + value + output);
+  if (layout.tensor * ranks > joinedGpus(cluster)) return allToAllSeconds(bytes, ranks, layout.tensor, cluster);
+  return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
 }

@@ -9,7 +9,7 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { joinedGpus, type NodeGroup } from '../../../../src/core/spec/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
-import { gradientCollectives, megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import { gradientCollectives, megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../formats/files';
 
@@ -46,6 +46,20 @@ describe('NVLink beyond a node', () => {
       assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
     }
     assert.ok(gradientCollectives(on(apart, 4), stage, 'data') > 3 * gradientCollectives(on(rack, 4), stage, 'data'));
+  });
+
+  it('decides at which speed context parallelism exchanges heads for tokens', () => {
+    const { cluster, ...run } = request('H100-80GB', gpt(8, 8192, 64, 51200), {
+      training: { microBatch: 1, sequenceLength: 32_768, attention: 'flash', contextParallelComm: 'all-to-all' },
+      layout: { tensor: 2, context: 8 },
+    });
+    const forward = (kind: NodeGroup, nicGBps: number): number =>
+      stageCost({ ...run, cluster: { ...kind, links: { ...kind.links, nicGBps } } }, 1, { first: false, last: false })(1, 32_768, 0)
+        .forwardMs;
+    assert.ok(forward(cluster, 4) > 10 * forward(cluster, 400));
+    assert.ok(forward(cluster, 400) > forward({ ...cluster, gpusPerNode: 16 }, 400));
+    assert.equal(forward({ ...cluster, gpusPerNode: 16 }, 4), forward({ ...cluster, gpusPerNode: 16 }, 400));
+    assert.equal(forward({ ...cluster, links: { ...cluster.links, nvlinkDomain: 72 } }, 4), forward({ ...cluster, gpusPerNode: 16 }, 4));
   });
 
   it('says that experts or tensor ranks cross nodes only where they leave it', () => {

@@ -107,6 +107,29 @@ describe('what a search may choose', () => {
     assert.ok((await stages({ zeroStage: 3, runtime: 'torchtitan' }, one)) > 1);
   });
 
+  it('is all-to-all or a ring for context parallelism, inside a node and across nodes, where the heads divide', async () => {
+    const comms = async (training: object): Promise<string[]> => {
+      const problem = problemOf(await own({ schedules: ['1F1B'] }, { sequenceLength: 65_536, ...training }));
+      const groups = [...candidateGroups(problem)].filter(({ layout }) => layout.context > 1);
+      return [
+        ...new Set(
+          groups.map(({ layout: { tensor, context }, training: { contextParallelComm } }) => `${contextParallelComm} ${tensor * context}`),
+        ),
+      ].sort();
+    };
+    assert.deepEqual(await comms({}), [
+      'all-to-all 16',
+      'all-to-all 2',
+      'all-to-all 4',
+      'all-to-all 8',
+      'ring 16',
+      'ring 2',
+      'ring 4',
+      'ring 8',
+    ]);
+    assert.deepEqual(await comms({ contextParallelComm: 'ring' }), ['ring 16', 'ring 2', 'ring 4', 'ring 8']);
+  });
+
   it('leaves each rank of a context 4,096 tokens', async () => {
     const contexts = async (sequenceLength: number): Promise<number> =>
       Math.max(
