@@ -30,6 +30,7 @@ async function planOn(memoryGB: number): Promise<{ run: Run; plan: Plan }> {
     training: { sequenceLength: 2048, globalBatch: 8, microBatch: 1 },
     layout: { tensor: 1, pipeline: 2, data: 2 },
     schedule: '1F1B',
+    slicing: { unit: 512 },
   });
   return { run, plan: makePlan(resolveRun(run, defaults)) };
 }

@@ -14,10 +14,11 @@ import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 import { gpt, request } from '../../../golden/requests';
 
 /** Sixteen A100; a layer is half a millisecond a kilotoken forward. */
-const base = request('A100-40GB', gpt(16, 2048, 16, 50304), {
+const launched = request('A100-40GB', gpt(16, 2048, 16, 50304), {
   training: { globalBatch: 16, sequenceLength: 1024, attention: 'flash', dropout: false, zeroStage: 1, precision: 'fp16' },
   layout: { tensor: 2, pipeline: 4, data: 2 },
 });
+const base = { ...launched, slicing: { unit: 128, scheme: null } };
 
 function profileOf({ model, layout }: PlanRequest): Profile {
   const forwardMs = ({ batch, tokens, context }: Cell): number => 0.05 + batch * tokens * (5e-4 + 1e-7 * context);

@@ -24,10 +24,11 @@ function assertSame(wanted: PlanRequest, found: FoundPlan): void {
 
 describe('a layout that a search found, opened as a plan', () => {
   it('takes the time and the memory that the search said, on its front and for every schedule', () => {
-    const wanted = request('A100-40GB', gpt(14, 3072, 24, 50304), {
+    const base = request('A100-40GB', gpt(14, 3072, 24, 50304), {
       training: { globalBatch: 8, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
       layout: { tensor: 2, pipeline: 4, data: 1 },
     });
+    const wanted = { ...base, slicing: { unit: 128, scheme: null } };
     const plans = shownOf(searchLayouts({ request: wanted, fixed: new Set(['tensor', 'microBatch', 'zeroStage', 'offloadOptimizer']) }));
     for (const found of plans) assertSame(wanted, found);
     assert.deepEqual(
@@ -49,10 +50,11 @@ describe('a layout that a search found, opened as a plan', () => {
   });
 
   it('does so where layers differ and experts are spread', () => {
-    const wanted = request('B200', deepseek(2, 6), {
+    const base = request('B200', deepseek(2, 6), {
       training: { globalBatch: 16, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
       layout: { tensor: 1, pipeline: 2, data: 4, expert: 4 },
     });
+    const wanted = { ...base, slicing: { unit: 256, scheme: null } };
     const found = searchLayouts({ request: wanted, fixed: new Set(['data', 'recompute', 'zeroStage', 'context']) });
     for (const plan of shownOf(found)) assertSame(wanted, plan);
   });
