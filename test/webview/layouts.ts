@@ -17,6 +17,7 @@ const launched: Variant = {
   stages: 4,
   data: 1,
   schedule: '1F1B',
+  unit: 256,
   training: { globalBatch: 32, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
 };
 

@@ -59,7 +59,16 @@ describe('terapipe plan --compare', () => {
     }
     const wide = path.join('configs', 'pipeline', 'wide.json');
     const model = { layers: 8, hidden: 4096, heads: 32, vocab: 32000 };
-    write(wide, JSON.stringify({ model, training: { globalBatch: 16 }, layout: { tensor: 1, pipeline: 4, data: 2 }, schedule: '1F1B' }));
+    write(
+      wide,
+      JSON.stringify({
+        model,
+        training: { globalBatch: 16 },
+        layout: { tensor: 1, pipeline: 4, data: 2 },
+        slicing: { unit: 512 },
+        schedule: '1F1B',
+      }),
+    );
     const planned = async (...args: string[]): Promise<Planned> =>
       (JSON.parse((await cli.run(['plan', wide, '--json', ...args])).out) as { plan: Planned }).plan;
     const before = await planned();

@@ -20,6 +20,7 @@ function searched(): Searched {
       stages: 2,
       data: 2,
       schedule: '1F1B',
+      unit: 256,
       training: { globalBatch: 16, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
     },
     true,

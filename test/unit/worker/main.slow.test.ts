@@ -84,6 +84,7 @@ describe('planner worker', () => {
       model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
       cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },
       training: { sequenceLength: 4096, globalBatch: 8, microBatch: 2, precision: 'bf16' },
+      slicing: { unit: 1024 },
       layout: { tensor: 2, pipeline: 4, data: 1 },
       schedule: 'GPipe',
     };
