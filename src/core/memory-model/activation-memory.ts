@@ -71,9 +71,9 @@ export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: W
   return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit) + sentBytes(inputs, stage, unit);
 }
 
-/** What a stage sent on: DeepSpeed's pipeline keeps it until the micro-batch's backward (`pipe_buffers['outputs']` of deepspeed/runtime/pipe/engine.py), Megatron-LM frees it (`deallocate_pipeline_outputs`). */
+/** What a stage sent on: the pipelines of DeepSpeed (`pipe_buffers['outputs']` of deepspeed/runtime/pipe/engine.py) and PyTorch (`fwd_cache` of torch/distributed/pipelining/stage.py) keep it until the micro-batch's backward, Megatron-LM frees it (`deallocate_pipeline_outputs`). */
 function sentBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
-  return runtimeOf(inputs.training).id === 'deepspeed' && !stage.last ? boundaryBytes(inputs, unit) : 0;
+  return runtimeOf(inputs.training).id !== 'megatron' && inputs.layout.pipeline > 1 && !stage.last ? boundaryBytes(inputs, unit) : 0;
 }
 
 /** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */

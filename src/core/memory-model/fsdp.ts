@@ -3,6 +3,7 @@ import { optimizerBytes } from '../spec/optimizer';
 import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
 import type { StageContents } from './layer-tensors';
+import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
@@ -26,8 +27,22 @@ export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: H
     gradients: heldBytes(held, 4, true),
     optimizer: heldBytes(held, state, true),
     dummyGradients: 0,
-    workspaces: held.shards === 1 ? 0 : gathered + whole,
+    workspaces: (held.shards === 1 ? 0 : gathered + whole) + pipelineBuffers(inputs, stage),
   };
+}
+
+/**
+ * Buffers that `torch.distributed.pipelining` keeps for all micro-batches of a step, bytes: into which a chunk receives hidden states and gradients (`args_recv_info` and `grad_recv_info`), and on the last stage the logits
+ * (`output_chunks`); torch/distributed/pipelining/stage.py of PyTorch 2.6.
+ */
+function pipelineBuffers(inputs: MemoryInputs, { first, last }: StageContents): number {
+  const { model, training, layout } = inputs;
+  if (training.runtime !== 'torchtitan' || layout.pipeline === 1) return 0;
+  const microBatches = training.globalBatch / layout.data / training.microBatch;
+  const tokens = (training.microBatch * training.sequenceLength) / layout.context;
+  const received = (2 * layout.virtualStages - Number(first) - Number(last)) * model.hidden * hiddenShare(inputs);
+  const logits = last ? paddedVocab(model.vocab, layout.tensor) / layout.tensor : 0;
+  return microBatches * elementBytes(training) * tokens * (received + logits);
 }
 
 /** Whether weights stay gathered from their first forward to their last backward. */
@@ -46,10 +61,11 @@ function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageConte
   return model.tiedEmbeddings ? (first || last ? words : 0) : words * (Number(first) + Number(last));
 }
 
-/** What the backward of a layer holds besides, bytes: the next layer gathered ahead, the layer's gradient in the training precision and in fp32 for the scatter, and the head's gradient, which waits for the root's. */
+/** What the backward of a layer holds besides, bytes: the layer's gradient in the training precision and in fp32 for the scatter; where weights are gathered layer by layer, the next one ahead, and the head's gradient, which waits for the root's. */
 export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
-  if (!isSharded(inputs) || inputs.layout.pipeline > 1) return 0;
+  if (!isSharded(inputs)) return 0;
   const element = elementBytes(inputs.training);
+  if (inputs.layout.pipeline > 1) return (element + 4) * layerOfRank(inputs, stage);
   const head = stage.last && !inputs.model.tiedEmbeddings ? rootOfRank(inputs, { ...stage, first: false }) : 0;
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
 }

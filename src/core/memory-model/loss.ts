@@ -33,7 +33,8 @@ function logits(inputs: MemoryInputs, unit: WorkUnit): number {
  * Reserved at the head's backward by free blocks, bytes: the logits in the training precision, where those in fp32 come after them, and what the forward of a layer held and no longer holds. The tensors of the loss are larger than either.
  */
 export function lossBlocks(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
-  const cast = inputs.training.fusedCrossEntropy ? 0 : elementBytes(inputs.training) * logits(inputs, unit);
+  // a pipeline keeps them
+  const cast = inputs.training.fusedCrossEntropy || inputs.layout.pipeline > 1 ? 0 : elementBytes(inputs.training) * logits(inputs, unit);
   return cast + Math.max(0, ...unitLayers(inputs, stage, unit).map((group) => passingBytes(inputs, unit, group)));
 }
 

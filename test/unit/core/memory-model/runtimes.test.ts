@@ -32,7 +32,12 @@ describe('memory by the framework', () => {
   });
 
   it('keeps all of a stage gathered with TorchTitan on a pipeline', () => {
-    assert.equal(staticBytes(at({ runtime: 'torchtitan' }, { data: 8, pipeline: 2 }), stage).workspaces, 6 * parameters);
+    const piped = at({ runtime: 'torchtitan', sequenceLength: 1024, microBatch: 2, globalBatch: 8 * 2 * 3 }, { data: 8, pipeline: 2 });
+    const boundary = 2 * 2 * 1024 * model.hidden;
+    assert.equal(staticBytes(piped, stage).workspaces, 6 * parameters + 3 * 2 * boundary, 'and buffers for its three micro-batches');
+    const last = staticBytes(piped, { ...stage, last: true }).workspaces;
+    const head = model.hidden * (model.vocab + 1);
+    assert.equal(last, 6 * (parameters + head) + 3 * (boundary + 2 * 2 * 1024 * model.vocab), 'and their logits');
   });
 
   const zero = (training: Partial<TrainingSpec>, layout = {}) =>
@@ -92,7 +97,7 @@ describe('memory by the framework', () => {
     assert.equal(blocksFor([[0], []]), 0);
   });
 
-  it("keeps what a stage of DeepSpeed's pipeline sent until its backward", () => {
+  it("keeps what a stage of DeepSpeed's or PyTorch's pipeline sent until its backward", () => {
     const unit = { microBatch: 0, slice: 0, batch: 2, tokens: 1024, context: 0 };
     const saved = (last: boolean) =>
       savedBytes(at({ runtime: 'deepspeed', recompute: 'full' }, { pipeline: 2 }), { layers: 4, first: !last, last }, unit, false)
