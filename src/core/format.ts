@@ -76,6 +76,12 @@ export function durationQuantity(ms: number, format = formatNumber): Quantity {
   return Math.abs(ms) < roundingMs ? { value: '0', unit: 'ms' } : quantity(ms, durationUnits, format);
 }
 
+/** What a step of `ms` is likely to take, between two of its multiples: `14.6 to 18.9 s`. */
+export function formatDurationRange(ms: number, [low, high]: readonly [number, number]): string {
+  const [from, to] = [durationQuantity(ms * low), durationQuantity(ms * high)];
+  return `${from.unit === to.unit ? from.value : joined(from)} to ${joined(to)}`;
+}
+
 /** Memory in bytes: `9.1 GiB`. */
 export function formatBytes(bytes: number): string {
   return joined(bytesQuantity(bytes));

@@ -4,13 +4,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
+import { coverage, kindsModule, kindsOf, measuredRuns } from './measured-kinds';
+import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import { bridgeRows } from './bridge';
 import { memoryGoals } from './wild-memory';
-import { bounds, errorGoal, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
+import { bounds, errorGoal, wildBounds, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
 import { nemoRows, type NemoRow } from './nemo';
 import { accuracyClaims, accuracyTable, cellsOf, ranksOf, readmeTable, terapipeTable, withTables } from './readme-table';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, vtrainSingleNodeRows, type Row } from './rows';
+import { wildRows } from './wild';
+import { peakBytesOf } from '../../src/core/planner/plan';
 import { terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
 
 function percent(fraction: number): string {
@@ -54,6 +58,8 @@ function times(title: string, rows: readonly Row[]): void {
 
 /** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to mend. */
 async function writeReadme(): Promise<void> {
+  const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
+  writeFileSync(kinds, await format(kindsModule(kindsOf(await measuredRuns())), { ...(await resolveConfig(kinds)), parser: 'typescript' }));
   for (const [file, tables] of [
     ['README.md', [readmeTable()]],
     ['docs/accuracy.md', [accuracyTable(), terapipeTable()]],
@@ -203,8 +209,56 @@ const promisedTests: readonly PromisedTests[] = [
   },
 ];
 
+/** Published runs that nothing was fitted to when they came in: step times, memory and what the error bars hold. */
+async function printWild(): Promise<Goal[]> {
+  const rows = await wildRows();
+  const families = [...new Set(rows.map((row) => row.case.family))];
+  const timed = (family: string): Row[] =>
+    rows.flatMap(({ case: one, predicted }) =>
+      one.family === family && one.seconds !== null
+        ? [{ name: one.id, measured: 1e3 * one.seconds, predicted: predicted.iterationMs }]
+        : [],
+    );
+  const counted = (family: string): Row[] =>
+    rows.flatMap(({ case: one, predicted }) =>
+      one.family === family && one.memoryGiB !== null && one.outOfMemory !== true
+        ? [{ name: one.id, measured: one.memoryGiB * 2 ** 30, predicted: peakBytesOf(predicted) }]
+        : [],
+    );
+  print(
+    'Published runs, step time and memory',
+    ['source', 'runs', 'mean error', 'mean of errors', 'worst', 'with memory', 'mean error'],
+    families.map((family) => {
+      const times = timed(family);
+      const memory = counted(family);
+      const bias = times.reduce((sum, { measured, predicted }) => sum + predicted / measured - 1, 0) / times.length;
+      const { mean, worst } = errors(times);
+      const ofMemory = memory.length === 0 ? ['0', ''] : [String(memory.length), percent(errors(memory).mean)];
+      return [family, String(times.length), percent(mean), percent(bias), percent(worst), ...ofMemory];
+    }),
+  );
+  const runs = await measuredRuns();
+  print(
+    'What the error bars hold (80 % wanted), and their mean width',
+    ['source', 'rows', 'inside', 'width'],
+    coverage(runs, measuredKinds).map(({ source, rows: count, inside, width }) => [source, String(count), percent(inside), percent(width)]),
+  );
+  const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
+  const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !predicted.fits);
+  console.log(
+    `\nRuns that ran out of memory and are called fitting: ${ranOut.filter(({ predicted }) => predicted.fits).length} of ${ranOut.length}; that ran and are called too large: ${wrong.length}`,
+  );
+  return Object.entries(wildBounds).map(([family, bound]) => errorGoal(`${family}, step time`, errors(timed(family)), bound));
+}
+
 async function report(): Promise<void> {
-  const goals = [...printPredictions(), ...(await memoryGoals()), ...(await testGoals(promisedTests)), ...searchTimings()];
+  const goals = [
+    ...printPredictions(),
+    ...(await printWild()),
+    ...(await memoryGoals()),
+    ...(await testGoals(promisedTests)),
+    ...searchTimings(),
+  ];
   const verdict = ({ met }: Goal): string => (met === null ? 'for information' : met ? 'pass' : 'FAIL');
   print(
     'Promised, and what came out',

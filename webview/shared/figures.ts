@@ -2,6 +2,7 @@ import {
   bytesOfQuantity,
   durationQuantity,
   formatDuration,
+  formatDurationRange,
   formatNumber,
   formatPercent,
   plural,
@@ -26,20 +27,15 @@ export function figures(plan: Plan, candidate: Candidate): HTMLElement {
 
 function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
   const { pipelineMs, gradientExchangeMs, optimizerMs, iterationMs } = candidate;
-  const [low, high] = [1 - plan.cost.errorPercent / 100, 1 + plan.cost.errorPercent / 100];
+  const likely = formatDurationRange(iterationMs, plan.cost.range);
   const parts = t(
     'Pipeline {0}, gradient exchange {1}, optimizer {2}',
     formatDuration(pipelineMs),
     formatDuration(gradientExchangeMs),
     formatDuration(optimizerMs),
   );
-  const sure = t(
-    'Likely between {0} and {1}: {2}',
-    formatDuration(iterationMs * low),
-    formatDuration(iterationMs * high),
-    plan.cost.errorBecause,
-  );
-  return figure(durationQuantity(iterationMs), t('per step'), `± ${formatNumber(plan.cost.errorPercent)} %`, `${parts}\n${sure}`, 'plain');
+  const sure = t('Likely {0}: {1}', likely, plan.cost.errorBecause);
+  return figure(durationQuantity(iterationMs), t('per step'), likely, `${parts}\n${sure}`, 'plain');
 }
 
 /** The idle share of a pipeline; `about` says of what. */

@@ -1,6 +1,6 @@
 import { planJson } from '../../core/export/plan-json';
 import { startErrors, type Finding } from '../../core/findings';
-import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
@@ -49,7 +49,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   const further = mtpParameters(model);
   const facts = [
     ...startsLine(findings),
-    ['step', `${formatDuration(chosen.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
+    ['step', `${formatDuration(chosen.iterationMs)} (${formatDurationRange(chosen.iterationMs, cost.range)})`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],

@@ -1,5 +1,5 @@
 import { searchJson } from '../../core/export/search-json';
-import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import { findingsOf } from '../../core/rules/run-findings';
@@ -151,7 +151,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ['layout', layoutText(best.point)],
     ['stages', stageLayersText(best.point)],
     ['schedule', best.name],
-    ['step', `${formatDuration(best.iterationMs)}, ±${formatNumber(cost.errorPercent)} %`],
+    ['step', `${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)})`],
     ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],

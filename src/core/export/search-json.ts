@@ -1,3 +1,4 @@
+import { rangeOf } from './plan-json';
 import { withBecause } from './reasons-json';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
@@ -20,6 +21,7 @@ export function searchJson(result: SearchResult): SearchJson {
     plan: {
       title: request.title,
       ...foundJson(best),
+      rangeMs: rangeOf(best.iterationMs, cost.range),
       scheme: best.scheme,
       memory: {
         peakBytes: best.peakBytes,

@@ -47,7 +47,9 @@ export interface CostProvenance {
   readonly kind: 'roofline' | 'table' | 'profile';
   /** One sentence. */
   readonly description: string;
-  /** Half width of the error bar in percent (docs/model/time.md, Error bars), and why that wide. */
+  /** What a step takes over its prediction: the range that holds 80 % of measured runs of its kind. */
+  readonly range: readonly [low: number, high: number];
+  /** Larger half of that range in percent (docs/model/time.md, Error bars), and why that wide. */
   readonly errorPercent: number;
   readonly errorBecause: string;
 }

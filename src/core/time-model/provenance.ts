@@ -4,62 +4,67 @@ import type { Calibration, Layout } from '../spec/request';
 import type { NamedProfile, Profile } from '../spec/profile';
 import { joinedGpus } from '../spec/cluster';
 import type { CostInputs } from './rates';
+import { nearestRuns } from './error-bars';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from '../spec/slice-cost';
 
 /**
- * Where the analytic times come from and how far to trust them: +-10 % after a measured step of the same machine, +-15 % with a fitted GEMM efficiency and under 20 % of layer time on the issue floor, +-20 % when the floor takes
- * more or tensor parallelism crosses nodes, +-35 % for a GPU without its own efficiency, Ethernet-class links, or experts on several nodes, of which no measured run is known. See
- * docs/model/time.md, Error bars.
+ * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened where something was not measured: a GPU without its own efficiency, Ethernet-class
+ * links, layers with a state, encoders, experts between nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md, Error bars.
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
-  const { gpu, links, nodes } = inputs.cluster;
-  const joined = joinedGpus(inputs.cluster);
+  const { gpu } = inputs.cluster;
   const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined)
     return {
       kind: 'roofline',
       description: `${description}, rescaled from ${formatNumber(calibration.before)}, which predicted ${formatDuration(calibration.predictedMs)}, to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
-      errorPercent: calibratedPercent,
+      ...halfWidth(calibratedPercent),
       errorBecause: 'rescaled to one measured step; other layouts on the same machine follow',
     };
-  const share = floorShare(inputs, batch, tokens);
-  if (!gpu.gemmEfficiencyKnown)
-    return { kind: 'roofline', description, errorPercent: 35, errorBecause: `no GEMM efficiency was measured on ${gpu.name}` };
-  if (nodes > 1 && links.nicGBps < 10)
-    return { kind: 'roofline', description, errorPercent: 35, errorBecause: `nodes are linked by only ${links.nicGBps} GB/s` };
-  const { tensor, expert } = inputs.layout;
-  if (inputs.model.state !== undefined)
-    return {
-      kind: 'roofline',
-      description,
-      errorPercent: 35,
-      errorBecause:
-        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast',
-    };
-  if (inputs.model.stacks !== undefined)
-    return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'no measured run of an encoder with a decoder is known' };
-  if (inputs.model.experts !== null && expert > 1 && tensor * expert > joined)
-    return {
-      kind: 'roofline',
-      description,
-      errorPercent: 35,
-      errorBecause: 'experts are exchanged between nodes, of which no measured run is known',
-    };
-  if (tensor > joined) return { kind: 'roofline', description, errorPercent: 20, errorBecause: 'tensor parallelism crosses nodes' };
-  if (share > 0.2)
-    return {
-      kind: 'roofline',
-      description,
-      errorPercent: 20,
-      errorBecause: `${Math.round(100 * share)} % of a layer's time is kernel-launch overhead`,
-    };
+  const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
+  const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
+  const [low, high] = [Math.min(runs.low, 1 - (wider?.percent ?? 0) / 100), Math.max(runs.high, 1 + (wider?.percent ?? 0) / 100)];
+  const measured = `80 % of ${plural(runs.rows, 'measured run')} took ${formatNumber(runs.low)} to ${formatNumber(runs.high)} times what was predicted: ${text}`;
   return {
     kind: 'roofline',
     description,
-    errorPercent: 15,
-    errorBecause: 'GEMM efficiency fitted on this GPU, little kernel-launch overhead',
+    range: [low, high],
+    errorPercent: Math.round(100 * Math.max(1 - low, high - 1)),
+    errorBecause: wider === undefined ? measured : `${wider.reason}; ${measured}`,
   };
+}
+
+/** A range as wide on both sides. */
+function halfWidth(percent: number): Pick<CostProvenance, 'range' | 'errorPercent'> {
+  return { range: [1 - percent / 100, 1 + percent / 100], errorPercent: percent };
+}
+
+/** What of a run no measurement stands behind, each with the least half width that it asks for, percent. */
+function unmeasured(inputs: CostInputs, batch: number, tokens: number): { readonly percent: number; readonly reason: string }[] {
+  const { model, layout } = inputs;
+  const { gpu, links, nodes } = inputs.cluster;
+  const { tensor, expert } = layout;
+  const joined = joinedGpus(inputs.cluster);
+  const share = floorShare(inputs, batch, tokens);
+  return [
+    { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: `no GEMM efficiency was measured on ${gpu.name}` },
+    { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: `nodes are linked by only ${links.nicGBps} GB/s` },
+    {
+      holds: model.state !== undefined,
+      percent: 35,
+      reason:
+        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast',
+    },
+    { holds: model.stacks !== undefined, percent: 20, reason: 'no measured run of an encoder with a decoder is known' },
+    {
+      holds: model.experts !== null && expert > 1 && tensor * expert > joined,
+      percent: 35,
+      reason: 'experts are exchanged between nodes',
+    },
+    { holds: tensor > joined, percent: 20, reason: 'tensor parallelism crosses nodes' },
+    { holds: share > 0.2, percent: 20, reason: `${Math.round(100 * share)} % of a layer's time is kernel-launch overhead` },
+  ].flatMap(({ holds, ...why }) => (holds ? [why] : []));
 }
 
 /** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
@@ -74,7 +79,7 @@ export function tableProvenance(points: number): CostProvenance {
   return {
     kind: 'table',
     description: `Interpolated between ${points} measured slice times given in the config`,
-    errorPercent: 10,
+    ...halfWidth(10),
     errorBecause:
       'measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says',
   };
@@ -110,7 +115,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
   return {
     kind: 'profile',
     description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
-    errorPercent: Math.round(Math.max(least, worst)),
+    ...halfWidth(Math.round(Math.max(least, worst))),
     errorBecause: [
       `layer times are measured; ${analytic.join(', ')} are not`,
       'where a schedule splits backward, weight gradients take the share that the analytic model says',

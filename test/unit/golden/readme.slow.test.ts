@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { measuredKinds } from '../../../src/core/time-model/measured-kinds';
+import { coverage, kindsOf, measuredRuns } from '../../golden/measured-kinds';
 import { accuracyClaims, accuracyTable, cellsOf, readmeTable, tableIn, terapipeTable } from '../../golden/readme-table';
 
 const read = (file: string): string => readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8');
@@ -14,6 +16,15 @@ describe('README and docs/accuracy.md (npm run golden -- --write-readme writes t
     const now = accuracyTable();
     assert.equal(now.length, 2 + 9);
     assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+  });
+
+  it('is what the error bars of predictions are made from, and they hold 80 % of the runs', async () => {
+    const runs = await measuredRuns();
+    assert.deepEqual(measuredKinds, kindsOf(runs));
+    const shares = coverage(runs, measuredKinds).filter(({ rows }) => rows >= 20);
+    assert.ok(shares.length >= 8);
+    const inside = shares.reduce((sum, share) => sum + share.rows * share.inside, 0) / shares.reduce((sum, { rows }) => sum + rows, 0);
+    assert.ok(inside > 0.75 && inside < 0.9, `${inside}`);
   });
 
   it('shows some of them in README', () => {

@@ -1,4 +1,4 @@
-import { durationQuantity, formatCount, formatDuration, formatNumber } from '../../../src/core/format';
+import { durationQuantity, formatCount, formatDurationRange, formatNumber } from '../../../src/core/format';
 import { verdictSentence, verdictWord } from '../../../src/core/memory-model/verdict';
 import type { LayoutAnswer, PageLayout } from '../../../src/protocol/layout';
 import { h } from '../../base/dom';
@@ -55,10 +55,9 @@ export function layoutHead(
 }
 
 function stepFigure({ cost }: LayoutAnswer, { iterationMs, fits }: PageLayout): HTMLElement {
-  const share = cost.errorPercent / 100;
-  const likely = t('Likely between {0} and {1}', formatDuration(iterationMs * (1 - share)), formatDuration(iterationMs * (1 + share)));
+  const likely = formatDurationRange(iterationMs, cost.range);
   const name = fits ? t('best step') : t('step of the smallest');
-  return figure(durationQuantity(iterationMs), name, `± ${formatNumber(cost.errorPercent)} %`, `${likely}\n${cost.description}`, 'plain');
+  return figure(durationQuantity(iterationMs), name, likely, cost.description, 'plain');
 }
 
 function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageLayout): HTMLElement[] {

@@ -13,7 +13,7 @@ export const h100_80GB: GpuRecord = {
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
     gemmFactors: { fp8: 1.11 },
-    attentionEfficiency: { flash2: 0.184, cudnn: 0.3145 },
+    attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: true,
     source: 'NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4)',
   },

@@ -12,7 +12,7 @@ export const h100_96GB: GpuRecord = {
     powerWatts: 700,
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
-    attentionEfficiency: { flash2: 0.184, cudnn: 0.3145 },
+    attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: false,
     source:
       'NVIDIA H100 SXM data sheet, dense rates; memory as of GH200, which has the same HBM3; GEMM efficiency not measured: that of H100 80 GB',

@@ -4,6 +4,7 @@ import {
   formatBytes,
   formatCount,
   formatDuration,
+  formatDurationRange,
   formatNumber,
   formatPercent,
   plural,
@@ -97,7 +98,7 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
   const verdict = verdictOf(chosen.memory);
   const memory = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const numbers = [
-    { name: 'Step', value: step.value, unit: step.unit, note: `±${formatNumber(cost.errorPercent)} %` },
+    { name: 'Step', value: step.value, unit: step.unit, note: formatDurationRange(chosen.iterationMs, cost.range) },
     {
       name: 'Bubble',
       value: formatNumber(chosen.bubbleRate * 100),

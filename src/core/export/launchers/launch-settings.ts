@@ -1,7 +1,7 @@
 import { placementText } from '../../cluster/groups';
 import { ExpectedError } from '../../errors';
 import type { ModelSpec } from '../../spec/model';
-import { formatCount, formatDuration, formatNumber } from '../../format';
+import { formatCount, formatDuration, formatDurationRange } from '../../format';
 import { usablePeakBytes, usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
 import type { PlanRequest } from '../../spec/request';
@@ -123,7 +123,7 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
     stageLayers: stageLayersOf(request),
     peakBytes: peakBytesOf(chosen),
     usableBytes: chosen.memory.capacityBytes - chosen.memory.marginBytes,
-    errorPercent: plan.cost.errorPercent,
+    range: plan.cost.range,
   });
 }
 
@@ -136,7 +136,7 @@ export function launchSettingsOfFound({ request, cost }: Pick<SearchResult, 'req
     schedule,
     stageLayers: stageLayersOf(requested),
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
-    errorPercent: cost.errorPercent,
+    range: cost.range,
   });
 }
 
@@ -149,14 +149,14 @@ interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakByte
   readonly schedule: ScheduleName;
   readonly stageLayers: readonly number[];
   readonly usableBytes: number;
-  readonly errorPercent: number;
+  readonly range: readonly [low: number, high: number];
 }
 
 function launchSettings({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): LaunchSettings {
   const { tensor, pipeline, data, context, expert } = layout;
   const isPiped = pipeline > 1;
   const virtualStages = isPiped ? layout.virtualStages : 1;
-  const { schedule, scheme, iterationMs, peakBytes, usableBytes, errorPercent } = predicted;
+  const { schedule, scheme, iterationMs, peakBytes, usableBytes, range } = predicted;
   const stageLayers = isPiped ? predicted.stageLayers : [model.layers];
   const gpus = tensor * pipeline * data * context;
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
@@ -190,7 +190,7 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
-    predicted: `${formatDuration(iterationMs)} a step, ±${formatNumber(errorPercent)} %; ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,
+    predicted: `${formatDuration(iterationMs)} a step (${formatDurationRange(iterationMs, range)}); ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,
   };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
 import { profileProvenance, rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { measuredKinds } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../slice-times/profiles';
 
@@ -9,10 +10,24 @@ describe('error bar of an analytic cost', () => {
   const errorPercent = (model: ReturnType<typeof mixtral>, layout: object) =>
     rooflineProvenance(request('B200', model, { training: { attention: 'flash', precision: 'bf16' }, layout }), 4, 8192).errorPercent;
 
-  it('is wider where experts are exchanged between nodes, which no run has measured', () => {
-    assert.equal(errorPercent(mixtral(4), { data: 8, expert: 8 }), 15);
-    assert.equal(errorPercent(mixtral(4), { tensor: 2, data: 8, expert: 8 }), 35);
-    assert.equal(errorPercent(llama3('70b', 4), { tensor: 2, data: 8, expert: 8 }), 15);
+  it('is that of the measured runs nearest in kind, wider for experts than without', () => {
+    const dense = rooflineProvenance(
+      request('B200', llama3('70b', 4), { training: { attention: 'flash', precision: 'bf16' }, layout: {} }),
+      4,
+      8192,
+    );
+    const kind = measuredKinds.find(({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'B200' && !experts)!;
+    assert.deepEqual(dense.range, [kind.low, kind.high]);
+    assert.match(dense.errorBecause, new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
+    assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
+  });
+
+  it('is wider where nodes are linked by Ethernet, where a GPU was not measured, and where nobody ran the kind', () => {
+    const of = (gpu: 'V100-32GB' | 'L40S' | 'A100-80GB', layout: object) =>
+      rooflineProvenance(request(gpu, llama3('70b', 4), { training: {}, layout }), 1, 2048);
+    assert.match(of('V100-32GB', { data: 16 }).errorBecause, /nodes are linked by only 3.1 GB\/s/);
+    assert.match(of('L40S', {}).errorBecause, /no GEMM efficiency was measured on L40S; .* none on L40S under Megatron-LM/);
+    assert.ok(of('L40S', {}).errorPercent > of('A100-80GB', {}).errorPercent);
   });
 });
 

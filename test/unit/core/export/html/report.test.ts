@@ -42,7 +42,7 @@ describe('a plan as an HTML page', () => {
   it('says step, bubble and memory of the chosen schedule first, then every candidate, reason and assumption', () => {
     const shown = shownText(html);
     const chosen = chosenOf(plan);
-    assert.match(shown, /Step \d[\d.,]* ms ±[\d.]+ % Bubble [\d.]+ %/);
+    assert.match(shown, /Step \d[\d.,]* ms [\d.,]+ to [\d.,]+ ms Bubble [\d.]+ %/);
     for (const { name } of plan.candidates) assert.ok(shown.includes(name), name);
     for (const reason of plan.reasons) assert.ok(html.includes(reason.replaceAll("'", '&#39;').replaceAll('"', '&quot;')), reason);
     assert.ok(shown.includes(chosen.memory.runtime));

@@ -1,0 +1,55 @@
+import type { NodeGroup } from '../spec/cluster';
+import type { ModelSpec } from '../spec/model';
+import { runtimeOf, type Runtime } from '../spec/runtime';
+import type { TrainingSpec } from '../spec/request';
+import { measuredKinds } from './measured-kinds';
+
+/** Kinds of runs whose errors are alike: the framework, the generation of the GPU, and whether the model has experts. */
+export interface RunKind {
+  readonly runtime: Runtime;
+  /** Null: of another generation than any that was measured. */
+  readonly generation: GpuGeneration | null;
+  readonly experts: boolean;
+}
+
+/** Measured runs of one kind: what they took over their prediction, from the tenth to the ninetieth of a hundred. */
+export interface MeasuredKind extends RunKind {
+  readonly rows: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const generations = { V100: /^V100/u, A100: /^A[18]00/u, H100: /^(?:H\d|GH200)/u, B200: /^G?B[23]00/u } as const;
+type GpuGeneration = keyof typeof generations;
+
+const kinds: readonly MeasuredKind[] = measuredKinds;
+
+/** The kind of a run. */
+export function runKindOf(gpuName: string, training: Pick<TrainingSpec, 'runtime'>, model: Pick<ModelSpec, 'experts'>): RunKind {
+  const names = Object.keys(generations) as GpuGeneration[];
+  const generation = names.find((name) => generations[name].test(gpuName)) ?? null;
+  return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null };
+}
+
+/** The measured runs that are nearest in kind: of the same framework, GPU and model; else of those of the framework or the generation; else all. Sources: docs/accuracy.md. */
+export function nearestRuns(
+  { gpu }: Pick<NodeGroup, 'gpu'>,
+  training: TrainingSpec,
+  model: ModelSpec,
+): { readonly runs: MeasuredKind; readonly text: string } {
+  const wanted = runKindOf(gpu.name, training, model);
+  const alike = kinds.filter(({ experts }) => experts === wanted.experts);
+  const [exact] = alike.filter(({ runtime, generation }) => runtime === wanted.runtime && generation === wanted.generation);
+  const name = runtimeOf(training).name;
+  const what = wanted.experts ? 'models with experts' : 'models without experts';
+  if (exact !== undefined) return { runs: exact, text: `${what} on ${wanted.generation ?? gpu.name} under ${name}` };
+  const near = alike.filter(({ runtime, generation }) => runtime === wanted.runtime || generation === wanted.generation);
+  const among = near.length > 0 ? near : alike.length > 0 ? alike : kinds;
+  const runs = {
+    ...wanted,
+    rows: among.reduce((sum, { rows }) => sum + rows, 0),
+    low: Math.min(...among.map(({ low }) => low)),
+    high: Math.max(...among.map(({ high }) => high)),
+  };
+  return { runs, text: `${what} nearest to it; none on ${gpu.name} under ${name} is known` };
+}
