@@ -29,7 +29,7 @@ interface Timed {
   largestBytes: number;
 }
 
-/** Why a cell is not run. */
+/** Why a cell is skipped. */
 class OutOfMemory extends Error {}
 
 export interface CellTimerParts {

@@ -28,7 +28,7 @@ export interface ProfilerOptions {
   readonly limits?: Partial<ProfilerLimits> | undefined;
 }
 
-/** What the parent puts up with. */
+/** Limits that the parent sets. */
 export interface ProfilerLimits {
   /** Longest wait for a provider to load and run the smallest slice, ms. */
   readonly openMs: number;
@@ -56,8 +56,8 @@ export interface OpenProfiler {
   readonly warnings: readonly string[];
   /**
    * Runs the cell once, forward and backward (the first time warmed up before). A cell that does not fit into memory or fails is an answer.
-   * Rejects with CancelledError (under 200 ms after the signal) or with ExpectedError `profiler-died`, `profiler-timeout` or `profiler-provider-lost`; then the profiler is of no more use,
-   * and what it answered before stands.
+   * Rejects with CancelledError (under 200 ms after the signal) or with ExpectedError `profiler-died`, `profiler-timeout` or `profiler-provider-lost`; after that the profiler is unusable;
+   * its earlier answers stay valid.
    */
   readonly measure: (part: TimedPart, cell: Cell) => Promise<CellAnswer>;
   /** Which node ran on which provider, from an untimed run, and a sentence when the CPU got heavy ones. Rejects as `measure` does. */
@@ -160,7 +160,7 @@ async function tryProvider(
     const installed = await installedLibraries(childFile, children.env);
     return diagnoseRefusal({ provider, platform, arch, message, stderr: child.stderr(), ...installed });
   } catch (error) {
-    // A provider that brings the process down while it loads is one that does not load.
+    // A provider that crashes the process while it loads counts as one that does not load.
     if (error instanceof ExpectedError) return { provider, reason: error.message, remedy: 'update the driver, or use another provider' };
     throw error;
   }
@@ -196,9 +196,9 @@ function profilerOn(
     }
   };
 
-  /** WebGPU only logs that it ran out of memory, and goes on with buffers that are none: such times are no times, and the child is not used again. */
+  /** WebGPU only logs that it ran out of memory, and goes on with invalid buffers: such times are discarded, and the child is not used again. */
   const heeded = async (answer: CellAnswer): Promise<CellAnswer> => {
-    // What was logged comes through another pipe than the answer.
+    // Logs come through another pipe than the answer.
     await setImmediate();
     const said = children.current()?.said() ?? '';
     const kind = failureKind(said);

@@ -84,7 +84,7 @@ export function libraryVersions(libraries: readonly string[]): Record<string, st
   return versions;
 }
 
-/** Looks at this process and asks the tools of the system. What cannot be found out stays empty. */
+/** Inspects this process and runs the system's tools. What they do not tell stays empty. */
 export async function readDeviceFacts(provider: ProviderName): Promise<DeviceFacts> {
   const { platform } = process;
   return {

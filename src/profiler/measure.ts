@@ -7,7 +7,7 @@ import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/sp
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
 
-/** What is measured, for whom. */
+/** What to measure. */
 export interface MeasureTask {
   readonly title: string;
   readonly tensor: number;
@@ -15,11 +15,11 @@ export interface MeasureTask {
   /** Slices are multiples of so many tokens. */
   readonly unit: number;
   readonly budgetMs: number;
-  /** What to distrust from the start. */
+  /** Warnings known before measuring. */
   readonly warnings: readonly string[];
 }
 
-/** How far a measurement is; `profile` has the samples and the fit so far. */
+/** Progress of a measurement; `profile` has the samples and the fit so far. */
 export interface MeasureProgress {
   readonly profile: Profile;
   /** One line: what is measured now and how sure the fit is. */
@@ -50,7 +50,7 @@ interface Entry {
   readonly backward: { readonly ms: number[]; readonly inputsMs: number[] };
 }
 
-/** Everything known so far. Grows only. */
+/** Everything known so far. Only grows. */
 interface Course {
   readonly entries: Entry[];
   readonly skipped: SkippedCell[];
@@ -63,7 +63,7 @@ interface Course {
 
 /** Cells added at a time once all are settled: enough to keep noise from hitting one of them alone. */
 const cellsAtATime = 4;
-/** Rounds of a second look at all cells. */
+/** Rounds when all cells are measured again. */
 const secondPassRounds = 4;
 /** Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds). */
 const passesInBudget = 60;
@@ -73,7 +73,7 @@ type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versio
 
 /**
  * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new cells where the fit is least sure, until the mean error on
- * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), the profile with the samples so far comes back, `partial` with the reason.
+ * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), it returns the profile with the samples so far, `partial` with the reason.
  *
  * @param startedMs when the budget began to run: opening the provider counts.
  * @throws nothing but bugs; a profile without samples is possible.
@@ -97,7 +97,7 @@ export async function measureProfile(profiler: Profiler, task: MeasureTask, host
   }
 }
 
-/** Why what was measured is not enough, though nothing stopped it. */
+/** Why a measurement that was not stopped is still not enough. */
 function shortage(course: Course): string | null {
   if (fitPart(layerSamples(course)) !== null) return null;
   const [first] = course.skipped;

@@ -9,7 +9,7 @@ const platforms: Readonly<Record<ProviderName, readonly string[]>> = {
   cpu: ['linux/x64', 'linux/arm64', 'win32/x64', 'win32/arm64', 'darwin/arm64'],
 };
 
-/** Names of people for them. */
+/** Their names for people. */
 export const providerTitles: Readonly<Record<ProviderName, string>> = {
   cuda: 'CUDA',
   dml: 'DirectML',

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { parseProfilerRequest } from '../protocol/profiler';
 import { createProfilerServer, type ServerParts } from './serve';
 
-/** Answers the parent's requests in order, and ends with it. */
+/** Answers the parent's requests in order, and exits when the parent does. */
 export function serveParent(parts: ServerParts): void {
   const serve = createProfilerServer(parts);
   let before = Promise.resolve();

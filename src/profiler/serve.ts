@@ -11,7 +11,7 @@ import { placedOperators } from './placement';
 import { reportedNames } from './providers';
 import { openSession, profiledRun, type Runtime } from './sessions';
 
-/** What the server stands on; tests put others in. */
+/** What the server depends on; tests pass their own. */
 export interface ServerParts {
   readonly models: ModelSource;
   /** What can run the attention of the job, the best first, `plain` last. */
@@ -27,7 +27,7 @@ type Opened = Awaited<ReturnType<typeof openJob>>;
 
 const directions = ['forward', 'backward'] as const;
 
-/** Answers requests one after the other. Never rejects but for bugs: what goes wrong in ONNX Runtime is an answer. */
+/** Answers requests one after the other. Rejects only for bugs: errors of ONNX Runtime are answers. */
 export function createProfilerServer(parts: ServerParts): (request: ProfilerRequest) => Promise<ProfilerReply> {
   let opened: Opened | null = null;
   const answer = async (request: ProfilerRequest): Promise<Answer> => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Cell, ProviderName } from '../core/spec/profile';
 import { fetchedOutput } from './graph/slice-graph';
 
-/** onnxruntime-node, which is loaded late: there are platforms where loading it fails. */
+/** onnxruntime-node, loaded late: loading fails on some platforms. */
 export type Runtime = typeof OnnxRuntime;
 
 /** A model with the inputs `batch`, `tokens` and `context` (int64 [1]) and the output `fetchedOutput`, one number: the only one that is fetched. */
@@ -15,14 +15,13 @@ export type Model = Uint8Array;
 /** A session on one provider that runs cells. */
 export interface TimedSession {
   /**
-   * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that is less: waiting for a scheduler that
-   * has other things to run is no property of the slice.
+   * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that is less: waiting for the scheduler is no property of the slice.
    */
   readonly run: (cell: Cell) => Promise<number>;
   readonly release: () => Promise<void>;
 }
 
-/** One execution provider and no other to fall back on: a session that cannot be had there is an error. */
+/** One execution provider without a fallback: failing to create a session on it is an error. */
 function sessionOptions(provider: ProviderName, threads: number | null): InferenceSession.SessionOptions {
   return {
     executionProviders: [provider],

@@ -7,9 +7,9 @@ import type { NamedProfile, Profile } from '../core/spec/profile';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';
 
-/** Folders looked through for a `.terapipe`, from the config upwards. */
+/** Most folders to search for a `.terapipe`, from the config upwards. */
 const highestAncestor = 32;
-/** Profiles read from one folder at most, the first by name. */
+/** Most profiles to read from one folder, the first by name. */
 const maximumProfiles = 200;
 
 /**
@@ -79,7 +79,7 @@ async function readText(file: string): Promise<string> {
 }
 
 /**
- * Tries the place of a profile before time is spent on measuring it.
+ * Checks that a profile can be written, before time is spent on measuring it.
  * @throws ExpectedError as `writeProfile`.
  */
 export async function requireWritable(target: string): Promise<void> {
@@ -129,7 +129,7 @@ async function statusOf(file: string): Promise<Profile['status'] | null> {
     return (await readProfile(file)).profile.status;
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    // A profile of a newer version, or one that broke: ours all the same.
+    // A profile of a newer version, or a damaged one, is still a profile.
     if (error.code !== 'profile-unreadable' && (await readText(file)).includes('terapipe-profile')) return 'partial';
     throw new ExpectedError('profile-not-saved', `${file} is there and is no profile`, 'name another file with --out');
   }

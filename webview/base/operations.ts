@@ -1,7 +1,7 @@
 import { indexParts, part, partOf, rowOf, type Part, type Parts } from '../../src/core/schedules/parts';
 import type { OperationKind, Timeline, WorkUnit } from '../../src/core/schedules/schedule';
 
-/** A timeline with what drawing and asking needs beside it; built once per timeline, O(operations). */
+/** A timeline with the indices that drawing and queries need; built once per timeline, O(operations). */
 export interface Operations {
   readonly timeline: Timeline;
   /** Of a schedule file: times are steps, stages are ranks and chunks stages as PyTorch counts them, and nothing is known of slices and tokens. */

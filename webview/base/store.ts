@@ -9,7 +9,7 @@ import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
 import type { Host } from './host';
 
-/** What the host said last and how the person looks at it; views read it and are told when either changes. */
+/** The last state from the host and the view state; notifies views when either changes. */
 export interface Store {
   readonly host: Host;
   readonly state: () => PageState;

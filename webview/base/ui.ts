@@ -113,7 +113,7 @@ export function textField(label: string, onSubmit: (text: string) => void, onLea
   return element;
 }
 
-/** A text field that tells what is in it as it is typed; Escape empties it. */
+/** A text field that reports each change as it is typed; Escape empties it. */
 export function filterField(
   label: string,
   placeholder: string,
@@ -152,7 +152,7 @@ export function checkbox(label: string, onChange: (checked: boolean) => void): H
   return element;
 }
 
-/** Sets a check box without telling its listener. */
+/** Sets a check box without notifying its listener. */
 export function setChecked(element: HTMLElement, checked: boolean): void {
   if (element instanceof Checkbox && element.checked !== checked) element.checked = checked;
 }

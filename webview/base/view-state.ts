@@ -20,7 +20,7 @@ export type Selection =
       readonly lastStage: number;
     };
 
-/** How the person looks at the plan. Kept by VS Code over reloads; holds nothing of the plan itself. */
+/** The view state: tab, selection and zoom. VS Code keeps it over reloads; it holds nothing of the plan itself. */
 export interface ViewState {
   readonly tab: TabId;
   /** Null: the one the plan chose. */

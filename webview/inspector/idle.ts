@@ -4,7 +4,7 @@ import type { Candidate } from '../../src/core/planner/plan';
 import { h } from '../base/dom';
 import { t } from '../base/strings';
 
-/** Causes as people act on them, in the order of a step: what a stage waits for at its turn and in between is one. */
+/** Causes of idle time, grouped by what one can do about them, in the order of a step. */
 const groups = ['warm-up', 'waiting', 'link', 'imbalance', 'drain'] as const;
 type Group = (typeof groups)[number];
 
@@ -29,7 +29,7 @@ function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, 
   return sums;
 }
 
-/** Why the stages stand still, or one of them: what each cause takes of it as a stacked bar, and the numbers with their share of the pipeline's time. */
+/** Idle time by cause, of one stage or all: a stacked bar, and numbers with their share of the pipeline's time. */
 export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | null): HTMLElement[] {
   const known = stage !== null && stage < idle['warm-up'].length ? stage : null;
   const sums = [...idleByGroup(idle, known)].filter(([, ms]) => ms > pipelineMs * 1e-9);
@@ -59,7 +59,7 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
   return [h('h2', {}, title), bar, h('dl', { class: 'pairs' }, ...rows, sum)];
 }
 
-/** Less than a model can predict is said so. */
+/** Shares below what the model can predict are shown as less than that. */
 function shareText(share: number): string {
   return share < 0.001 ? '< 0.1 %' : column.percent(share);
 }

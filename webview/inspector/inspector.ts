@@ -108,7 +108,7 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
   return [h('h2', {}, t('{0}, per step', capitalised(candidate.name))), pairs(rows)];
 }
 
-/** What the time of a stage goes to, of the chosen candidate: of the stage looked at, else the slowest. */
+/** Where the time of a stage of the chosen candidate goes: of the selected stage, else the slowest. */
 function limitDetails(plan: Plan, { id }: Candidate, looked: number | null): Child[] {
   const found = id === plan.chosen ? limitedStage(plan, looked) : null;
   if (found === null) return [];

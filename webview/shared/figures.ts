@@ -14,7 +14,7 @@ import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 
-/** The three numbers people look for first: step time, bubble, memory. Each carries what it rests on in its tooltip. */
+/** The three main numbers: step time, bubble, memory. The tooltip of each says what it is based on. */
 export function figures(plan: Plan, candidate: Candidate): HTMLElement {
   return h(
     'dl',
@@ -58,7 +58,7 @@ export function verdictFigure(verdict: MemoryVerdict, name: string): HTMLElement
 
 type Tone = 'plain' | 'error';
 
-/** A large number with its unit and name; the tooltip says what it rests on. */
+/** A large number with its unit and name; the tooltip says what it is based on. */
 export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
   return h(
     'div',

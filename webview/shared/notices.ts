@@ -22,7 +22,7 @@ export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' 
   return bar;
 }
 
-/** What is wrong about what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when all is well. */
+/** Problems with what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when there are none. */
 export function notices(state: PageState, host: Host): HTMLElement[] {
   const { error, trusted } = state;
   return [error === null ? null : errorNotice(error, host), startNotice(state), trusted ? null : restrictedNotice()].filter(
@@ -30,7 +30,7 @@ export function notices(state: PageState, host: Host): HTMLElement[] {
   );
 }
 
-/** That the step which is shown does not start as the config says it. A layout that was opened in place of the config's own is none of its files'. */
+/** That a launcher refuses the config as written. Not shown for an opened layout, which is not in the files. */
 function startNotice({ plan, layout, findings }: PageState): HTMLElement | null {
   const errors = startErrors(findings).length;
   if (plan === null || (layout?.opened ?? null) !== null || errors === 0) return null;
@@ -77,7 +77,7 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
   );
 }
 
-/** A quiet word that what is shown is older than the file; null when it is not. */
+/** A note that the view is older than the file; null when it is current. */
 export function staleness({ plan, schedule, elastic, staleEdits }: PageState): HTMLElement | null {
   if ((plan === null && schedule === null && elastic === null) || staleEdits === 0) return null;
   return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));

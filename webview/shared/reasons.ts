@@ -16,7 +16,7 @@ export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | nu
   return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(reason))));
 }
 
-/** The stage that is looked at, or the slowest, and what its time goes to; null where that is not known. */
+/** The selected stage, or the slowest, and where its time goes; null where that is unknown. */
 export function limitedStage(
   { limits }: Pick<Plan, 'limits'>,
   stage: number | null,
@@ -26,7 +26,7 @@ export function limitedStage(
   return looked === null || found === undefined ? null : { stage: looked, limits: found };
 }
 
-/** What costs most of the step, in a line; and what limits the slowest stage, where that is another thing. */
+/** One line: the largest cost of the step, and what limits the slowest stage where that differs. */
 export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): HTMLElement | null {
   const [cost] = stepCosts(plan, candidate);
   if (cost === undefined) return null;
@@ -44,7 +44,7 @@ export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Ca
   return h('p', { class: 'limiter' }, `${most} ${stage}`);
 }
 
-/** What a measured step made of the GPU's efficiency, before and since; null without one. */
+/** The GPU's efficiency before and after calibration with a measured step; null without one. */
 function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null {
   if (calibration === undefined) return null;
   const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
@@ -61,7 +61,7 @@ function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null
   );
 }
 
-/** What the times rest on and how sure they are: a word that opens to the whole sentence. */
+/** What the times are based on and how certain they are: a word that expands to the whole sentence. */
 export function provenance(plan: Plan): HTMLElement {
   const { cost } = plan;
   const kind = { roofline: t('Analytic model'), table: t('Given slice times'), profile: t('Measured slice times') }[cost.kind];
@@ -131,7 +131,7 @@ export function findingCount({ findings }: PageState): string {
   return plural(findings.length, t('finding'), t('findings'));
 }
 
-/** Everything no file said, with its reason, each a link to where it can be set. */
+/** Every assumption with its reason; each links to where it can be set. */
 export function assumptionList(
   plan: { readonly request: Pick<Plan['request'], 'assumptions'> },
   state: PageState,
@@ -168,7 +168,7 @@ export function assumptionList(
   );
 }
 
-/** Where a key can be set: its own place, else that of the group it belongs to, else the run. */
+/** Where a key can be set: its own place, else that of its section, else the run. */
 function placeFor(places: Readonly<Record<string, Place>>, key: string): Place | null {
   const own = (name: string): Place | null => (Object.hasOwn(places, name) ? (places[name] ?? null) : null);
   const group = key.split('.')[0] ?? '';

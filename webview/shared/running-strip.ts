@@ -2,10 +2,10 @@ import { h } from '../base/dom';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 
-/** Work under way: a thin bar, what is done and how to stop it. The same elements over every message, so that a press between two is a click. */
+/** Running work: a thin bar, what it does and a button to stop it. Updates keep the elements, so that a press during an update is still a click. */
 export interface RunningStrip<Running extends { readonly fraction: number | null }> {
   readonly element: HTMLElement;
-  /** Hidden for null; `fraction` from 0 to 1, null while nobody knows. */
+  /** Hidden for null; `fraction` from 0 to 1, null while unknown. */
   readonly update: (running: Running | null) => void;
 }
 

@@ -110,10 +110,10 @@ export function tabPage(root: HTMLElement, store: Store): void {
   });
 }
 
-/** What was asked for, so that a plan's timelines are asked for once. */
+/** The plan whose timelines were requested: each is requested once. */
 const asked = new WeakMap<Plan, string>();
 
-/** Asks for the timelines of the candidates on screen that the host kept back. */
+/** Requests the withheld timelines of the candidates on screen. */
 function askForTimelines(store: Store, plan: Plan): void {
   const view = store.view();
   const candidates = [shownCandidate(plan, view), comparedCandidate(plan, view)].flatMap((candidate) => candidate?.id ?? []);
@@ -122,20 +122,20 @@ function askForTimelines(store: Store, plan: Plan): void {
   store.host.post({ type: 'draw', candidates });
 }
 
-/** Whether no more than the part of the timeline in view changed, as in every frame of a drag: nothing but the timeline, and that of the comparison, shows that. */
+/** Whether only the viewport of the timeline changed, as in every frame of a drag. Only the timelines depend on it. */
 function isMove(before: ViewState, view: ViewState): boolean {
   return (Object.keys(view) as (keyof ViewState)[]).every(
     (key) => key === 'viewport' || key === 'comparisonSettings' || before[key] === view[key],
   );
 }
 
-/** Ids of the tabs there are: an elastic run that is planned in no other way has one alone. */
+/** Ids of the available tabs: a run with an elastic plan alone has one. */
 function tabsOf(state: PageState): readonly string[] {
   const hasPlan = state.plan !== null;
   return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state) ?? hasPlan) ? [id] : []));
 }
 
-/** The tab on screen: the one looked at, if it is there. */
+/** The tab on screen: the selected one, if it is available. */
 function shownTab(store: Store): string {
   const offered = tabsOf(store.state());
   const { tab } = store.view();

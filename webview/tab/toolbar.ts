@@ -10,7 +10,7 @@ import { comparedCandidate, shownCandidate, type Store } from '../base/store';
 import { dropdown, type Choice, type DropdownControl } from '../base/ui';
 
 const automatic = '';
-/** Compare with something that is not of this plan. */
+/** Compare with something outside this plan. */
 const elsewhere = 'elsewhere';
 
 /** Makes the controls of the plan; their changes go to the host, which edits the file. */
@@ -64,7 +64,7 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
   const update = (): void => {
     const { plan } = store.state();
     if (plan === null) return;
-    // The controls edit the config, which is not what a layout that was found is of.
+    // The controls edit the config; a found layout is not in it.
     const isFound = openedLayout(store.state()) !== null;
     group.hidden = isFound;
     kept.hidden = !isFound;

@@ -36,7 +36,7 @@ export function attentionOperators({
   return limits.batch === 1 ? ['GroupQueryAttention', 'Attention', 'plain'] : ['Attention', 'plain'];
 }
 
-/** Causal attention of a slice over its context and itself. */
+/** Causal attention of a slice to its context and itself. */
 export function attend(emit: Emit, inputs: AttentionInputs): AttentionOutputs {
   switch (emit.attention) {
     case 'plain':

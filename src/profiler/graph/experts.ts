@@ -7,7 +7,7 @@ import type { Dims } from './sources';
 type ExpertCounts = NonNullable<LayerShape['experts']>;
 
 /**
- * Who goes where. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert gets as many rows, whatever the router says, as a
+ * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert gets as many rows, whatever the router says, as a
  * trained router does on average. `rows` a expert is rounded up; rows past the last slot repeat a token and are dropped.
  */
 interface Routing {

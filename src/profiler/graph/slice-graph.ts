@@ -17,7 +17,7 @@ export interface SliceGraph {
 export const fetchedOutput = 'tiny';
 
 /**
- * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; all else is made on the device. Every result is a declared output,
+ * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; everything else is made on the device. Every result is a declared output,
  * hence computed; fetch `tiny` only.
  * @param attention one of `attentionOperators(job)`; the provider may refuse it when the session is created.
  */
@@ -66,7 +66,7 @@ interface Pass {
   readonly saves: boolean;
 }
 
-/** Writes the pass; its results, that of the residual stream (or the loss) first. */
+/** Writes the pass and returns its results, that of the residual stream (or the loss) first. */
 function write(graph: Graph, sources: Sources, pass: Pass): readonly NamedTensor[] {
   const { shape, precision, gradAccumulationFp32, limits } = pass.job;
   const others: NamedTensor[] = [];

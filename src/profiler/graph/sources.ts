@@ -4,7 +4,7 @@ import type { ElementType, Graph, Value } from './onnx';
 
 /** Extents known only when a slice is run: batch * tokens, batch, tokens, context, and context + tokens. */
 export type SliceExtent = 'rows' | 'batch' | 'tokens' | 'context' | 'total';
-/** Another one, computed from those: its value, int64 [1], and the largest it gets. */
+/** An extent computed from those: its value, int64 [1], and its maximum. */
 export interface ComputedExtent {
   readonly name: string;
   readonly size: Value;
@@ -154,7 +154,7 @@ function cut(graph: Graph, value: Value, dims: Dims, sizes: Sources['sizes'], sh
   return graph.node('Slice', [value, graph.integers(starts), end, graph.integers(axes)]);
 }
 
-/** `values` over and over, from `offset` on, in the given extents. fp32 up to the last step: CPU kernels, which fold it, lack 16-bit ones. */
+/** `values` repeated, from `offset` on, in the given extents. fp32 up to the last step: CPU kernels, which fold it, lack 16-bit ones. */
 function repeated(graph: Graph, values: Value, dims: readonly number[], offset: number, type: Precision): Value {
   const elements = dims.reduce((product, extent) => product * extent, 1);
   const start = (offset * 1009) % blockElements;

@@ -9,7 +9,7 @@ import { onThemeChange } from '../../base/theme';
 import { ordered, pressed, type CompareColumn } from './order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
 
-/** Candidates side by side in the order the person likes, each with its timeline at one time scale. Picking one shows its timeline, and it everywhere. */
+/** Candidates side by side in the chosen order, each with its timeline on one time scale. Selecting one shows it in every view. */
 export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const body = h('tbody');
   const headers = sortableHeaders((column) => store.setView({ compareOrder: pressed(store.view().compareOrder, column) }));

@@ -4,7 +4,7 @@ import type { Viewport } from '../../base/viewport';
 /** Which side of a comparison. */
 export type SideId = 'a' | 'b';
 
-/** A pass that is picked, by what it is: it survives a new answer. */
+/** The selected pass by chunk, kind and unit, so that it survives a new answer. */
 export interface ComparedPass {
   readonly side: SideId;
   readonly chunk: number;
@@ -12,7 +12,7 @@ export interface ComparedPass {
   readonly unit: number;
 }
 
-/** How the person looks at a comparison. */
+/** View settings of a comparison. */
 export interface ComparisonViewSettings {
   /** Of both timelines; null: all of the longer one, fitted. */
   readonly viewport: Viewport | null;

@@ -5,7 +5,7 @@ import { button } from '../../base/ui';
 import { makeCandidates } from './candidates';
 import { makeComparison } from './comparison';
 
-/** The compare tab: the plan beside another one or a measured run where somebody asked for that, and the ways to run its own step. */
+/** The compare tab: the comparison with another plan or a measured run, if there is one, and the candidates of the plan. */
 export interface CompareView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;

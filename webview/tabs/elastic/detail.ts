@@ -9,7 +9,7 @@ import { balanceName, epochsText, stageContent, timeLines } from './labels';
 /** More stages than this are not listed one by one. */
 const mostListed = 16;
 
-/** The selected epoch in words: where it runs, how long it takes, and the ways to cut it. */
+/** The selected epoch in words: where it runs, how long it takes, and its possible cuts. */
 export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
   const { epoch, balances } = box.span;
   const { request } = elastic.plan;

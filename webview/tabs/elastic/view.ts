@@ -17,7 +17,7 @@ import { cacheBytes, cacheWord } from './labels';
 /** What a terapipe.json needs for this tab. */
 const example = '"elastic": { "epochs": 10, "datasetSize": 50000, "alpha": 0.33 }';
 
-/** The elastic tab: what freezing layers gains, its epochs over the GPUs, and one of them closely. */
+/** The elastic tab: what freezing layers gains, its epochs over the GPUs, and the details of one. */
 export function makeElasticView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let boxes: readonly SpanBox[] = [];
   let shown: PageElastic | null = null;

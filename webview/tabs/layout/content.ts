@@ -8,10 +8,10 @@ import { t } from '../../base/strings';
 import { tieMs, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
 
-/** Right of what is usable the plot shows this share of it, and what is shown at all. */
+/** The plot extends past the usable memory by this share of it. */
 const beyondUsable = 1.12;
 
-/** Step time against peak memory: every row a point, the front a step line, ties shaded. Layouts that need far more than there is lie at the right edge. */
+/** Step time against peak memory: every row is a point, the Pareto front a step line, and ties are shaded. Layouts that need far more memory lie at the right edge. */
 export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): ChartContent {
   const { usableBytes, notFitting } = answer;
   const times = [...rows.map(({ plan }) => plan.iterationMs), ...notFitting.map(({ iterationMs }) => iterationMs)];
@@ -67,7 +67,7 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: numbe
   };
 }
 
-/** With so much memory, the fastest there is: a line of steps over the front, from its smallest plan to the right edge. */
+/** The fastest layout by memory: a step line over the Pareto front, from its smallest plan to the right edge. */
 function frontSteps(rows: readonly LayoutRow[], right: number, top: number): (readonly [number, number])[] {
   const front = rows
     .filter(({ found, isBest }) => found !== null && found.fits && (isBest || found.roles.includes('front')))

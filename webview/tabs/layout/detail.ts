@@ -10,7 +10,7 @@ import { button } from '../../base/ui';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { partName, settingsText, sizesText } from './labels';
 
-/** Parts below this share of the step are not told. */
+/** Parts below this share of the step are left out. */
 const worthSaying = 0.005;
 
 /** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */

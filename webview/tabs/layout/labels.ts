@@ -58,7 +58,7 @@ export function keyName(key: SearchKey): string {
   return names[key];
 }
 
-/** How good the best of an answer is against what could be. */
+/** How close the best layout is to the lower bound. */
 export function proofSentence({ plans, best, lowerBoundMs, gap, proved }: LayoutAnswer): string {
   if (plans[best]?.fits !== true) return t('No layout fits: the one with the least memory is shown.');
   return proved
@@ -79,7 +79,7 @@ export function measuredSentence({ by, keys, mostMicroBatch }: NonNullable<Layou
   return `${fixed} ${t('Micro-batches of at most {0}, as measured.', plural(mostMicroBatch, t('sequence'), t('sequences')))}`;
 }
 
-/** What became of all the layouts there are. */
+/** How many layouts were evaluated, and how many were ruled out. */
 export function countsSentence({ counts }: LayoutAnswer): string {
   const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const simulated = t(

@@ -11,7 +11,7 @@ export function openedLayout({ layout }: PageState): PageFound | null {
   return opened === null ? null : (answer?.plans[opened] ?? null);
 }
 
-/** Says over every view that the plan is not the config's own, with the way to make it so and the way back. */
+/** A notice over every view that the plan is not the config's own, with buttons to apply it and to go back. */
 export function openedNotice(state: PageState, host: Host): HTMLElement | null {
   const plan = openedLayout(state);
   const { answer = null, opened = null } = state.layout ?? {};

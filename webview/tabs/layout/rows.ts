@@ -48,7 +48,7 @@ export function tieMs({ plans, best, cost }: LayoutAnswer): number {
   return (plans[best]?.iterationMs ?? 0) * (1 + cost.errorPercent / 100);
 }
 
-/** What schedules are told apart by: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
+/** The name that identifies a schedule: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
 function scheduleOf({ name }: PageLayout): string {
   return name.split(',')[0] ?? name;
 }
@@ -58,7 +58,7 @@ export function schedulesOf(rows: readonly LayoutRow[]): string[] {
   return [...new Set(rows.map(({ plan }) => scheduleOf(plan)))];
 }
 
-/** The rows that a person wants to see, in the order they want; those that are alike stay fastest first. */
+/** The rows that pass the filters, in the chosen order; equal ones stay fastest first. */
 export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettings): LayoutRow[] {
   const terms = termsOf(settings.text);
   const holds = ({ plan }: LayoutRow): boolean => {

@@ -12,7 +12,7 @@ export function searchButton(host: Host, label: string, appearance: 'primary' | 
   return button({ label, appearance, onClick: () => host.post({ type: 'command', command: 'terapipe.searchLayout' }) });
 }
 
-/** A search under way: the best so far and how to stop it. */
+/** A running search: the best so far and a button to stop it. */
 export function makeSearchStrip(host: Host): RunningStrip<NonNullable<LayoutState['running']>> {
   return makeRunningStrip('layout-running', t('Searching layouts'), runningSentence, () =>
     host.post({ type: 'command', command: 'terapipe.cancelSearch' }),

@@ -2,7 +2,7 @@
 const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
 export type LayoutColumn = (typeof layoutColumns)[number];
 
-/** How the person looks at the layouts found. */
+/** View settings of the found layouts. */
 export interface LayoutViewSettings {
   readonly by: LayoutColumn;
   readonly descending: boolean;
@@ -26,7 +26,7 @@ export const initialLayoutSettings: LayoutViewSettings = {
   picked: null,
 };
 
-/** Reads a look that an older version (or anything else) may have saved, field by field. */
+/** Reads view settings that an older version may have saved, field by field. */
 export function readLayoutSettings(saved: unknown): LayoutViewSettings {
   if (typeof saved !== 'object' || saved === null) return initialLayoutSettings;
   const { by, descending, text, schedule, tokenBudget, picked } = saved as Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ function readPicked(value: unknown): LayoutViewSettings['picked'] {
   return typeof answer === 'string' && typeof row === 'string' ? { answer, row } : null;
 }
 
-/** The order after a press on a column's title: the better end first, or turned over when the column decides already. */
+/** The order after a press on a column's title: the better end first, or reversed where the column already orders the rows. */
 export function pressedColumn(settings: LayoutViewSettings, column: LayoutColumn): Pick<LayoutViewSettings, 'by' | 'descending'> {
   return { by: column, descending: settings.by === column ? !settings.descending : column === 'tokens' || column === 'mfu' };
 }

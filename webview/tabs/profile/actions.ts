@@ -7,8 +7,7 @@ import { button } from '../../base/ui';
 import { stoppedNotice } from './notices';
 
 /*
- * What is made here stays the same element over every update: messages may come ten times a second, and a press on a button that is replaced before
- * it is let go is no click.
+ * Updates keep the elements made here: messages may come ten times a second, and a button that is replaced while it is pressed gets no click.
  */
 
 /** The button that starts to measure; off in a restricted workspace, and its tooltip says why. */
@@ -51,7 +50,7 @@ export function importLink(host: Host): HTMLElement {
   );
 }
 
-/** What the tab shows while nothing was measured: what profiling is and one button. */
+/** The tab before any measurement: what profiling is and one button. */
 export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; readonly update: (state: PageState) => void } {
   const error = h('div');
   const start = makeProfileButton(host);
@@ -73,7 +72,7 @@ export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; r
   };
 }
 
-/** A measurement under way: a thin bar, what it does and how to stop it. */
+/** A running measurement: a thin bar, what it does and a button to stop it. */
 export function makeRunningStrip(host: Host): {
   readonly element: HTMLElement;
   readonly update: (running: ProfileState['running']) => void;

@@ -24,7 +24,7 @@ import { pointLines, ratioLines } from './labels';
 const longestFaint = 0.6;
 const moreContexts = 3;
 
-/** The paper's figure: what a fit is worth when its hold-out error stays below. */
+/** The paper's goal for the hold-out error of a fit. */
 export const goalPercent = 2;
 
 /** Time of a slice against its tokens, measured and fitted, for context 0 and a few longer ones. Null without samples. */

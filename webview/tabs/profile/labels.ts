@@ -39,7 +39,7 @@ function unbroken(text: string): string {
   return text.replace(' ', '\u00a0');
 }
 
-/** No clock tells slices apart by less than a hundredth of a percent. */
+/** Clocks do not resolve differences below a hundredth of a percent. */
 function hundredths(percent: number): number {
   return Math.round(percent * 100) / 100;
 }
@@ -58,7 +58,7 @@ function rateText(perSecond: number): string {
   return perSecond < 1000 ? formatNumber(perSecond) : formatCount(Math.round(Number(perSecond.toPrecision(3))));
 }
 
-/** How many judged points are as good as wished. */
+/** How many judged points meet the goal. */
 export function errorSentence(points: readonly Point[], goalPercent: number): string {
   const within = points.filter(({ errorPercent }) => Math.abs(errorPercent ?? 0) <= goalPercent).length;
   const goal = unbroken(percentText(goalPercent));

@@ -16,7 +16,7 @@ import { hasBatches, sampleRows, samplesAsTsv, type SampleRow } from './rows';
 import { sampleTable } from './table';
 import { pointLines } from './labels';
 
-/** The Profile tab: measured slice times against their fit, what they are worth, and how they came about. */
+/** The Profile tab: measured slice times against their fit, how good the fit is, and how they were measured. */
 export function makeProfileView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let shown: ShownProfile | null = null;
   let rows: readonly SampleRow[] = [];

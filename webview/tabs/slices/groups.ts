@@ -82,7 +82,7 @@ function unitTimes(
   return { forwardMs, backwardMs };
 }
 
-/** The stage that is busy longest: slices are timed where they hurt. */
+/** The busiest stage: slice times are those on it. */
 export function busiestStage(busyMs: Float64Array): number {
   return busyMs.reduce((most, ms, stage) => (ms > (busyMs[most] ?? 0) ? stage : most), 0);
 }

@@ -120,7 +120,7 @@ export function drawCriticalPath(
   context.restore();
 }
 
-/** Points out a pass: a line through all stages where it begins, a flag on the axis and an outline. */
+/** Marks a pass: a line through all stages where it begins, a flag on the axis and an outline. */
 export function drawMark(
   area: LaneArea,
   viewport: Viewport,

@@ -92,7 +92,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     missing: h('div', { class: 'placeholder' }),
   };
   const body = h('div', { class: 'timeline-body' }, parts.minimap.element, lanes, parts.lane.element);
-  // Keys work at once in a tab that opens; what has the focus elsewhere, in the page or in VS Code, keeps it.
+  // A tab that opens takes the keyboard focus, unless something else in the page or in VS Code has it.
   const takeFocus = (): void => {
     if (document.hasFocus() && document.activeElement === document.body && !body.hidden) focus();
   };
@@ -116,7 +116,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
   };
 }
 
-/** What the view draws anew when something changes. */
+/** What the view redraws when something changes. */
 interface Parts {
   readonly lanes: HTMLElement;
   readonly pane: ReturnType<typeof makePane>;
@@ -135,7 +135,7 @@ function showMissing(store: Store, { missing, table }: Parts): void {
   table.element.hidden = true;
 }
 
-/** Draws what differs from before; true when another timeline is shown. */
+/** Redraws what changed; true when another timeline is shown. */
 function showDrawn(
   store: Store,
   timeline: ShownTimeline,
