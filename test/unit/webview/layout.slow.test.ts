@@ -21,7 +21,7 @@ function searched(): Searched {
       data: 2,
       schedule: '1F1B',
       unit: 256,
-      training: { globalBatch: 16, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
+      training: { globalBatch: 8, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
     },
     true,
   ));
