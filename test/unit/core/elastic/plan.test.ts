@@ -206,6 +206,9 @@ describe('an elastic run', () => {
     const bytes = 4 * 85_806_346;
     const seconds = bytes / (request.cluster.links.nicGBps * request.cluster.links.nicEfficiency * 1e9);
     assert.ok(Math.abs(allReduceMs / 1e3 / seconds - 1) < 0.01, `${allReduceMs}`);
+    const { nodes, gpusPerNode, links } = request.cluster;
+    const joined = { ...request.cluster, links: { ...links, nvlinkDomain: nodes * gpusPerNode } };
+    assert.ok(nodes > 1 && (planElastic(requestOf({ cluster: joined })).epochs[0]?.allReduceMs ?? NaN) < 0.1 * allReduceMs);
     const inside = planElastic(requestOf({ cluster: { ...request.cluster, nodes: 1 }, firstLength: 4 })).epochs[0];
     const largest = 4 * Math.max(...(inside?.stageParameters ?? []));
     assert.ok(Math.abs((inside?.allReduceMs ?? NaN) / 1e3 / (largest / (request.cluster.links.intraNodeBusGBps[2] * 1e9)) - 1) < 0.05);
