@@ -92,7 +92,8 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
     const last = known.staticBytes(group, more) - known.staticBytes(group, all);
     // layers recomputed together share the input that they keep
-    const kept = (known.savedBytes(group, one) - known.savedBytes(group, none)) / (group.training.recomputeGroup ?? 1);
+    const least = leastKept(group);
+    const kept = (known.savedBytes(least, one) - known.savedBytes(least, none)) / (group.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(group, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;
@@ -111,6 +112,13 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
     least += layers * Math.min(share(most), share(fewest));
   });
   return Math.max(0, stage) + least / weights;
+}
+
+/** Where every n-th layer is recomputed, a layer keeps at least what those do: a group in which all are. */
+function leastKept(group: CandidateGroup): CandidateGroup {
+  const { training, keys } = group;
+  if (training.recompute !== 'every') return group;
+  return { ...group, training: { ...training, recompute: 'full' }, keys: { ...keys, sliced: `${keys.sliced}/whole` } };
 }
 
 /** The same of static bytes alone: the mean of the stages. */
