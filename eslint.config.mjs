@@ -7,10 +7,9 @@ const spreadLiterals = [
   { selector: 'SpreadElement > ArrayExpression', message: 'Write the elements without spreading a literal.' },
 ];
 
-/** Closures that are still longer than 100 lines, each with what it is now: none may grow, and none may join them. */
+/** Closures that are still longer than 100 lines, with what they are now: none may grow, and none may join them. */
 const longFunctions = {
-  // One loop each, over state that must not be allocated anew at each step.
-  'src/core/layout-search/search.ts': 113,
+  // One loop over state that must not be allocated anew at each step.
   'src/core/slicing/search.ts': 107,
 };
 

@@ -9,7 +9,7 @@ import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
 import { heldToMeasured } from './measured';
 import { phasesOf, type SchedulePhase } from './schedules';
-import { candidateGroups, nothingToSearch } from './space';
+import { candidateGroups, nothingToSearch, type Skipping } from './space';
 import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 
@@ -102,7 +102,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let phase: SchedulePhase = 'usual';
   /** All groups are in the queue. */
   let isWhole = false;
-  let planningLeft = mostPlanning;
+  const planning = planningBudget(evaluator);
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
@@ -116,8 +116,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { group: node, bound });
       return true;
     }
-    const fastestOnly = scheduleKind(node.schedule).planned && mostPlanning - planningLeft > planningAnyway;
-    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, fastestOnly)) return false;
+    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, planning.isForFastest(node))) return false;
     counts.bounded++;
     return true;
   };
@@ -138,17 +137,15 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       enter(point, evaluator.pointBound(point));
     }
   };
+  const mayPlan = (point: SearchPoint): boolean => {
+    if (!scheduleKind(point.schedule).planned) return true;
+    const isAffordable = planning.affords(point);
+    if (isAffordable) counts.planned++;
+    return isAffordable;
+  };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    if (scheduleKind(point.schedule).planned) {
-      if (planningLeft < 0) {
-        leaveOut(bound);
-        return;
-      }
-      planningLeft -= workFor(evaluator.operations(point));
-      counts.planned++;
-    }
-    const predicted = evaluator.evaluate(point, signal);
+    const predicted = mayPlan(point) ? evaluator.evaluate(point, signal) : 'too-large';
     if (predicted === 'too-large') {
       leaveOut(bound);
       return;
@@ -171,16 +168,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 
   throwIfCancelled(signal);
-  const skipping = {
-    tooLarge: (group: Pick<CandidateGroup, 'layout' | 'training' | 'keys'>) => {
-      poll();
-      return evaluator.heldBytes(group) > nearlyFits * evaluator.usableBytes;
-    },
-    onSkipped: (groups: number) => {
-      counts.families += groups;
-      counts.overMemory += groups;
-    },
-  };
+  const skipping = skippingOf(evaluator, counts, poll);
   const phases = phasesOf(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
@@ -194,15 +182,43 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   });
   if (counts.families === 0) throw nothingToSearch(problem);
   progress();
-  const { best, perSchedule, perSizes } = kept;
   return {
-    best: best(),
+    best: kept.best(),
     paretoFront: kept.paretoFront(),
-    perSchedule,
-    perSizes: perSizes(),
+    perSchedule: kept.perSchedule,
+    perSizes: kept.perSizes(),
     excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
     lowerBoundMs: lowerBound(),
     counts,
+  };
+}
+
+/** The work that may go into planning orders: planning one takes as long as predicting a hundred others. */
+function planningBudget(evaluator: Evaluator) {
+  let left = mostPlanning;
+  return {
+    /** Whether orders of this schedule are planned for layouts alone that may be the fastest. */
+    isForFastest: ({ schedule }: CandidateGroup): boolean => scheduleKind(schedule).planned && mostPlanning - left > planningAnyway,
+    /** Spends what planning a point takes; false where nothing is left. */
+    affords: (point: SearchPoint): boolean => {
+      if (left < 0) return false;
+      left -= workFor(evaluator.operations(point));
+      return true;
+    },
+  };
+}
+
+/** Leaves out layouts that are far too large before their candidate groups are made. */
+function skippingOf(evaluator: Evaluator, counts: { families: number; overMemory: number }, poll: () => void): Skipping {
+  return {
+    tooLarge: (group) => {
+      poll();
+      return evaluator.heldBytes(group) > nearlyFits * evaluator.usableBytes;
+    },
+    onSkipped: (groups) => {
+      counts.families += groups;
+      counts.overMemory += groups;
+    },
   };
 }
 
