@@ -245,6 +245,16 @@ function isBetter(a: Bound, b: Bound | undefined): boolean {
   return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
 }
 
+/** Two times or peaks that differ by less than this share are the same. */
+const alike = 1e-9;
+
+/** The same of two predictions, of which the one with less context parallelism is better where they are alike: a ring that hides behind attention costs nothing here, and replicas exchange nothing in a layer. */
+function isPreferred(a: Predicted, b: Predicted | undefined): boolean {
+  if (b === undefined) return true;
+  const isAlike = (['iterationMs', 'peakBytes'] as const).every((key) => Math.abs(a[key] - b[key]) <= alike * b[key]);
+  return isAlike ? a.point.layout.context < b.point.layout.context : isBetter(a, b);
+}
+
 /** What has been found so far, and whether a bound could still add to it. */
 function keeper(bestOnly: boolean) {
   const front = paretoFront<Predicted>();
@@ -270,9 +280,9 @@ function keeper(bestOnly: boolean) {
       [perSchedule, scheduleKey(found.point)],
       [bySizes, sizesKey(found.point)],
     ] as const)
-      if (isBetter(found, map.get(key))) map.set(key, found);
+      if (isPreferred(found, map.get(key))) map.set(key, found);
     slowestKeptMs = ranked()[keptSizes - 1]?.iterationMs ?? Infinity;
-    if (!isBetter(found, best ?? undefined)) return false;
+    if (!isPreferred(found, best ?? undefined)) return false;
     best = found;
     return true;
   };

@@ -130,6 +130,29 @@ describe('what a search may choose', () => {
     assert.deepEqual(await comms({ contextParallelComm: 'ring' }), ['ring 16', 'ring 2', 'ring 4', 'ring 8']);
   });
 
+  it('is replicas rather than context ranks that take the same time', async () => {
+    const run = await loadObject({
+      model: { layers: 80, hidden: 8192, heads: 64, kvHeads: 8, ffn: 28672, gatedMlp: true, vocab: 128256, tiedEmbeddings: false },
+      cluster: { gpu: 'GB200', nodes: 16 },
+      training: { sequenceLength: 8192, globalBatch: 256, precision: 'bf16', recompute: 'none', zeroStage: 1, contextParallelComm: 'ring' },
+      layout: { tensor: 2, pipeline: 4, virtualStages: 10 },
+      schedules: ['1F1B'],
+    });
+    const { request, ...problem } = problemOf(run, []);
+    const found = (layout: object, fixed: readonly SearchKey[]) =>
+      searchLayouts({
+        ...problem,
+        request: { ...request, layout: { ...request.layout, ...layout } },
+        fixed: new Set([...problem.fixed, ...fixed]),
+      });
+    const [free, ring] = [found({}, []), found({ context: 2, data: 4 }, ['context', 'data'])];
+    assert.ok(Math.abs(ring.best.iterationMs / free.best.iterationMs - 1) < 1e-9, 'a ring of two hides behind attention');
+    assert.deepEqual(
+      [free.best, free.paretoFront[0]].map((plan) => plan?.point.layout.context),
+      [1, 1],
+    );
+  });
+
   it('leaves each rank of a context 4,096 tokens', async () => {
     const contexts = async (sequenceLength: number): Promise<number> =>
       Math.max(
