@@ -23,6 +23,8 @@ export interface RuntimeProfile {
   readonly eagerTraffic: number;
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
+  /** On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`, `buffered_allreduce_fallback`). */
+  readonly reducesWhole: boolean;
   /** Part of the bus that its all-reduces between tensor-parallel ranks reach. */
   readonly tensorBusShare: number;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
@@ -43,6 +45,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     compiles: true,
     eagerTraffic: 2,
     overlapsTensorParallel: true,
+    reducesWhole: false,
     tensorBusShare: 1,
     zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
     gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
@@ -58,6 +61,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     compiles: true,
     eagerTraffic: 3,
     overlapsTensorParallel: false,
+    reducesWhole: false,
     tensorBusShare: 1,
     zeroStage: { value: 3, reason: 'FSDP2 shards everything' },
     gradAccumulationFp32: { value: true, reason: 'TorchTitan reduces in fp32' },
@@ -73,6 +77,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     compiles: false,
     eagerTraffic: 2,
     overlapsTensorParallel: false,
+    reducesWhole: false,
     tensorBusShare: 1,
     zeroStage: { value: 3, reason: 'FSDP shards everything' },
     gradAccumulationFp32: { value: false, reason: 'FSDP keeps gradients in the training precision, summed in it' },
@@ -88,6 +93,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     compiles: true,
     eagerTraffic: 2,
     overlapsTensorParallel: false,
+    reducesWhole: true,
     tensorBusShare: 0.5,
     zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },

@@ -69,7 +69,7 @@ export const measuredKinds = [
     generation: 'A100',
     experts: false,
     rows: 87,
-    low: 0.95,
+    low: 0.94,
     high: 1.1,
   },
   {

@@ -4,6 +4,7 @@ import { elementBytes } from '../spec/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { optimizerBytes } from '../spec/optimizer';
+import { runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
@@ -251,7 +252,9 @@ export function gradientCollectives(
   const sharded = training.zeroStage >= 1;
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
-  const scattered = inPasses.gradients ? 0 : sharded ? (training.gradAccumulationFp32 ? 4 : element) : 2 * element;
+  const isScattered = sharded && !(layout.pipeline > 1 && runtimeOf(training).reducesWhole);
+  const gradient = training.gradAccumulationFp32 && sharded ? 4 : element;
+  const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   const inNode = reach <= joinedGpus(cluster);
   const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
