@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { errors } from '../../golden/rows';
 import { memoryBounds, memoryPeaks, memoryRows, wrongVerdicts } from '../../golden/wild-memory';
 
-describe('memory of published runs that nothing was fitted to', () => {
+describe('memory of published runs under TorchTitan and DeepSpeed', () => {
   for (const [kind, rows, name] of [
     ['torchtitan', 9, 'TorchTitan, reserved'],
     ['fp16', 57, 'DeepSpeed in fp16, in use'],
