@@ -245,14 +245,11 @@ function isBetter(a: Bound, b: Bound | undefined): boolean {
   return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
 }
 
-/** Two times or peaks that differ by less than this share are the same. */
-const alike = 1e-9;
-
-/** The same of two predictions, of which the one with less context parallelism is better where they are alike: a ring that hides behind attention costs nothing here, and replicas exchange nothing in a layer. */
+/** The same of two predictions, of which the one with less context parallelism is better where they are equal: a ring that hides behind attention costs nothing here, and replicas exchange nothing in a layer. */
 function isPreferred(a: Predicted, b: Predicted | undefined): boolean {
-  if (b === undefined) return true;
-  const isAlike = (['iterationMs', 'peakBytes'] as const).every((key) => Math.abs(a[key] - b[key]) <= alike * b[key]);
-  return isAlike ? a.point.layout.context < b.point.layout.context : isBetter(a, b);
+  if (b === undefined || isBetter(a, b)) return true;
+  const isEqual = a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes;
+  return isEqual && a.point.layout.context < b.point.layout.context;
 }
 
 /** What has been found so far, and whether a bound could still add to it. */
