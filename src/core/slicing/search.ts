@@ -60,6 +60,24 @@ const pruneEvery = [40, 3] as const;
 const longUnits = 1024;
 /** Slices visited before settling for the best so far: some seconds on one core. */
 const mostVisits = 4e9;
+/** Thresholds that are still open, and the sum within which a plan may still be better, ms. */
+interface OpenMs {
+  readonly aboveMs: number;
+  readonly limitMs: number;
+  readonly withinMs: number;
+}
+
+/** Drops the slices of a chunk of `size` sequences that no better plan can hold. `totals`: what the batch takes at least by its number of sequences. Null: no plan has such a chunk. */
+function prunerOf({ sequences, weight }: SearchProblem, { scratch }: StepSolver, signal: CancelSignal | undefined) {
+  const columns = pruneScratch();
+  return (rows: SliceRows, size: number, { aboveMs, limitMs, withinMs }: OpenMs, totals: Float64Array): SliceRows | null => {
+    const leftMs = withinMs - (totals[sequences - size] ?? Infinity);
+    cheapestSuffixes(rows, limitMs, scratch, signal, leftMs - weight * aboveMs);
+    const graph = wantedSlices(rows, scratch.totals, { aboveMs, limitMs, withinMs: leftMs, weight }, columns, signal);
+    return graph === null ? null : graphRows(size, graph);
+  };
+}
+
 /**
  * Finds an optimal plan and proves it optimal. Between solved thresholds lo < hi every plan costs at least S(hi) + weight * (the smallest slice time above lo): S never
  * grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are split at a solved threshold; best bound first, so
@@ -70,14 +88,6 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   const { sequences, weight } = problem;
   const { signal } = options;
   const sizes = problem.kinds.map((rows) => rows.sequences);
-  const columns = pruneScratch();
-  const pruned = (rows: SliceRows, kind: number, aboveMs: number, limitMs: number, totals: Float64Array): SliceRows | null => {
-    const suffixMs = totals[sequences - (sizes[kind] ?? 1)] ?? Infinity;
-    cheapestSuffixes(rows, limitMs, solver.scratch, signal, within() - suffixMs - weight * Math.max(0, aboveMs));
-    const wanted = { aboveMs: Math.max(0, aboveMs), limitMs, withinMs: within() - suffixMs, weight };
-    const graph = wantedSlices(rows, solver.scratch.totals, wanted, columns, signal);
-    return graph === null ? null : graphRows(sizes[kind] ?? 1, graph);
-  };
   const solver = stepSolver(problem.kinds, sequences, signal);
   let evaluations = 0;
   let capMs = problem.capMs;
@@ -96,6 +106,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   };
   const done = (boundMs: number, exact: boolean): SearchResult => ({ best, boundMs, exact, evaluations });
   const uselessAbove = (above: Step): number => (within() - above.totalMs) / weight;
+  const pruned = prunerOf(problem, solver, signal);
 
   const bounds = thresholdBounds(problem, within());
   solver.kinds = solver.kinds.map((rows, kind) => (bounds.useful[kind] === true ? rows : null));
@@ -113,7 +124,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     }
   }
 
-  let open: Interval[] = [];
+  const open: Interval[] = [];
   let values: Float64Array | null = null;
   const boundOf = (lowMs: number, highMs: number, above: Step): number => {
     if (values === null) return above.totalMs + weight * Math.max(0, lowMs);
@@ -130,11 +141,10 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     const highest = open.reduce((a, b) => (b.highMs > a.highMs ? b : a));
     const limitMs = Math.min(highest.highMs, uselessAbove(highest.above));
     const { totals } = composeBatch(sequences, sizes, highest.above.cuts);
-    solver.kinds = solver.kinds.map((rows, kind) => (rows === null ? null : pruned(rows, kind, lowMs, limitMs, totals)));
+    const betweenMs = { aboveMs: Math.max(0, lowMs), limitMs, withinMs: within() };
+    solver.kinds = solver.kinds.map((rows, kind) => (rows === null ? null : pruned(rows, sizes[kind] ?? 1, betweenMs, totals)));
     values = distinctPeaks(solver.kinds, lowMs, highest.highMs, sortedSlices, signal);
-    const before = open;
-    open = [];
-    for (const { lowMs: low, highMs: high, below, above } of before) push(low, high, below, above);
+    for (const { lowMs: low, highMs: high, below, above } of open.splice(0)) push(low, high, below, above);
   };
 
   if (problem.hintMs > bounds.lowMs && problem.hintMs < highMs) {
