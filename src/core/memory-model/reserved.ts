@@ -38,7 +38,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
 
 /** The CUDA context with the kernels of PyTorch before it loaded them when first used (1.x): 1,573 MiB on A100, 1,271 on V100, as BigScience measured (train/tr11-176B-ml/chronicles-prequel.md). */
 const eagerContextBytes = 1.5 * 2 ** 30;
-/** NCCL's buffers of one communicator, assumed: 0.5 to 4 GiB are seen beside the allocator on runs with one to eight of them. */
+/** NCCL's buffers of one communicator: assumed, not measured. */
 const communicatorBytes = 2 ** 28;
 
 /** Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to both neighbours and one of a replica beside those of the world and of each size above 1. */

@@ -14,7 +14,7 @@ export const fragmentation = 0.05;
 /** Why so much of a GPU's memory is kept free. */
 export function marginBecause(capacityBytes: number, usableBytes: number): string {
   const beside = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
-  return `${beside} for the CUDA context and NCCL buffers (0.5 to 4 GiB on real runs) and 5 % of the tensors for the allocator's fragmentation`;
+  return `${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
 
 /** The highest peak of tensors that fits a GPU, bytes. @param besideBytes what is beside the allocator. */
