@@ -1,7 +1,4 @@
-import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import { b200Rows, type B200Row } from './b200';
-import { coverage, measuredRuns } from './measured-kinds';
-import { countedBytes, wildRows } from './wild';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
@@ -94,49 +91,6 @@ export function accuracyClaims(): readonly string[] {
     `The ten rows of Nemotron 3 Nano, Mamba-2 with experts and a little attention, come out ${range(nemotron, (ratio) => ratio - 1)} too fast`,
     `Settings 2, 4 and 7, with two replicas and tensor parallelism over 8, are predicted ${range(whole, (ratio) => 1 - ratio)} too fast`,
   ];
-}
-
-/** The table of published runs in docs/accuracy.md: step times and memory of those that ran. */
-export async function wildTable(): Promise<string[]> {
-  const all = await wildRows();
-  const rows = [...new Set(all.map((row) => row.case.family))].map((family) => {
-    const own = all.filter((row) => row.case.family === family);
-    const times = own.flatMap(({ case: { seconds }, predicted }) =>
-      seconds === null ? [] : [{ measured: 1e3 * seconds, predicted: predicted.iterationMs }],
-    );
-    const memory = own.flatMap((row) => {
-      const { memoryGiB, outOfMemory } = row.case;
-      return memoryGiB === null || outOfMemory === true ? [] : [{ measured: memoryGiB * 2 ** 30, predicted: countedBytes(row) }];
-    });
-    const bias = times.reduce((sum, { measured, predicted }) => sum + predicted / measured - 1, 0) / times.length;
-    const { mean, worst } = errors(times);
-    const ofMemory = memory.length === 0 ? '' : percent(errors(memory).mean);
-    return [
-      family,
-      String(times.length),
-      percent(mean),
-      signed({ measured: 1, predicted: 1 + bias }),
-      percent(worst),
-      String(memory.length),
-      ofMemory,
-    ];
-  });
-  return table(
-    ['published runs', 'rows', 'step, mean error', 'mean of errors', 'worst', 'rows with memory', 'memory, mean error'],
-    1,
-    rows,
-  );
-}
-
-/** The table of what the ranges hold. */
-export async function rangeTable(): Promise<string[]> {
-  const rows = coverage(await measuredRuns(), measuredKinds).map(({ source, rows: count, inside, width }) => [
-    source,
-    String(count),
-    percent(inside),
-    Number.isNaN(width) ? '' : percent(width),
-  ]);
-  return table(['range of source', 'rows', 'inside its range', 'mean width'], 1, rows);
 }
 
 /** Cells of a Markdown table without the padding a formatter adds. */

@@ -1,4 +1,4 @@
-import { gpt, request } from './requests';
+import { gpt, onSelene, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
 import { goldenRows, once } from './data';
 
@@ -30,5 +30,5 @@ function predicted(model: PublishedModel, recompute: 'full' | 'selective'): numb
     training: { microBatch: model.micro_batch, globalBatch: model.global_batch, recompute, sequenceParallel: recompute === 'selective' },
     layout: { tensor: model.tp, pipeline: model.pp, data: model.gpus / model.tp / model.pp, virtualStages: model.vpp ?? 1 },
   });
-  return predictOneF1B(wanted).iterationMs;
+  return predictOneF1B(onSelene(wanted)).iterationMs;
 }

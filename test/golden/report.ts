@@ -10,20 +10,11 @@ import { bridgeRows } from './bridge';
 import { memoryGoals } from './wild-memory';
 import { bounds, errorGoal, wildBounds, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
 import { nemoRows, type NemoRow } from './nemo';
-import {
-  accuracyClaims,
-  accuracyTable,
-  cellsOf,
-  ranksOf,
-  rangeTable,
-  readmeTable,
-  terapipeTable,
-  wildTable,
-  withTables,
-} from './readme-table';
+import { accuracyClaims, accuracyTable, cellsOf, ranksOf, readmeTable, terapipeTable, withTables } from './readme-table';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, vtrainSingleNodeRows, type Row } from './rows';
-import { countedBytes, wildRows } from './wild';
+import { wildRows } from './wild';
+import { peakBytesOf } from '../../src/core/planner/plan';
 import { terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
 
 function percent(fraction: number): string {
@@ -71,7 +62,7 @@ async function writeReadme(): Promise<void> {
   writeFileSync(kinds, await format(kindsModule(kindsOf(await measuredRuns())), { ...(await resolveConfig(kinds)), parser: 'typescript' }));
   for (const [file, tables] of [
     ['README.md', [readmeTable()]],
-    ['docs/accuracy.md', [accuracyTable(), terapipeTable(), await wildTable(), await rangeTable()]],
+    ['docs/accuracy.md', [accuracyTable(), terapipeTable()]],
   ] as const) {
     const target = path.join(import.meta.dirname, '../..', file);
     const written = withTables(readFileSync(target, 'utf8'), tables);
@@ -229,12 +220,11 @@ async function printWild(): Promise<Goal[]> {
         : [],
     );
   const counted = (family: string): Row[] =>
-    rows.flatMap((row) => {
-      const { case: one } = row;
-      return one.family === family && one.memoryGiB !== null && one.outOfMemory !== true
-        ? [{ name: one.id, measured: one.memoryGiB * 2 ** 30, predicted: countedBytes(row) }]
-        : [];
-    });
+    rows.flatMap(({ case: one, predicted }) =>
+      one.family === family && one.memoryGiB !== null && one.outOfMemory !== true
+        ? [{ name: one.id, measured: one.memoryGiB * 2 ** 30, predicted: peakBytesOf(predicted) }]
+        : [],
+    );
   print(
     'Published runs, step time and memory',
     ['source', 'runs', 'mean error', 'mean of errors', 'worst', 'with memory', 'mean error'],

@@ -114,3 +114,10 @@ export function request(
     assumptions: [],
   };
 }
+
+/** The same on Selene: eight InfiniBand cards of 200 Gbit/s a node for applications (arXiv 2104.04473, section 5), where the preset has 800 Gbit/s. */
+export function onSelene(wanted: PlanRequest): PlanRequest {
+  const { cluster } = wanted;
+  const links = { ...cluster.links, nicGBps: 200, source: `${cluster.links.source}; network of Selene, 8 x 200 Gbit/s a node` };
+  return { ...wanted, cluster: { ...cluster, links } };
+}

@@ -3,7 +3,7 @@ import { predict } from '../../src/core/planner/predict';
 import type { Candidate } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { goldenRows, once } from './data';
-import { gpt, request } from './requests';
+import { gpt, onSelene, request } from './requests';
 
 /** One reference number beside ours. */
 export interface Row {
@@ -82,7 +82,7 @@ export const ptdpRows = once((): readonly Row[] =>
       training: { microBatch: row.micro_batch, globalBatch: row.global_batch, recompute: 'full' },
       layout: { tensor: row.tp, pipeline: row.pp, data: row.gpus / row.tp / row.pp, virtualStages },
     });
-    return { name: `${row.params_b}B`, measured: 1e3 * row.iteration_s, predicted: predictOneF1B(wanted).iterationMs };
+    return { name: `${row.params_b}B`, measured: 1e3 * row.iteration_s, predicted: predictOneF1B(onSelene(wanted)).iterationMs };
   }),
 );
 

@@ -30,7 +30,7 @@ export const terapipeSettings = goldenRows('terapipe-settings') as readonly Tera
 export function terapipeRequest(row: TeraPipeSetting, sequenceLength = 2048): PlanRequest {
   const model = { ...gpt(row.layers, row.hidden, row.hidden / 128, 0, sequenceLength), positions: 'none' as const };
   const wanted = request('V100-16GB', model, {
-    training: { sequenceLength, globalBatch: row.batch, dropout: false },
+    training: { sequenceLength, globalBatch: row.batch, dropout: false, runtime: 'terapipe' },
     layout: { tensor: row.tensor, pipeline: row.pipeline, data: row.data },
   });
   return { ...wanted, schedule: 'TeraPipe', slicing: { unit: 8, scheme: null } };

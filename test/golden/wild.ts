@@ -6,7 +6,6 @@ import { predict } from '../../src/core/planner/predict';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import type { PlanRequest } from '../../src/core/spec/request';
-import type { StageMemory } from '../../src/core/memory-model/profile';
 import { golden } from './data';
 
 /** A published run that nothing was fitted to when it was added. */
@@ -19,7 +18,7 @@ export interface WildCase {
   readonly source: string;
   readonly seconds: number | null;
   readonly memoryGiB: number | null;
-  readonly memoryKind?: 'allocated' | 'max reserved' | 'nvidia-smi';
+  readonly memoryKind?: string;
   readonly outOfMemory?: true;
   readonly uncertain?: string;
   /** As terapipe.json. */
@@ -66,11 +65,4 @@ export async function wildRows(wanted: (row: WildCase) => boolean = () => true):
     if (isRunnable(request)) rows.push({ case: one, request, predicted: predictAsFixed(request) });
   }
   return rows;
-}
-
-/** The most of any stage, bytes, of the kind that a case states. */
-export function countedBytes({ case: { memoryKind }, predicted }: WildRow): number {
-  const of = (stage: StageMemory): number =>
-    memoryKind === 'nvidia-smi' ? stage.inUseBytes : memoryKind === 'max reserved' ? stage.reservedBytes : stage.peakBytes;
-  return Math.max(...predicted.memory.stages.map(of));
 }

@@ -351,7 +351,6 @@ export const profileCases: readonly Case[] = [
       const { page } = open;
       const panel = page.locator('.panel-profile');
       await panel.getByRole('combobox', { name: 'Part' }).click();
-      await panel.getByRole('option').locator('visible=true').first().waitFor();
       assert.deepEqual(await panel.getByRole('option').locator('visible=true').allInnerTexts(), ['One layer', 'Head and loss']);
       await panel.getByRole('option', { name: 'Head and loss' }).locator('visible=true').click();
       await until('its samples', async () => (await panel.locator('tbody tr').count()) === 9);

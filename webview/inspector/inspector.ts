@@ -1,4 +1,5 @@
 import { column, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
+import { runtimeOf, type RuntimeProfile } from '../../src/core/spec/runtime';
 import { lengthsText } from '../../src/core/resolve/sequence-lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedules/parts';
@@ -98,6 +99,7 @@ function pairs(rows: readonly Pair[]): HTMLElement {
 function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
   const rows: Pair[] = [
     [t('Pipeline'), formatDuration(candidate.pipelineMs)],
+    ...(request.layout.pipeline > 1 ? [[t('Sends'), sendsName(runtimeOf(request.training))] as const] : []),
     [t('Gradient exchange'), formatDuration(candidate.gradientExchangeMs)],
     [t('Optimizer'), formatDuration(candidate.optimizerMs)],
     [t('Tokens per second'), formatCount(Math.round(candidate.tokensPerSecond))],
@@ -106,6 +108,12 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Sequence'), lengthsText(request.training)],
   ];
   return [h('h2', {}, t('{0}, per step', capitalised(candidate.name))), pairs(rows)];
+}
+
+/** How the stages of the planned runtime hand on, and whose way that is. */
+function sendsName({ sends, name }: RuntimeProfile): string {
+  const way = { blocking: t('blocking'), exchange: t('batched exchange'), asynchronous: t('asynchronous') }[sends];
+  return t('{0}, {1}', way, name);
 }
 
 /** Where the time of a stage of the chosen candidate goes: of the selected stage, else the slowest. */

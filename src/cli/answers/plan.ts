@@ -1,3 +1,4 @@
+import { runtimeOf, sendsText } from '../../core/spec/runtime';
 import { planJson } from '../../core/export/plan-json';
 import { startErrors, type Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
@@ -63,6 +64,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ['costs most', costsText(stepCosts(plan, chosen))],
     ...(limits === null ? [] : [['limited by', limits]]),
     ['schedule', chosen.name],
+    ...(layout.pipeline > 1 ? [['sends', `${sendsText[runtimeOf(training).sends]}: ${runtimeOf(training).name}`]] : []),
     ['slices', schemeText(chosen.scheme)],
   ];
   const compared = plan.candidates.map((candidate) => [

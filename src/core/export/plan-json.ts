@@ -1,5 +1,6 @@
 import type { CostProvenance } from '../spec/slice-cost';
 import { withBecause } from './reasons-json';
+import { runtimeOf } from '../spec/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
@@ -42,6 +43,7 @@ export function planJson(plan: Plan): PlanJson {
   const { request, candidates, cost, analytic, parameters, reasons } = plan;
   const chosen = chosenOf(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
+  const { id, sends } = runtimeOf(request.training);
   return {
     version: 1,
     plan: {
@@ -49,6 +51,8 @@ export function planJson(plan: Plan): PlanJson {
       layout: withOldNames(request.layout),
       schedule: chosen.schedule,
       chunksPerStage: chosen.chunksPerStage,
+      runtime: id,
+      sends,
       scheme: chosen.scheme,
       iterationMs: chosen.iterationMs,
       rangeMs: rangeOf(chosen.iterationMs, cost.range),

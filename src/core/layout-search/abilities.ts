@@ -30,6 +30,7 @@ const keptByRuntime: Readonly<Record<Runtime, readonly SearchKey[]>> = {
     'sequenceParallel',
     'zeroStage',
   ],
+  terapipe: ['virtualStages', 'context', 'contextParallelComm', 'expert', 'expertTensor', 'sequenceParallel'],
   deepspeed: ['virtualStages', 'context', 'contextParallelComm', 'expert', 'expertTensor', 'sequenceParallel'],
 };
 

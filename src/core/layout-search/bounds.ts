@@ -4,6 +4,7 @@ import { usablePeakBytes } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
+import { paysForChunks, runtimeOf } from '../spec/runtime';
 import { isPostValidated, kindFor, traitsFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
@@ -92,8 +93,7 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
     const last = known.staticBytes(group, more) - known.staticBytes(group, all);
     // layers recomputed together share the input that they keep
-    const least = leastKept(group);
-    const kept = (known.savedBytes(least, one) - known.savedBytes(least, none)) / (group.training.recomputeGroup ?? 1);
+    const kept = (known.savedBytes(group, one) - known.savedBytes(group, none)) / (group.training.recomputeGroup ?? 1);
     stage = Math.min(stage, known.staticBytes(group, one) - last);
     meanAlways += (layers / model.layers) * last;
     meanSaved += (layers / model.layers) * kept;
@@ -112,13 +112,6 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
     least += layers * Math.min(share(most), share(fewest));
   });
   return Math.max(0, stage) + least / weights;
-}
-
-/** Where every n-th layer is recomputed, a layer keeps at least what those do: a group in which all are. */
-function leastKept(group: CandidateGroup): CandidateGroup {
-  const { training, keys } = group;
-  if (training.recompute !== 'every') return group;
-  return { ...group, training: { ...training, recompute: 'full' }, keys: { ...keys, sliced: `${keys.sliced}/whole` } };
 }
 
 /** The same of static bytes alone: the mean of the stages. */
@@ -162,15 +155,17 @@ function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
   const { schedule, layout, training } = point;
   const kind = traitsFor(schedule, layout);
-  const chunks = timesOfChunks(request, point, shapes, known);
+  const times = timesOfChunks(request, point, shapes, known);
   const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
-  const sendMs = (tokens: number): number =>
-    request.costTable === null ? boundaryMs[kind.rankOrder](inputs, training.microBatch, tokens) : 0;
+  const { sends, rankOrder } = runtimeOf(training);
+  const sendMs = (tokens: number): number => (request.costTable === null ? boundaryMs[rankOrder](inputs, training.microBatch, tokens) : 0);
+  const heldMs = exchangeHoldsMs(paysForChunks(training), layout.pipeline, shapes.chunks.length, sendMs(request.training.sequenceLength));
+  const chunks = times.map((time) => ({ ...time, forwardMs: time.forwardMs + heldMs, backwardMs: time.backwardMs + heldMs }));
   switch (kind.bound) {
     case 'drained':
-      return drainedBound(chunks, count, kind.sends === 'blocking' ? lengthsOf(request, point).map(sendMs) : null);
+      return drainedBound(chunks, count, sends === 'blocking' ? lengthsOf(request, point).map(sendMs) : null);
     case 'sliced':
       return slicedBound(chunks, count);
     case 'alternating':
@@ -184,6 +179,11 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const any = anyOrderBound(chunks, stages(), count, spans);
   if (orders !== null) return Math.max(any, orderBound(chunks, orders, sendMs(request.training.sequenceLength), spans));
   return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known), spans));
+}
+
+/** What a pass is held by exchanges at the least: see `transfersOf`. */
+function exchangeHoldsMs(pays: boolean, stages: number, chunks: number, sendMs: number): number {
+  return pays && stages > 1 ? ((1 - stages / chunks) * sendMs) / 2 : 0;
 }
 
 function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {

@@ -9,10 +9,11 @@ import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
 import { staticBytes, totalBytes } from '../memory-model/static';
 import { layerGroups, layersByKind, partOfModel } from '../model/layers';
-import { placeChunks, scheduleKind } from '../schedules/registry';
+import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/pipeline';
+import { runtimeOf } from '../spec/runtime';
 import type { PlanRequest } from '../spec/request';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
@@ -125,7 +126,7 @@ export function knownOf(request: PlanRequest): Known {
       const { forwardMs, backwardMs } = computeTimes(group, whole);
       return (request.costTable === null ? 1 : group.layout.pipeline) * (forwardMs + backwardMs);
     },
-    afterwardsMs: (group) => afterwardsIn[scheduleKind(group.schedule).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
+    afterwardsMs: (group) => afterwardsIn[runtimeOf(group.training).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: byGroupAndShape(
       (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
       ({ keys }) => keys.holding,

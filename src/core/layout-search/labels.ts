@@ -34,16 +34,8 @@ export function recomputeText(training: CandidateGroup['training']): string {
   return recomputeWords(training)[0] ?? 'none';
 }
 
-function recomputeWords({
-  recompute,
-  recomputeLayers,
-  recomputeGroup = 1,
-  recomputeModules,
-  recomputeEvery = 2,
-}: CandidateGroup['training']): string[] {
+function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: CandidateGroup['training']): string[] {
   if (recompute === 'none') return [];
-  if (recompute === 'op') return ['recompute of operations'];
-  if (recompute === 'every') return [`full recompute of one layer in ${formatCount(recomputeEvery)}`];
   if (recompute === 'selective') return [`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
   const group = recomputeGroup > 1 ? `, ${formatCount(recomputeGroup)} layers together` : '';
   return [

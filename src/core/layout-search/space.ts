@@ -233,8 +233,7 @@ function microBatchesOf({ request, fixed }: SearchProblem, batch: number): numbe
 /** Recompute choices worth trying; `share` of a full one's layers instead of all. */
 type RecomputeChoice = Recompute & { readonly share?: number };
 
-function recomputeChoices({ experts, latent }: ModelSpec, { attention, runtime }: TrainingSpec): RecomputeChoice[] {
-  if (runtime === 'torchtitan') return (['none', 'op', 'full'] as const).map((recompute) => ({ recompute }));
+function recomputeChoices({ experts, latent }: ModelSpec, { attention }: TrainingSpec): RecomputeChoice[] {
   const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
   const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
   const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];

@@ -25,6 +25,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
   const sharded = gatherBuffers(inputs, stage) + (atHead === null ? 0 : lossBlocks(inputs, stage, atHead));
   switch (runtimeOf(inputs.training).id) {
     case 'megatron':
+    case 'terapipe':
       return usual;
     case 'deepspeed':
       return usual + zeroBlocks(inputs, heldOf(inputs, stage), embeddingBackwardBytes(inputs, stage));

@@ -18,9 +18,13 @@ export function totalBytes({ weights, gradients, optimizer, dummyGradients, work
 export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { training } = inputs;
   const held = heldOf(inputs, stage);
-  const count = { megatron: megatronBytes, torchtitan: shardedBytes, fsdp1: shardedBytes, deepspeed: deepspeedBytes }[
-    runtimeOf(training).id
-  ];
+  const count = {
+    megatron: megatronBytes,
+    terapipe: megatronBytes,
+    torchtitan: shardedBytes,
+    fsdp1: shardedBytes,
+    deepspeed: deepspeedBytes,
+  }[runtimeOf(training).id];
   const bytes = count(inputs, stage, held);
   return training.offloadOptimizer === true ? { ...bytes, optimizer: 0 } : bytes;
 }

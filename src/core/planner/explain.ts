@@ -1,6 +1,5 @@
 import { memoized } from '../memoized';
 import type { CancelSignal } from '../errors';
-import { formatDuration } from '../format';
 import { stageLimits, type StageLimits } from '../time-model/limits';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { CostInputs } from '../time-model/rates';
@@ -8,7 +7,6 @@ import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenanc
 import type { CostProvenance } from '../spec/slice-cost';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
-import { scheduleKind } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { groupsAlone } from '../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../partition/offload';
@@ -37,7 +35,6 @@ export function reasonsOf(
   return [
     ...runtimeNeeded(chosen, candidates),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
-    ...rankOrderReason(chosen, candidates),
     ...groupsAlone(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, cost.errorPercent),
@@ -45,22 +42,6 @@ export function reasonsOf(
     ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
     ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
   ];
-}
-
-/** Gradient all-reduces longer by less than this share of the step are not reported. */
-const worthSaying = 0.05;
-
-/** That the ranks of TeraPipe's runtime lie so that its gradient exchange is longer, which no schedule of the slices fixes. */
-function rankOrderReason(chosen: Candidate, candidates: readonly Candidate[]): string[] {
-  const stagesTogether = ({ schedule }: Candidate): boolean => scheduleKind(schedule).rankOrder === 'pipeline';
-  const other = candidates.find(stagesTogether);
-  if (other === undefined || stagesTogether(chosen)) return [];
-  const longer = other.gradientExchangeMs - chosen.gradientExchangeMs;
-  return longer < worthSaying * chosen.iterationMs
-    ? []
-    : [
-        `${formatDuration(longer)} of that is gradient exchange: TeraPipe's runtime has the stages of a pipeline on neighbouring GPUs and its replicas apart`,
-      ];
 }
 
 /** Where each stage's time goes; equal stages are computed once. */
@@ -78,7 +59,7 @@ export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline
   const known = new Map<string, StageLimits>();
   return stages.map(({ inputs: own, contents: usual }, stage) => {
     const contents = stageContents[stage] ?? usual;
-    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, schedule, stage, stageOfChunk, unit);
+    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, stage, stageOfChunk, unit);
     const key = `${nodeKinds.indexOf(own)},${contentsKey(contents)},${send({ batch: 1, tokens: 1 })}`;
     const limits = (): StageLimits =>
       stageLimits(own, { ...contents, offloadMs: offloadMs(own, contents, slices) }, slices, (batch, tokens) => send({ batch, tokens }));

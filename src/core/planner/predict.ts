@@ -28,6 +28,7 @@ import {
 import { maximumOperations, maximumUnits } from './refusals';
 import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
 import { slowestSendMs, transfersOf } from './transfers';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
@@ -168,10 +169,11 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
 
 /** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, ms. */
 function afterwards(
-  { stages }: Pipeline,
-  { kind: { rankOrder }, stageContents }: PipelineChunks,
+  { stages, inputs }: Pipeline,
+  { stageContents }: PipelineChunks,
   timeline: Timeline,
 ): Pick<Prediction, 'gradientExchangeMs' | 'optimizerMs'> {
+  const { rankOrder } = runtimeOf(inputs.training);
   const beside = besideExchange(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
@@ -241,9 +243,19 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
 
 /** What planners plan for: the first unit's times on each chunk, and the end of the step as the runtime has it. */
 function plannedFor(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PlannedFor {
+  const { stageOfChunk, kind } = chunks;
+  const { forwardMs, backwardInputMs, backwardWeightMs } = durationsOf(chunks, [first]);
+  const { mode, held, ...sends } = transfersOf(pipeline, { units: [first], stageOfChunk });
+  const busy = mode === 'blocking' ? sends : held;
+  const withSends = (pass: Float64Array, send: Float64Array | undefined): Float64Array =>
+    pass.map((ms, chunk) => ms + (send?.[sends.perChunk === true ? chunk : 0] ?? 0));
   return {
-    times: durationsOf(chunks, [first]),
-    sendMs: slowestSendMs(pipeline, chunks, first),
-    objective: isPostValidated(chunks.kind, pipeline.inputs.training) ? 'span' : 'makespan',
+    times: {
+      forwardMs: withSends(forwardMs, busy?.forwardMs),
+      backwardInputMs: withSends(backwardInputMs, busy?.backwardMs),
+      backwardWeightMs,
+    },
+    sendMs: slowestSendMs(pipeline, stageOfChunk, first),
+    objective: isPostValidated(kind, pipeline.inputs.training) ? 'span' : 'makespan',
   };
 }

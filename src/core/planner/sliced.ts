@@ -136,14 +136,16 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const timeMs = slicedStepTime(pipeline);
   const solvedMs = timeMs(solution.scheme);
   const isKnown = grid.stages.kind === 'equal' || grid.stages.kind === 'proportional';
+  const lateMs = timeMs.lateMs(solution.scheme);
   const leastMs = timeMs.besidePipelineMs === null ? -Infinity : solution.lowerBoundMs + timeMs.besidePipelineMs;
-  const isOptimum = isKnown && solvedMs <= leastMs * (1 + rounding);
+  const isBest = isKnown && solvedMs - lateMs <= leastMs * (1 + rounding);
+  const isOptimum = isBest && lateMs <= solvedMs * rounding;
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
   const chunks = chunksOn(pipeline, 'TeraPipe');
   const fits = (scheme: Scheme): boolean => fitsOn(chunks, scheme, pipeline.gpuMemory);
   if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
-  const ranked = knownCuts(request, pipeline, batch, first, listener)
+  const ranked = knownCuts(request, pipeline, batch, { ...first, isAlone: isBest && fits(solution.scheme) }, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
   const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
@@ -152,12 +154,12 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   return { scheme: fastest.scheme, judgedBy: 'simulation', isOptimum: false, instead: fastest.name, solvedMs, bestMs: fastest.ms };
 }
 
-/** Cuts worth simulating, each with how it was found. */
+/** Cuts worth simulating, each with how it was found; of the finest slices alone where `isAlone`. */
 function knownCuts(
   request: PlanRequest,
   pipeline: Pipeline,
   batch: number,
-  first: SolvedGrid,
+  first: SolvedGrid & { readonly isAlone: boolean },
   { signal }: SlicingListener,
 ): { readonly name: string; readonly scheme: Scheme }[] {
   const tokens = request.training.sequenceLength;
@@ -166,7 +168,7 @@ function knownCuts(
     const key = scheme.map(({ batch: groupSize, tokens: lengths }) => `${groupSize}:${lengths.join()}`).join(' ');
     if (!known.has(key)) known.set(key, { name, scheme });
   };
-  let solved = first;
+  let solved: SolvedGrid = first;
   for (;;) {
     const { unit } = solved.grid;
     const { uniform, equalWork, equalTime } = solved.solution.baselines;
@@ -174,7 +176,7 @@ function knownCuts(
     add('equal slices', alike(batch, uniformLengths(tokens, unit, uniform.slices)));
     if (equalWork !== null) add('slices of equal work', alike(batch, equalWork.tokens));
     add('slices of equal time', alike(batch, equalTime.tokens));
-    if (2 * unit >= tokens) break;
+    if (first.isAlone || 2 * unit >= tokens) break;
     throwIfCancelled(signal);
     solved = solveGrid({ ...request, slicing: { ...request.slicing, unit: 2 * unit } }, pipeline, batch, { signal });
   }

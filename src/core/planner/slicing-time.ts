@@ -2,6 +2,7 @@ import { memoized } from '../memoized';
 import { gradientCollectives } from '../time-model/stage-time';
 import type { SliceCost } from '../spec/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
+import { runtimeOf } from '../spec/runtime';
 import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
@@ -11,19 +12,22 @@ export interface SlicedStepTime {
   (scheme: Scheme): number;
   /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */
   readonly besidePipelineMs: number | null;
+  /** Of it, what the first forward and the last backward wait for sends, where stages do not wait for all of theirs: eq. 5 knows nothing of it. */
+  readonly lateMs: (scheme: Scheme) => number;
 }
 
 /**
- * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order, then all backwards in reverse, sends as busy time of either. The optimizer is left out.
+ * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order, then all backwards in reverse, sends as the runtime has them. The optimizer is left out.
  */
 export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { stages } = pipeline;
   const { training } = pipeline.inputs;
+  const { rankOrder } = runtimeOf(training);
   const overlaps = training.overlapGradReduce === true || training.overlapParamGather === true;
   const collectiveMs = (step: DrainedStep): number =>
     Math.max(
       ...stages.map(({ inputs, contents }, stage) =>
-        gradientCollectives(inputs, contents, 'pipeline', {
+        gradientCollectives(inputs, contents, rankOrder, {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),
@@ -37,7 +41,11 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
       const step = drained(pipeline, scheme, passes);
       return step.pipelineMs + (besidePipelineMs ?? collectiveMs(step));
     },
-    { besidePipelineMs },
+    {
+      besidePipelineMs,
+      lateMs: (scheme: Scheme): number =>
+        drained(pipeline, scheme, passes).pipelineMs - drained(pipeline, scheme, passes, { isLate: false }).pipelineMs,
+    },
   );
 }
 
@@ -59,17 +67,21 @@ function passesOf(): Passes {
   };
 }
 
-function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes): DrainedStep {
+/** @param isLate whether the first forward and the last backward wait for sends that hold no stage. */
+function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } = { isLate: true }): DrainedStep {
   const costs = pipeline.stages.map(({ cost }) => cost);
   const units = unitsOf(scheme);
   const stages = costs.length;
-  const { forwardMs, backwardMs, perChunk } = transfersOf(pipeline, {
-    name: 'TeraPipe',
+  const { forwardMs, backwardMs, perChunk, mode } = transfersOf(pipeline, {
     units,
     stageOfChunk: Uint32Array.from({ length: stages }, (_, stage) => stage),
   });
   const send = (column: Float64Array, stage: number, unit: number): number =>
     column[perChunk === true ? stage * units.length + unit : unit] ?? 0;
+  const held = (column: Float64Array, stage: number, unit: number): number => (mode === 'blocking' ? send(column, stage, unit) : 0);
+  /** Otherwise only the first forward and the last backward, both of the first unit, wait for what stages hand on. */
+  const late = (column: Float64Array, stage: number, unit: number): number =>
+    !isLate || mode === 'blocking' || unit !== 0 || stage < 0 || stage >= stages ? 0 : send(column, stage, unit);
   /** When each unit is done on the stage before, forwards of which end at `forwardEndMs`. */
   const done = new Float64Array(units.length);
   const forwardEndMs = new Float64Array(stages);
@@ -78,7 +90,10 @@ function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes): DrainedSte
   costs.forEach((cost, stage) => {
     let free = 0;
     units.forEach((unit, index) => {
-      free = Math.max(free, done[index] ?? 0) + passes(cost, unit).forwardMs + send(forwardMs, stage, index);
+      free =
+        Math.max(free, (done[index] ?? 0) + late(forwardMs, stage - 1, index)) +
+        passes(cost, unit).forwardMs +
+        held(forwardMs, stage, index);
       done[index] = free;
       if (stage === 0 && index === 0) firstForwardMs = free;
     });
@@ -92,9 +107,9 @@ function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes): DrainedSte
     for (let index = units.length - 1; index >= 0; index--) {
       const unit = units[index];
       if (cost === undefined || unit === undefined) continue;
-      const start = Math.max(free, done[index] ?? 0);
+      const start = Math.max(free, (done[index] ?? 0) + late(backwardMs, stage + 1, index));
       lastStartMs[stage] = start;
-      free = start + passes(cost, unit).backwardMs + send(backwardMs, stage, index);
+      free = start + passes(cost, unit).backwardMs + held(backwardMs, stage, index);
       done[index] = free;
     }
     pipelineMs = Math.max(pipelineMs, free);

@@ -3,7 +3,7 @@ import type { CostInputs } from '../time-model/rates';
 import { boundaryMs } from '../time-model/stage-time';
 import type { RankOrder } from '../spec/rank-order';
 import type { Scheme } from '../spec/scheme';
-import { scheduleKind } from '../schedules/registry';
+import { runtimeOf } from '../spec/runtime';
 import { offloadWaits } from '../partition/offload';
 import type { Stage } from './pipeline';
 import type { Prediction } from './predict';
@@ -51,7 +51,7 @@ export function stepPartsOf(
   candidate: Prediction,
   measured: false | 'with sends' | 'without sends' = false,
 ): Record<StepPart, number> {
-  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
+  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
   const busiest = busyMs.indexOf(Math.max(...busyMs));
   const stage = stages[busiest];
   if (stage === undefined) throw new Error(`there is no stage ${busiest}`);
@@ -81,7 +81,7 @@ export function stepPartsOf(
   const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
   const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
   if (measured === false) return { ...total, send: busy - explained, ...rest };
-  const { sends, rankOrder } = scheduleKind(schedule);
+  const { sends, rankOrder } = runtimeOf(inputs.training);
   const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
   const scaled = Object.entries(total).map(([part, ms]) => [part, (ms * (busy - send)) / explained] as const);
   return { ...(Object.fromEntries(scaled) as typeof total), send, ...rest };

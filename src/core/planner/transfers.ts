@@ -1,20 +1,25 @@
 import { cachedBySlice } from '../time-model/layer-time';
 import { boundaryMs } from '../time-model/stage-time';
 import { headTokens } from '../model/stacks';
-import type { RankOrder } from '../spec/rank-order';
-import { scheduleKind } from '../schedules/registry';
+import { paysForChunks, runtimeOf, type RuntimeProfile } from '../spec/runtime';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { Transfers } from '../schedules/simulate/transfers';
-import type { Pipeline, PipelineChunks } from './pipeline';
+import type { Pipeline } from './pipeline';
 
 /** What sends depend on. */
 type Sending = Pick<Pipeline, 'stages' | 'nodeKinds' | 'measured'>;
 
 type Sizes = Pick<WorkUnit, 'batch' | 'tokens'>;
 
+/** The runtime that is planned for: all schedules of a comparison send as it does. */
+function runtimeFor({ nodeKinds: [first] }: Pick<Sending, 'nodeKinds'>): RuntimeProfile {
+  return runtimeOf(first?.training ?? {});
+}
+
 /** Time from one stage to another of a unit, ms. */
-function sendMs(sending: Sending, rankOrder: RankOrder, from: number, to: number, { batch, tokens: own }: Sizes): number {
+function sendMs(sending: Sending, from: number, to: number, { batch, tokens: own }: Sizes): number {
   const { stages, measured } = sending;
+  const { rankOrder } = runtimeFor(sending);
   const tokens = crossingTokens(sending, Math.min(from, to), own);
   const [sender, receiver] = [stages[from]?.inputs, stages[to]?.inputs];
   if (measured || sender === undefined) return 0;
@@ -32,59 +37,66 @@ function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, 
 }
 
 /** Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands on. */
-export function transfersOf(
-  pipeline: Sending,
-  { name, units, stageOfChunk }: Pick<Schedule, 'name' | 'units' | 'stageOfChunk'>,
-): Transfers {
-  const { sends: mode, rankOrder } = scheduleKind(name);
+export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Schedule, 'units' | 'stageOfChunk'>): Transfers {
+  const chunks = stageOfChunk.length / pipeline.stages.length;
+  const mode = runtimeFor(pipeline).sends === 'blocking' ? 'blocking' : 'fill-and-drain';
   const [first] = pipeline.nodeKinds;
   if (pipeline.nodeKinds.length < 2 && first?.model.stacks === undefined) {
-    const ms = Float64Array.from(units, (unit) => sendMs(pipeline, rankOrder, 0, 0, unit));
-    return { forwardMs: ms, backwardMs: ms, mode };
+    const ms = Float64Array.from(units, (unit) => sendMs(pipeline, 0, 0, unit));
+    return { forwardMs: ms, backwardMs: ms, ...heldByExchanges(pipeline, chunks, ms, ms), mode };
   }
   const column = (step: 1 | -1): Float64Array => {
     const ms = new Float64Array(stageOfChunk.length * units.length);
     stageOfChunk.forEach((stage, chunk) => {
       // The ends have one boundary, which stands for the other: docs/model/schedules.md, Transfers.
       const other = stageOfChunk[chunk + step] ?? stageOfChunk[chunk - step] ?? stage;
-      const send = cachedBySlice((batch, tokens) => sendMs(pipeline, rankOrder, stage, other, { batch, tokens }));
+      const send = cachedBySlice((batch, tokens) => sendMs(pipeline, stage, other, { batch, tokens }));
       units.forEach(({ batch, tokens }, index) => (ms[chunk * units.length + index] = send(batch, tokens)));
     });
     return ms;
   };
-  return { forwardMs: column(1), backwardMs: column(-1), perChunk: true, mode };
+  const [forwardMs, backwardMs] = [column(1), column(-1)];
+  return { forwardMs, backwardMs, ...heldByExchanges(pipeline, chunks, forwardMs, backwardMs), perChunk: true, mode };
 }
 
-/** What planners of schedules take every send of a unit to be, ms: the slowest of them. */
-export function slowestSendMs(
-  pipeline: Sending,
-  { kind: { rankOrder }, stageOfChunk }: Pick<PipelineChunks, 'kind' | 'stageOfChunk'>,
-  unit: Sizes,
-): number {
-  let most = sendMs(pipeline, rankOrder, 0, 0, unit);
+/**
+ * What passes are held by where stages exchange and wait: those of the further chunks of a stage. A forward and a backward share an exchange (Megatron-LM, `send_forward_backward_recv_forward_backward`), so each has half of it; that
+ * of one chunk a stage is hidden, or in the rates, which were fitted to such runs.
+ *
+ * @param chunks on each stage.
+ */
+function heldByExchanges(pipeline: Sending, chunks: number, forwardMs: Float64Array, backwardMs: Float64Array): Pick<Transfers, 'held'> {
+  if (!paysForChunks(pipeline.nodeKinds[0]?.training ?? {}) || chunks <= 1 || pipeline.measured || pipeline.stages.length < 2) return {};
+  const held = (column: Float64Array): Float64Array => column.map((ms) => ((1 - 1 / chunks) * ms) / 2);
+  return { held: { forwardMs: held(forwardMs), backwardMs: held(backwardMs) } };
+}
+
+/** What planners of schedules take every send of a unit to be, ms: the slowest of them; 0 where it holds the stage and is counted in the passes. */
+export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit: Sizes): number {
+  if (runtimeFor(pipeline).sends === 'blocking') return 0;
+  let most = sendMs(pipeline, 0, 0, unit);
   for (let chunk = 1; chunk < stageOfChunk.length; chunk++)
-    most = Math.max(most, sendMs(pipeline, rankOrder, stageOfChunk[chunk - 1] ?? 0, stageOfChunk[chunk] ?? 0, unit));
+    most = Math.max(most, sendMs(pipeline, stageOfChunk[chunk - 1] ?? 0, stageOfChunk[chunk] ?? 0, unit));
   return most;
 }
 
 /**
- * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms: TeraPipe's runtime, with one chunk a stage. An end has one boundary, which counts twice, as on
+ * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms, with one chunk a stage; 0 where the runtime's stages do not wait. An end has one boundary, which counts twice, as on
  * the other stages.
  */
 export function blockingSendsMs(pipeline: Sending, stage: number, unit: Sizes): number {
   const stages = pipeline.stages.length;
-  if (pipeline.measured || stages < 2) return 0;
+  if (pipeline.measured || stages < 2 || runtimeFor(pipeline).sends !== 'blocking') return 0;
   const [before, after] = [stage > 0 ? stage - 1 : stage + 1, stage + 1 < stages ? stage + 1 : stage - 1];
-  return sendMs(pipeline, 'pipeline', stage, after, unit) + sendMs(pipeline, 'pipeline', stage, before, unit);
+  return sendMs(pipeline, stage, after, unit) + sendMs(pipeline, stage, before, unit);
 }
 
 /** Time of all sends that a stage's boundaries with other stages take one way, ms. */
-export function boundarySendsMs(pipeline: Sending, schedule: string, stage: number, stageOfChunk: Uint32Array, unit: Sizes): number {
-  const { rankOrder } = scheduleKind(schedule);
+export function boundarySendsMs(pipeline: Sending, stage: number, stageOfChunk: Uint32Array, unit: Sizes): number {
   let ms = 0;
   for (let chunk = 1; chunk < stageOfChunk.length; chunk++) {
     const [before = 0, after = 0] = [stageOfChunk[chunk - 1], stageOfChunk[chunk]];
-    if (before !== after && (before === stage || after === stage)) ms += sendMs(pipeline, rankOrder, before, after, unit);
+    if (before !== after && (before === stage || after === stage)) ms += sendMs(pipeline, before, after, unit);
   }
   return ms;
 }

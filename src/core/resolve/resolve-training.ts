@@ -6,19 +6,17 @@ import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
 import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
+import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
 
 /** The training that files give, the rest by usual practice; what depends on the layout is still open. */
-export function resolveTraining(
-  { training: given, profile }: Run,
-  model: ModelSpec,
-  cluster: ClusterSpec,
-  valueOrDefault: ValueOrDefault,
-): TrainingDraft {
+export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): TrainingDraft {
+  const { training: given, profile } = run;
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
-  const runtime = runtimeOf({ ...(given.runtime && { runtime: given.runtime.value }) });
+  const named = runtimeFor(run, valueOrDefault);
+  const runtime = runtimeOf(named);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault),
     microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: 'the least memory' })),
@@ -44,6 +42,7 @@ export function resolveTraining(
     ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: 'usual practice in pre-training' })),
     ...givenValues(optional(given)),
+    ...named,
     ...narrowProducts(given, cluster, valueOrDefault),
   };
   return {
@@ -52,6 +51,16 @@ export function resolveTraining(
       usualAccumulation(runtime, draft),
     ),
   };
+}
+
+/** The runtime that files name, or that of the schedule they ask for where it has one of its own: all that it is compared with is timed as that one sends. */
+function runtimeFor({ training, schedule, scheme }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'runtime'> {
+  const asked = schedule?.value ?? (scheme === undefined ? null : 'TeraPipe');
+  const own = asked === null ? undefined : kindFor(asked, { virtualStages: 1 }).ownRuntime;
+  const written = training.runtime?.value;
+  if (written !== undefined) return { runtime: written };
+  if (own === undefined) return {};
+  return { runtime: valueOrDefault('training.runtime', undefined, () => ({ value: own, reason: `the one of ${asked ?? ''}` })) };
 }
 
 /** How attention is computed; a kernel says more than `attention` does. */

@@ -1,10 +1,8 @@
 import type { CancelSignal } from '../errors';
-import type { RankOrder } from '../spec/rank-order';
 import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { StageOfRun } from './in-flight';
 import type { OperationKind, WorkUnit } from './schedule';
-import type { Transfers } from './simulate/transfers';
 
 /** How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c). */
 export type Placement = 'one' | 'loop' | 'v';
@@ -92,11 +90,10 @@ export interface ScheduleKind {
   readonly postValidated: boolean;
   /** Runtimes whose launchers run it by a setting of their files. */
   readonly runtimes: readonly Runtime[];
+  /** The runtime that it is planned for where it is asked for and no runtime is named, with all that it is compared with. */
+  readonly ownRuntime?: Runtime;
   /** The schedule that it runs on virtual stages, and by whose name launchers ask for it there. */
   readonly interleaves?: ScheduleName;
-  /** How a stage sends to the next, and whether it waits. */
-  readonly sends: Transfers['mode'];
-  readonly rankOrder: RankOrder;
   /** By the memory of which fixed order layouts are judged before this one is made; absent: by its own. */
   readonly judgedAs?: ScheduleName;
   readonly bound: TimeBound;

@@ -1,8 +1,24 @@
 import type { FusedAttentionKernel } from './attention-kernel';
+import type { RankOrder } from './rank-order';
 
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
-export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'] as const;
+export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed', 'terapipe'] as const;
 export type Runtime = (typeof runtimes)[number];
+
+/**
+ * How stages of a pipeline hand on, whatever the schedule (docs/model/schedules.md, Transfers):
+ * - `blocking`: a stage waits until what it sends is there;
+ * - `exchange`: after a pass a stage sends and receives in one batch and waits for both; between passes of whole micro-batches that is hidden but for filling and draining, each further chunk of a stage pays for its own;
+ * - `asynchronous`: sends are posted, and waited for where they are needed: hidden but for filling and draining.
+ */
+export type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
+
+/** What each is called. */
+export const sendsText: Readonly<Record<WayOfSending, string>> = {
+  blocking: 'blocking',
+  exchange: 'batched exchange',
+  asynchronous: 'asynchronous',
+};
 
 export interface RuntimeProfile {
   readonly id: Runtime;
@@ -11,6 +27,8 @@ export interface RuntimeProfile {
   readonly gatedWidths: 3 | 4;
   /** Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each time (torchao). */
   readonly keepsNarrow: boolean;
+  readonly sends: WayOfSending;
+  readonly rankOrder: RankOrder;
   /** Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the others' gradients. */
   readonly postValidates: boolean;
   /** What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps it until its second half has run, and the gradients of the products' outputs besides. */
@@ -33,28 +51,34 @@ export interface RuntimeProfile {
   readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: string };
 }
 
+const megatron: RuntimeProfile = {
+  id: 'megatron',
+  name: 'Megatron-LM with Transformer Engine',
+  gatedWidths: 3,
+  keepsNarrow: true,
+  sends: 'exchange',
+  rankOrder: 'data',
+  postValidates: true,
+  splitKeeps: 'factors',
+  attentionKernels: ['cudnn', 'flash2'],
+  compiles: true,
+  eagerTraffic: 2,
+  overlapsTensorParallel: true,
+  reducesWhole: false,
+  tensorBusShare: 1,
+  zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
+  gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
+};
+
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
-  megatron: {
-    id: 'megatron',
-    name: 'Megatron-LM with Transformer Engine',
-    gatedWidths: 3,
-    keepsNarrow: true,
-    postValidates: true,
-    splitKeeps: 'factors',
-    attentionKernels: ['cudnn', 'flash2'],
-    compiles: true,
-    eagerTraffic: 2,
-    overlapsTensorParallel: true,
-    reducesWhole: false,
-    tensorBusShare: 1,
-    zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
-    gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
-  },
+  megatron,
   torchtitan: {
     id: 'torchtitan',
     name: 'TorchTitan (FSDP2)',
     gatedWidths: 4,
     keepsNarrow: false,
+    sends: 'asynchronous',
+    rankOrder: 'data',
     postValidates: false,
     splitKeeps: 'graph',
     attentionKernels: ['flash2', 'cudnn'],
@@ -71,6 +95,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'PyTorch FSDP1',
     gatedWidths: 4,
     keepsNarrow: false,
+    sends: 'asynchronous',
+    rankOrder: 'data',
     postValidates: false,
     splitKeeps: 'graph',
     attentionKernels: ['flash1', 'flash2', 'cudnn'],
@@ -87,6 +113,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: 'DeepSpeed',
     gatedWidths: 4,
     keepsNarrow: false,
+    sends: 'asynchronous',
+    rankOrder: 'data',
     postValidates: false,
     splitKeeps: 'factors',
     attentionKernels: ['flash2', 'flash1', 'cudnn'],
@@ -97,6 +125,14 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     tensorBusShare: 0.5,
     zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },
+  },
+  terapipe: {
+    ...megatron,
+    id: 'terapipe',
+    name: "TeraPipe's own (Megatron-LM of 2020)",
+    sends: 'blocking',
+    rankOrder: 'pipeline',
+    postValidates: false,
   },
 };
 
@@ -113,6 +149,11 @@ export function usualAccumulation(
   return id === 'deepspeed' && precision === 'bf16' && zeroStage === 0
     ? { value: true, reason: 'without ZeRO, DeepSpeed adds gradients of bf16 up in fp32' }
     : gradAccumulationFp32;
+}
+
+/** Whether further chunks of a stage pay for their exchanges. Megatron-LM hides them since `overlap_p2p_comm` is on by default: in every release that goes by NVIDIA's numbers; not where none is named, as rates were measured before. */
+export function paysForChunks(training: { readonly runtime?: Runtime; readonly runtimeVersion?: string }): boolean {
+  return runtimeOf(training).sends === 'exchange' && training.runtimeVersion === undefined;
 }
 
 /** Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates), where it compiles at all; FSDP's trainers call PyTorch's. */

@@ -81,15 +81,9 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
  */
 export function expertSeconds(inputs: CostInputs, active: number, localTokens: number): number {
   const { model, training, layout, cluster } = inputs;
-  const sent = hasGroupedExperts(training) ? distinctRanks(active, layout.expert) : active;
-  const rows = localTokens * sent * (training.sequenceParallel ? 1 / layout.tensor : 1);
+  const rows = localTokens * active * (training.sequenceParallel ? 1 / layout.tensor : 1);
   const bytes = elementBytes(training) * rows * model.hidden;
   const shared = expertTensorOf(layout);
   const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * shared, shared, cluster) : 0;
   return 2 * allToAllSeconds(bytes, layout.expert, shared, cluster) + gathered;
-}
-
-/** On how many of `ranks` ranks the experts of a token lie, on average, when it visits `active` of them anywhere: dispatchers of these releases send it to each rank once. */
-function distinctRanks(active: number, ranks: number): number {
-  return ranks * (1 - (1 - 1 / ranks) ** active);
 }

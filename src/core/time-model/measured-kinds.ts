@@ -21,8 +21,8 @@ export const measuredKinds = [
     generation: 'B200',
     experts: true,
     rows: 60,
-    low: 0.86,
-    high: 1.46,
+    low: 0.84,
+    high: 1.45,
   },
   {
     runtime: 'megatron',
@@ -30,7 +30,7 @@ export const measuredKinds = [
     experts: true,
     rows: 10,
     low: 0.79,
-    high: 1.59,
+    high: 1.53,
   },
   {
     runtime: 'megatron',

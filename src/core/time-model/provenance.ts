@@ -54,7 +54,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): { readon
       holds: model.state !== undefined,
       percent: 35,
       reason:
-        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 53 % too fast',
+        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast',
     },
     { holds: model.stacks !== undefined, percent: 20, reason: 'no measured run of an encoder with a decoder is known' },
     {

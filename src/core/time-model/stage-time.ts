@@ -153,7 +153,7 @@ export function megatronBoundary(inputs: CostInputs, batch: number, tokens: numb
   const { layout } = inputs;
   const bytes = boundaryBytes(inputs, batch, tokens);
   const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
-  const gather = layout.tensor > 1 ? bytes / node : 0;
+  const gather = layout.tensor > 1 && !inputs.training.sequenceParallel ? bytes / node : 0;
   const link = shareNode(inputs, to)
     ? bytes / layout.tensor / node
     : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / slowerNetwork(inputs, to);

@@ -132,13 +132,7 @@ function changesOf(request: PlanRequest): TriedChange[] {
     ...(training.attention === 'unfused' && hasFastBf16 ? [train('attention', 'flash', 'Use FlashAttention')] : []),
     ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, 'Shard the optimizer (ZeRO 1)')] : []),
     ...smallerBatches.map((size) => train('microBatch', size, `Use a micro-batch of ${formatCount(size)}`)),
-    ...(training.recompute === 'none'
-      ? [
-          training.runtime === 'torchtitan'
-            ? train('recompute', 'op', 'Recompute operations')
-            : train('recompute', 'selective', 'Recompute attention'),
-        ]
-      : []),
+    ...(training.recompute === 'none' ? [train('recompute', 'selective', 'Recompute attention')] : []),
     ...(training.recompute === 'full' ? [] : [train('recompute', 'full', 'Recompute all layers')]),
     ...deeper.map((pipeline) => ({
       sets: [

@@ -14,8 +14,6 @@ export const dualPipeV: ScheduleKind = {
   splitsBackward: true,
   postValidated: false,
   runtimes: ['torchtitan'],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: stagesBeforeInFlight,
   unmet: ({ stages, microBatches }) =>

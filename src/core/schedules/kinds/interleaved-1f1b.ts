@@ -15,8 +15,6 @@ export const interleaved1F1B: ScheduleKind = {
   postValidated: false,
   runtimes: ['megatron', 'torchtitan'],
   interleaves: '1F1B',
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'interleaved',
   slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,

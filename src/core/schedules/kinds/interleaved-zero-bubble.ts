@@ -14,8 +14,6 @@ export const interleavedZeroBubble: ScheduleKind = {
   splitsBackward: true,
   postValidated: false,
   runtimes: ['torchtitan'],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,

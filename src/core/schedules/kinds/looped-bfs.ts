@@ -13,8 +13,6 @@ export const loopedBFS: ScheduleKind = {
   splitsBackward: false,
   postValidated: false,
   runtimes: ['torchtitan'],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: allInFlight,
   unmet: () => null,

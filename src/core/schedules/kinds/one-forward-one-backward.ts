@@ -13,8 +13,6 @@ export const oneForwardOneBackward: ScheduleKind = {
   splitsBackward: false,
   postValidated: false,
   runtimes: ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'alternating',
   slicesInFlight: stagesBehindInFlight,
   unmet: () => null,

@@ -20,8 +20,6 @@ export const seq1f1b: ScheduleKind = {
   splitsBackward: false,
   postValidated: false,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   judgedAs: '1F1B',
   bound: 'sliced',
   slicesInFlight: slicesAhead,

@@ -15,8 +15,6 @@ export const vMin: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: () => 1,
   unmet: () => null,

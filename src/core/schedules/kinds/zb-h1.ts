@@ -13,8 +13,6 @@ export const zbH1: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: stagesBehindInFlight,
   unmet: () => null,

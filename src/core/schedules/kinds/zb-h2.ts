@@ -12,8 +12,6 @@ export const zbH2: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: ({ stage, stages, microBatches }) => Math.min(microBatches, 2 * (stages - stage) - 1),
   unmet: () => null,

@@ -16,8 +16,6 @@ export const zbvZeroBubble: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: ['torchtitan'],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   bound: 'order',
   slicesInFlight: stagesBeforeInFlight,
   unmet: () => null,

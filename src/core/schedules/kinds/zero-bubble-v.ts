@@ -12,8 +12,6 @@ export const zeroBubbleV: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   judgedAs: 'ZBVZeroBubble',
   bound: 'room',
   slicesInFlight: () => 1,

@@ -12,8 +12,6 @@ export const zeroBubble: ScheduleKind = {
   splitsBackward: true,
   postValidated: true,
   runtimes: [],
-  sends: 'fill-and-drain',
-  rankOrder: 'data',
   judgedAs: '1F1B',
   bound: 'room',
   slicesInFlight: () => 1,

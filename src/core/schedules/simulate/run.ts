@@ -127,7 +127,7 @@ function timesOfTransfers(schedule: Schedule, transfers: Transfers): Pick<Run, '
     case 'blocking':
       return { held: bothOf(transfers), latency: free, onLink: null };
     case 'fill-and-drain':
-      return { held: free, latency: exposedOf(schedule, bothOf(transfers)), onLink: null };
+      return { held: transfers.held ?? free, latency: exposedOf(schedule, bothOf(transfers)), onLink: null };
   }
 }
 

@@ -19,12 +19,13 @@ export interface LinkTimes {
  * - `blocking`: it is busy time of the operation, on every stage alike, the ends included (TeraPipe's runtime and cost grid: docs/model/schedules.md, Transfers).
  * - `fill-and-drain`: as `edge`, but only for the first forward and the last backward of stage 0, and of these only between the first chunks of the stages, the others being hidden behind other work (Megatron's 1F1B).
  *
- * `link` is left out where links are wide; under the last two modes it adds to the latency.
+ * `link` is left out where links are wide; under the last two modes it adds to the latency. `held` is busy time of every pass besides, under `fill-and-drain`.
  */
 export interface Transfers {
   readonly forwardMs: Float64Array;
   readonly backwardMs: Float64Array;
   readonly link?: LinkTimes;
+  readonly held?: LinkTimes;
   /** All columns have an entry for each unit on each chunk, `chunk * units.length + unit`: what that chunk hands on. Absent: one for each unit, alike on all chunks. */
   readonly perChunk?: true;
   readonly mode: 'edge' | 'sending' | 'blocking' | 'fill-and-drain';

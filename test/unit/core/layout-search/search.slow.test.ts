@@ -158,8 +158,9 @@ describe('layout search', () => {
   it('solves the token slices of the best that TeraPipe has', () => {
     const few = request('V100-16GB', { ...gpt(24, 6144, 48, 0), maxPositions: null }, { training: { globalBatch: 2, sequenceLength: 2048, zeroStage: 0 }, layout: { tensor: 8, pipeline: 12 } }); // prettier-ignore
     for (const schedule of ['TeraPipe', 'Seq1F1B'] as const) {
+      const runtime = schedule === 'TeraPipe' ? 'terapipe' : 'megatron';
       const sliced = {
-        request: few,
+        request: { ...few, training: { ...few.training, runtime } as const },
         fixed: new Set(searchKeys.filter((key) => key !== 'schedule')),
         schedules: ['1F1B', schedule] as const,
       };

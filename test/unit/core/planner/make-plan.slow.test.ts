@@ -72,7 +72,7 @@ describe('plan', () => {
   });
 
   it('simulates the formula of fill-drain when all stages are equal', () => {
-    const equal = { ...small, model: gpt(8, 1024, 16, 0) };
+    const equal = { ...small, model: gpt(8, 1024, 16, 0), training: { ...small.training, runtime: 'terapipe' as const } };
     const { certificate, pipelineMs } = candidate(equal, 'terapipe');
     assert.ok(Math.abs(pipelineMs / certificate!.optimumMs - 1) < 1e-9);
   });

@@ -22,23 +22,6 @@ describe('ties between the schedules of a plan', () => {
     assert.ok(ties.length > 0 && ties.length < plan.candidates.length - 1, 'the fixture has both');
   });
 
-  it('name the longer gradient exchange of another rank order', () => {
-    const said = (layout: object) =>
-      makePlan({
-        ...request('A100-80GB', gpt(24, 4096, 32, 50304), { training: { globalBatch: 16, precision: 'bf16' }, layout }),
-        schedule: null,
-      });
-    const apart = said({ tensor: 4, pipeline: 2, data: 2 });
-    const [other, chosen] = [apart.candidates.find(({ id }) => id === 'whole'), chosenOf(apart)];
-    assert.ok(other !== undefined && chosen.schedule !== 'TeraPipe');
-    assert.equal(
-      apart.reasons.some((reason) => reason.includes('of that is gradient exchange')),
-      other.gradientExchangeMs - chosen.gradientExchangeMs >= 0.05 * chosen.iterationMs,
-    );
-    assert.ok(other.gradientExchangeMs > 2 * chosen.gradientExchangeMs, 'the fixture has it');
-    assert.ok(!said({ pipeline: 8 }).reasons.some((reason) => reason.includes('of that is')));
-  });
-
   it('are said in every reason that compares, and in JSON', () => {
     for (const [id, words] of [
       ['whole', 'whole sequences'],
