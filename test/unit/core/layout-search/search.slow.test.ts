@@ -178,7 +178,10 @@ describe('layout search', () => {
 
   it('finds a layout for Llama 3 405B on 16,384 GPUs with few predictions', () => {
     const training = { ...base.training, sequenceLength: 8192, globalBatch: 2048, precision: 'bf16' as const };
-    const large = request('H100-80GB', llama3('405b', 126), { training, layout: { tensor: 8, pipeline: 16, data: 128 } });
+    const asked = request('H100-80GB', llama3('405b', 126), { training, layout: { tensor: 8, pipeline: 16, data: 128 } });
+    // the shares below are of one problem: with attention at the rate that a GPU nobody measured is given
+    const gpu = { ...asked.cluster.gpu, attentionEfficiency: {} };
+    const large = { ...asked, cluster: { ...asked.cluster, gpu } };
     const fixed = new Set(['recompute', 'context', 'zeroStage', 'offloadOptimizer'] as const);
     const { best, counts } = searchLayouts({ request: large, fixed, schedules: ['1F1B', 'GPipe', 'TeraPipe'] });
     assert.ok(best.fits && best.point.layout.tensor === 8 && best.iterationMs < 12_000);
