@@ -84,10 +84,12 @@ export function knownOf(request: PlanRequest): Known {
     (group: CandidateGroup, contents, share) => sliceTimes(costs(group, contents, share), group, request),
     sliced,
   );
-  /** Without waits for copies to the host: how many bytes leave depends on the cut. */
+  /** Without what depends on the cut: waits for copies to the host and for sharded weights, and every n-th layer's recompute. */
   const computeTimes = byGroupAndShape((group: CandidateGroup, contents) => {
     const inputs = inputsOf(request, group);
-    const kept = { ...inputs, training: { ...inputs.training, activationOffloadLayers: 0 } };
+    const { recompute, zeroStage } = inputs.training;
+    const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
+    const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
     return sliceTimes(partCosts(request, kept)(contents, 1), group, request);
   }, sliced);
   const afterwards = (order: RankOrder) =>
