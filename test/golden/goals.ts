@@ -31,6 +31,8 @@ export interface Goal {
   readonly found: string;
   readonly goal: string;
   readonly met: boolean | null;
+  /** An aim that is not promised: missing it does not fail the report. */
+  readonly isAim?: true;
 }
 
 /** Tests whose titles match are promises, at least so many of them. */
