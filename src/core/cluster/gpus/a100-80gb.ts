@@ -15,7 +15,8 @@ export const a100_80GB: GpuRecord = {
     gemmFactors: { deepspeed: 0.87 },
     attentionEfficiency: { flash1: 0.314, flash2: 0.5 },
     gemmEfficiencyKnown: true,
-    source: 'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact)',
+    source:
+      'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact); FlashAttention by MPT and Seq1F1B, Megatron-DeepSpeed by the BLOOM trials',
   },
   links: a100Links,
   gpusPerNode: 8,

@@ -12,6 +12,8 @@ export const a800_80GB: GpuRecord = {
     powerWatts: 400,
     pcieGeneration: 4,
     gemmEfficiency: 0.958,
+    gemmFactors: { deepspeed: 0.87 },
+    attentionEfficiency: { flash1: 0.314, flash2: 0.5 },
     gemmEfficiencyKnown: false,
     source: "NVIDIA A800 data sheet (recalled): A100 with NVLink of 400 GB/s; GEMM efficiency not measured: A100's",
   },

@@ -14,7 +14,8 @@ export const b200: GpuRecord = {
     gemmFactors: { fp8: 1.18 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,
-    source: 'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact)',
+    source:
+      'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact); attention by SimuMax and NeMo, FP8 as GB200',
   },
   links: b200Links,
   gpusPerNode: 8,

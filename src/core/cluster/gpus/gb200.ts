@@ -13,9 +13,9 @@ export const gb200: GpuRecord = {
     gemmEfficiency: 0.527,
     gemmFactors: { fp8: 1.18 },
     attentionEfficiency: { cudnn: 0.395 },
-    gemmEfficiencyKnown: false,
+    gemmEfficiencyKnown: true,
     source:
-      "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",
+      "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency of bf16 B200's, FP8 by dense rows of Megatron-Bridge's table",
   },
   links: gb200Links,
   gpusPerNode: 4,

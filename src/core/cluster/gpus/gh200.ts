@@ -11,6 +11,8 @@ export const gh200: GpuRecord = {
     powerWatts: 900,
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
+    gemmFactors: { fp8: 1.11 },
+    attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: false,
     source:
       "NVIDIA GH200 data sheet (96 GB HBM3), dense rates; power limit of GPU and CPU together, as nvidia-smi lists it; GEMM efficiency not measured: H100's",

@@ -15,7 +15,8 @@ export const h100_80GB: GpuRecord = {
     gemmFactors: { fp8: 1.11 },
     attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: true,
-    source: 'NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4)',
+    source:
+      "NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4); attention by MPT, TorchTitan and NeMo, FP8 by dense rows of Megatron-Bridge's table",
   },
   links: h100Links,
   gpusPerNode: 8,

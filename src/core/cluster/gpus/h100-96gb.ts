@@ -12,6 +12,7 @@ export const h100_96GB: GpuRecord = {
     powerWatts: 700,
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
+    gemmFactors: { fp8: 1.11 },
     attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: false,
     source:

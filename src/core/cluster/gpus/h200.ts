@@ -11,6 +11,7 @@ export const h200: GpuRecord = {
     powerWatts: 700,
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
+    gemmFactors: { fp8: 1.11 },
     attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: false,
     source: "NVIDIA H200 SXM data sheet, dense rates; GEMM efficiency not measured: H100's",

@@ -12,6 +12,8 @@ export const h800_80GB: GpuRecord = {
     powerWatts: 700,
     pcieGeneration: 5,
     gemmEfficiency: 0.75,
+    gemmFactors: { fp8: 1.11 },
+    attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
     gemmEfficiencyKnown: false,
     source: "NVIDIA H800 SXM data sheet (recalled), dense rates: H100 with NVLink of 400 GB/s; GEMM efficiency not measured: H100's",
   },

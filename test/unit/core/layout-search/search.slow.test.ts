@@ -166,7 +166,9 @@ describe('layout search', () => {
       };
       const { best, lowerBoundMs } = searchLayouts(sliced);
       assert.equal(best.point.schedule, schedule);
-      assert.equal(best.name, `${schedule}, solved slices`);
+      // the program's slices are optimal for TeraPipe's sends; with Megatron-LM's, after every pass, equal ones may be faster
+      assert.match(best.name, schedule === 'TeraPipe' ? /^TeraPipe, solved slices$/ : /^Seq1F1B, (?:solved|\d+) slices$/);
+      assert.ok(best.scheme.every(({ tokens }) => tokens.length > 1));
       assert.ok(best.iterationMs >= lowerBoundMs && best.scheme.length <= 2);
     }
   });
