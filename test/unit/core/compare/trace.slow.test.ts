@@ -71,7 +71,11 @@ describe('A plan beside a trace', () => {
     const asked = fourStages('1F1B');
     const interleaved = makePlan({ ...asked, layout: { ...asked.layout, virtualStages: 2 } });
     const sentences = traceSentences(compared(interleaved, exported(timeline))).join('\n');
-    assert.match(sentences, /Passes take about 2(\.\d+)?x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/);
+    // a pass of one chunk of two takes half as long and, under Megatron-LM, a share of a send
+    assert.match(
+      sentences,
+      /Passes take about (?:2(?:\.\d+)?|1\.9\d)x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/,
+    );
     assert.doesNotMatch(sentences, /calibrat/);
   });
 
