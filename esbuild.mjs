@@ -1,4 +1,5 @@
-// Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production` minifies.
+// Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production`
+// minifies.
 import esbuild from 'esbuild';
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';

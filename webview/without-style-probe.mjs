@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * FAST, under the toolkit, asks whether the browser knows `:focus-visible` by adding an inline style element when it loads, which a strict CSP
+ * FAST, under the toolkit, asks whether the browser knows `:focus-visible` by adding an inline style element when it loads, which a strict
+ * CSP
  * refuses and reports. Every VS Code we run in knows it, so the bundle answers yes.
  *
  * @type {import('esbuild').Plugin}

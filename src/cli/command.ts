@@ -53,7 +53,8 @@ export interface Command<O extends Options = Options> {
   /** Further help: lines as they are. */
   readonly notes?: string;
   /**
-   * Understands the options, before anything is read. (As a method, so that a list may hold commands of different options: the parser gives each what its options say.)
+   * Understands the options, before anything is read. (As a method, so that a list may hold commands of different options: the parser gives
+   * each what its options say.)
    * @throws ExpectedError `usage`.
    */
   start(line: Line, given: Given<O>): Run;

@@ -7,12 +7,16 @@ import { openOutput, outputError } from './output';
 import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
 
 /*
- * The command runs on a thread of its own, whatever it does there and for however long: this one stays free to print, to show how far it is, and to end everything when a signal comes.
+ * The command runs on a thread of its own, whatever it does there and for however long: this one stays free to print, to show how far it
+ * is, and to end everything when a signal comes.
  */
 
 /** Exit statuses of the signals that end a command, as shells count them. */
 const interrupts = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-/** How long an interrupted command may take to hear of it, and then to clean up, ms: one that computes does not hear, and has nothing to clean up. */
+/**
+ * How long an interrupted command may take to hear of it, and then to clean up, ms: one that computes does not hear, and has nothing to
+ * clean up.
+ */
 const hearingMs = 50;
 const cleaningMs = 100;
 /** A command that takes longer shows for how long it has run, ms. */
@@ -105,7 +109,10 @@ function endUnwritten(error: unknown): never {
   process.exit(hearing === undefined ? (problem === null ? 0 : 2) : (exitCode ?? 3));
 }
 
-/** One line on a terminal that says how far a long command is, each text in place of the one before; elsewhere each text that is kept on a line of its own. */
+/**
+ * One line on a terminal that says how far a long command is, each text in place of the one before; elsewhere each text that is kept on a
+ * line of its own.
+ */
 function progressLine(): { readonly say: (text: string, isKept: boolean) => void; readonly clear: () => void } {
   const { stderr } = process;
   const startMs = performance.now();

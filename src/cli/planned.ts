@@ -50,7 +50,10 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
   return planRun(config, defaults, found, progress);
 }
 
-/** What there is to say about a run and its plan. A launcher's file is judged by its own rules, and by whether its plan fits. @param planOf plans the changes that may help a plan which does not fit. */
+/**
+ * What there is to say about a run and its plan. A launcher's file is judged by its own rules, and by whether its plan fits. @param planOf
+ * plans the changes that may help a plan which does not fit.
+ */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
   const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
   return isLauncher(run.format) ? [...config.findings, ...launchedMemoryFindings(run, plan, remedies)] : findingsOf(run, plan, remedies);

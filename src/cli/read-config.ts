@@ -52,7 +52,10 @@ export async function namedConfig(
 /** A config whose run is there, so that it can be planned. */
 export type RunConfig = LoadedConfig & { readonly run: Run };
 
-/** A config with its run, which is planned with the profile that the command line names. @throws ExpectedError as `requireRun` and `readProfile`. */
+/**
+ * A config with its run, which is planned with the profile that the command line names. @throws ExpectedError as `requireRun` and
+ * `readProfile`.
+ */
 export async function runConfig(config: LoadedConfig, { profile: file }: Line, texts: Map<string, string>): Promise<RunConfig> {
   const run = requireRun(config);
   if (file === null) return { ...config, run };
@@ -68,7 +71,10 @@ export function requireRun({ run, noRun }: LoadedConfig): Run {
   throw noRun ?? new ExpectedError('config-model-incomplete', 'There is no model to plan', 'name a model config');
 }
 
-/** A command line with what `--measured` sets: the step that it tells, or the median of the file that it names. @throws ExpectedError as `measuredStepMs`. */
+/**
+ * A command line with what `--measured` sets: the step that it tells, or the median of the file that it names. @throws ExpectedError as
+ * `measuredStepMs`.
+ */
 export async function withMeasured(
   line: Line,
   written: string | undefined,

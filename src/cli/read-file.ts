@@ -24,7 +24,10 @@ export async function readNamedFile(name: string): Promise<SourceText> {
   return { file: name, text: await readText(name, false) };
 }
 
-/** Reads files that a config names, relative to the config's folder (standard input: the current one). Regular files only: a named pipe would wait for ever. */
+/**
+ * Reads files that a config names, relative to the config's folder (standard input: the current one). Regular files only: a named pipe
+ * would wait for ever.
+ */
 export const readReferenced: ReadReferenced = async (from, name) => {
   const file = referencedPath(from, name);
   if (file === null) throw configError('config-not-found', 'The path leads to another machine', 'name a file on this one', startOf(from));
@@ -32,7 +35,8 @@ export const readReferenced: ReadReferenced = async (from, name) => {
 };
 
 /**
- * The path that `name` is in the file `from` (standard input: in the current folder). Null where it leads to another machine, as `\\server\share` does on Windows: opening it would tell that machine who asks.
+ * The path that `name` is in the file `from` (standard input: in the current folder). Null where it leads to another machine, as
+ * `\\server\share` does on Windows: opening it would tell that machine who asks.
  * @param system the rules of paths: those of this machine.
  */
 export function referencedPath(from: string, name: string, system: PlatformPath = path): string | null {

@@ -9,7 +9,8 @@ import { isScheduleFile } from './walk';
 import { readNamedFile, type SourceText } from './read-file';
 
 /**
- * What `--compare` names, recognised by its content: a measured run, else the text of a config. A file too large for a config is read piece by piece; of others `texts` keeps the text for messages.
+ * What `--compare` names, recognised by its content: a measured run, else the text of a config. A file too large for a config is read piece
+ * by piece; of others `texts` keeps the text for messages.
  * @throws ExpectedError as `readNamedFile` and `readMeasuredFile`; `compare-schedule`.
  */
 export async function readOther(

@@ -3,7 +3,9 @@ import type { LauncherReader } from '../core/formats/facts';
 /** Where a command line speaks to. */
 export interface Terminal {
   readonly out: (text: string) => void;
-  /** Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once. */
+  /**
+   * Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once.
+   */
   readonly drained?: () => Promise<void>;
   readonly err: (text: string) => void;
   /** Milliseconds since some moment. */

@@ -35,7 +35,10 @@ export function mostSevereFirst(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);
 }
 
-/** Of findings those for which a launcher refuses to start the run as its files are written: every error but that it runs out of memory, which it does later. */
+/**
+ * Of findings those for which a launcher refuses to start the run as its files are written: every error but that it runs out of memory,
+ * which it does later.
+ */
 export function startErrors<F extends Pick<Finding, 'code' | 'severity'>>(findings: readonly F[]): readonly F[] {
   return findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity');
 }

@@ -19,7 +19,10 @@ const durationUnits: readonly Unit[] = [
   { unit: 'd', size: 86400e3 },
 ];
 
-/** Memory is shown in GiB, as PyTorch and nvidia-smi count it; the "80GB" in a GPU's name is its vendor's. Config keys that end in GB take GiB too. */
+/**
+ * Memory is shown in GiB, as PyTorch and nvidia-smi count it; the "80GB" in a GPU's name is its vendor's. Config keys that end in GB take
+ * GiB too.
+ */
 export const bytesPerGiB = 2 ** 30;
 
 const byteUnits: readonly Unit[] = [

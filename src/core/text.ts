@@ -16,7 +16,9 @@ export function lineColumnAt(text: string, offset: number): LineColumn {
   return { line, column: end - lineStart + 1 };
 }
 
-/** Makes text from outside safe for one line of a terminal or message: control, bidirectional and other invisible characters become escapes. */
+/**
+ * Makes text from outside safe for one line of a terminal or message: control, bidirectional and other invisible characters become escapes.
+ */
 export function printable(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }

@@ -21,8 +21,10 @@ export interface WriteOptions {
 }
 
 /**
- * Writes a file so that readers see the old content or the new one, never half of it, whatever fails: to a temporary file in the same folder, flushed, which then takes the name. Permissions (and the
- * owner, where that is allowed) of an old file stay, links are followed, and what a process that died left behind is removed. Devices and pipes are written straight through.
+ * Writes a file so that readers see the old content or the new one, never half of it, whatever fails: to a temporary file in the same
+ * folder, flushed, which then takes the name. Permissions (and the
+ * owner, where that is allowed) of an old file stay, links are followed, and what a process that died left behind is removed. Devices and
+ * pipes are written straight through.
  *
  * @param content text, or its pieces in order: what a large one is made of is never whole in memory.
  * @throws the system's error: ENOSPC, EACCES, EEXIST, ...; see `systemReason`. CancelledError after `abandonWrites`.
@@ -55,7 +57,10 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
   }
 }
 
-/** Gives up what is being written just now, for a process that is about to end: temporary files go at once, and their writers reject with a CancelledError unless the new file has its name already. */
+/**
+ * Gives up what is being written just now, for a process that is about to end: temporary files go at once, and their writers reject with a
+ * CancelledError unless the new file has its name already.
+ */
 export function abandonWrites(): void {
   for (const file of writing) {
     try {
@@ -94,7 +99,9 @@ function temporaryIn(folder: string): string {
   return path.join(folder, `${prefix}${randomBytes(8).toString('hex')}${ending}`);
 }
 
-/** Writes and flushes the temporary file, with the permissions of the old one. @returns the moment it was written, by the clock of its disk. */
+/**
+ * Writes and flushes the temporary file, with the permissions of the old one. @returns the moment it was written, by the clock of its disk.
+ */
 async function fill(beside: string, content: string | Uint8Array | Iterable<string>, old: Stats | null, disk: Disk): Promise<number> {
   const handle = await disk.open(beside, 'wx', old === null ? 0o666 : old.mode & 0o777);
   try {

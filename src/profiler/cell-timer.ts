@@ -57,7 +57,10 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
     const inputs = await openSession(runtime, models.inputs(sized, attention, part, direction), provider, job.threads);
     return { limits, graph, inputs, warm: new Set(), largestBytes: 0 };
   };
-  /** Sessions whose buffers hold the cell: those for all cells of the job if they leave room, else for those that came so far, else for this one alone. */
+  /**
+   * Sessions whose buffers hold the cell: those for all cells of the job if they leave room, else for those that came so far, else for this
+   * one alone.
+   */
   const sessionFor = async (part: TimedPart, direction: Direction, cell: Cell): Promise<Timed> => {
     const key = `${part} ${direction}`;
     const before = sessions.get(key);
@@ -117,7 +120,10 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
   };
 }
 
-/** A slice shorter than this is run several times in one measurement: a single run of a fraction of a millisecond is mostly the noise of the scheduler. */
+/**
+ * A slice shorter than this is run several times in one measurement: a single run of a fraction of a millisecond is mostly the noise of the
+ * scheduler.
+ */
 const longEnoughMs = 16;
 const mostRuns = 16;
 

@@ -56,7 +56,8 @@ export interface OpenProfiler {
   readonly warnings: readonly string[];
   /**
    * Runs the cell once, forward and backward (the first time warmed up before). A cell that does not fit into memory or fails is an answer.
-   * Rejects with CancelledError (under 200 ms after the signal) or with ExpectedError `profiler-died`, `profiler-timeout` or `profiler-provider-lost`; after that the profiler is unusable;
+   * Rejects with CancelledError (under 200 ms after the signal) or with ExpectedError `profiler-died`, `profiler-timeout` or
+   * `profiler-provider-lost`; after that the profiler is unusable;
    * its earlier answers stay valid.
    */
   readonly measure: (part: TimedPart, cell: Cell) => Promise<CellAnswer>;
@@ -69,7 +70,8 @@ export interface OpenProfiler {
 /**
  * Opens the first of `providers` that loads and runs the job's layer.
  *
- * @throws CancelledError, or ExpectedError `profiler-missing` (no child file) or `profiler-no-provider` (none loads: the message has the reason of each).
+ * @throws CancelledError, or ExpectedError `profiler-missing` (no child file) or `profiler-no-provider` (none loads: the message has the
+ * reason of each).
  */
 export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): Promise<OpenProfiler> {
   const { childFile, providers, signal } = options;
@@ -196,7 +198,10 @@ function profilerOn(
     }
   };
 
-  /** WebGPU only logs that it ran out of memory, and goes on with invalid buffers: such times are discarded, and the child is not used again. */
+  /**
+   * WebGPU only logs that it ran out of memory, and goes on with invalid buffers: such times are discarded, and the child is not used
+   * again.
+   */
   const heeded = async (answer: CellAnswer): Promise<CellAnswer> => {
     // Logs come through another pipe than the answer.
     await setImmediate();

@@ -64,7 +64,10 @@ function windowsDevice(adapters: readonly string[], nvidia: ProfileDevice | null
   return nvidia !== null && nvidia.name === name ? nvidia : { kind: 'gpu', name, memoryBytes: null, driver: null };
 }
 
-/** The loader maps the drivers of all vendors; the one that has a GPU also holds its device file open, and Dawn prefers it to drawing on the CPU. */
+/**
+ * The loader maps the drivers of all vendors; the one that has a GPU also holds its device file open, and Dawn prefers it to drawing on the
+ * CPU.
+ */
 function vulkanDevice({ libraries, deviceFiles, memoryBytes }: DeviceFacts, nvidia: ProfileDevice | null): ProfileDevice | null {
   const loaded = vulkanDrivers.filter(({ library }) => libraries.some((file) => library.test(basename(file))));
   const hardware = deviceFiles.some((file) => gpuDeviceFile.test(file));

@@ -85,7 +85,10 @@ function missingLibraries({ missing }: RefusalFacts, said: string): readonly str
   return [...new Set([...missing, ...named])].filter((file) => !file.startsWith('libonnxruntime'));
 }
 
-/** Microsoft does not put CUDA into the npm package. libonnxruntime_providers_tensorrt.so, the third file of the NuGet package, is not needed. */
+/**
+ * Microsoft does not put CUDA into the npm package. libonnxruntime_providers_tensorrt.so, the third file of the NuGet package, is not
+ * needed.
+ */
 function providerFilesMissing({ folder, version }: RefusalFacts, files: readonly string[]): Trouble {
   const exactly = version ?? 'that of onnxruntime-node,';
   return {

@@ -11,7 +11,8 @@ const lddLimitMs = 10_000;
 type Installed = Pick<RefusalFacts, 'version' | 'folder' | 'present' | 'missing' | 'nvidiaDriver'>;
 
 /**
- * What lies on this machine of the onnxruntime-node that `childFile` loads. Only its own provider libraries are looked at, with `ldd` on Linux; what cannot be read counts as not there.
+ * What lies on this machine of the onnxruntime-node that `childFile` loads. Only its own provider libraries are looked at, with `ldd` on
+ * Linux; what cannot be read counts as not there.
  *
  * @param env environment of the child: its LD_LIBRARY_PATH decides what is found.
  */

@@ -65,15 +65,19 @@ interface Course {
 const cellsAtATime = 4;
 /** Rounds when all cells are measured again. */
 const secondPassRounds = 4;
-/** Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds). */
+/**
+ * Passes over the whole table that a budget must hold: rounds, hold-out and context cells (about 14 whole-sequence times each of 4 rounds).
+ */
 const passesInBudget = 60;
 const seed = 20231;
 
 type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'warnings' | 'measure' | 'placement'>;
 
 /**
- * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new cells where the fit is least sure, until the mean error on
- * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), it returns the profile with the samples so far, `partial` with the reason.
+ * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new
+ * cells where the fit is least sure, until the mean error on
+ * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), it returns the profile
+ * with the samples so far, `partial` with the reason.
  *
  * @param startedMs when the budget began to run: opening the provider counts.
  * @throws nothing but bugs; a profile without samples is possible.
@@ -129,7 +133,8 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
     const active = course.entries.filter((entry) => needsMore(entry));
     if (active.length === 0) {
       if (stopReason(progressOf(course, task, host)) !== null) return;
-      // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line with the rest.
+      // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line
+      // with the rest.
       if (looks++ % 2 === 0) {
         for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondPassRounds;
         continue;
@@ -164,7 +169,8 @@ function batchesFor({ device }: Profiler, largest: number): number[] {
 }
 
 /**
- * The longest slice whose table fits the budget: halved from the limit until `passesInBudget` passes would. Contexts stay as long as the sequence, since short slices at long contexts are cheap.
+ * The longest slice whose table fits the budget: halved from the limit until `passesInBudget` passes would. Contexts stay as long as the
+ * sequence, since short slices at long contexts are cheap.
  */
 async function affordableTokens(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course): Promise<number> {
   const { tokens } = task.job.limits;
@@ -201,7 +207,10 @@ async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Pr
   entry.backward.inputsMs.push(answer.backwardInputsMs);
 }
 
-/** Time of the graph less that of making its inputs. Each by itself: a burst of noise on the inputs of one round must not make the slice look fast. Never below a tenth. */
+/**
+ * Time of the graph less that of making its inputs. Each by itself: a burst of noise on the inputs of one round must not make the slice
+ * look fast. Never below a tenth.
+ */
 function sliceMs({ ms, inputsMs }: Entry['forward']): number {
   const whole = cellMs(ms);
   return Math.max(whole - cellMs(inputsMs), whole / 10);
@@ -214,7 +223,10 @@ function needsMore(entry: Entry): boolean {
   return !isSettled(entry.forward.ms) || !isSettled(entry.backward.ms);
 }
 
-/** Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much as several layers. */
+/**
+ * Lengths at which the embedding and the head are timed: few, since their cost has no context, is near to linear, and a head costs as much
+ * as several layers.
+ */
 function endCells({ unit, tokens }: Domain): Cell[] {
   const lengths = [unit, tokens / 16, tokens / 4].map((length) => snapped(unit, length));
   return [...new Set(lengths)].map((length) => ({ batch: 1, tokens: length, context: 0 }));

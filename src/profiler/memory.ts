@@ -8,11 +8,15 @@ export type Limits = ProfilerJob['limits'];
 /** What of a free memory may be counted on. */
 export const usableShare = 0.85;
 
-/** Copies of its largest constant, in fp32, that ONNX Runtime has at once while it works it out: 3 more than stay (measured on the CPU with version 1.30). */
+/**
+ * Copies of its largest constant, in fp32, that ONNX Runtime has at once while it works it out: 3 more than stay (measured on the CPU with
+ * version 1.30).
+ */
 const passingCopies = 3;
 
 /**
- * Bytes that sessions for cells up to `limits` take before they run, at their creation: weights (and their gradients), and for backward the buffers that stand for saved
+ * Bytes that sessions for cells up to `limits` take before they run, at their creation: weights (and their gradients), and for backward the
+ * buffers that stand for saved
  * activations. The latter twice, since a graph that only makes its inputs is timed beside it. An estimate, to be compared with free memory.
  */
 export function sessionBytes(job: ProfilerJob, part: TimedPart, direction: Direction, limits: Limits): number {
@@ -26,7 +30,8 @@ export function sessionBytes(job: ProfilerJob, part: TimedPart, direction: Direc
 }
 
 /**
- * Bytes that a run of the cell needs on top of its session. An estimate: on the CPU, 10 % above what GPT-2 small takes at 2048 tokens, 40 % above at 1024.
+ * Bytes that a run of the cell needs on top of its session. An estimate: on the CPU, 10 % above what GPT-2 small takes at 2048 tokens, 40 %
+ * above at 1024.
  */
 export function runBytes(job: ProfilerJob, part: TimedPart, direction: Direction, cell: Cell): number {
   const rows = cell.batch * cell.tokens;

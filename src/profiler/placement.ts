@@ -2,7 +2,10 @@ import * as v from 'valibot';
 import type { ProfilePart } from '../core/spec/profile';
 import type { PlacedOperator } from '../protocol/profiler';
 
-/** Operators whose work grows with the widths whatever tensor they see. The rest is heavy when it makes floats by the row, and not when it computes shapes. */
+/**
+ * Operators whose work grows with the widths whatever tensor they see. The rest is heavy when it makes floats by the row, and not when it
+ * computes shapes.
+ */
 const workers = /MatMul|Gemm|Attention|Softmax|Norm|Gelu|Erf$|RotaryEmbedding|Einsum/i;
 
 const floats = new Set(['float', 'float16', 'bfloat16', 'double']);

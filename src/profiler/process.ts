@@ -9,7 +9,8 @@ export type ProfilerRequestBody = WithoutId<ProfilerRequest>;
 /** One run of the child. It takes one request at a time and is never used again once a request was rejected. */
 export interface ProfilerProcess {
   /**
-   * Rejects with CancelledError once stopped, with ExpectedError `profiler-died` when the child ended, was killed or sent what is no reply, and with
+   * Rejects with CancelledError once stopped, with ExpectedError `profiler-died` when the child ended, was killed or sent what is no reply,
+   * and with
    * `profiler-timeout` (the child is killed) when there is no answer within `limitMs`.
    */
   readonly request: (body: ProfilerRequestBody, limitMs: number) => Promise<ProfilerReply>;
@@ -32,7 +33,10 @@ interface Waiting {
 const keptCharacters = 64 * 1024;
 const lastWordsMs = 100;
 
-/** Starts `childFile` in a process of its own: a run of ONNX Runtime blocks its thread and cannot be interrupted, and ending a worker thread during one aborts the process. */
+/**
+ * Starts `childFile` in a process of its own: a run of ONNX Runtime blocks its thread and cannot be interrupted, and ending a worker thread
+ * during one aborts the process.
+ */
 export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv): ProfilerProcess {
   const child = fork(childFile, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   let stderr = '';

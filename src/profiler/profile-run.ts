@@ -42,7 +42,8 @@ const largestBatch = 4;
 
 /**
  * Measures the layer of a request on this machine and saves the profile, also when something stopped it on the way.
- * @throws CancelledError before anything was measured; ExpectedError when no provider loads (`profiler-no-provider`), the request cannot be profiled or the place cannot be written to.
+ * @throws CancelledError before anything was measured; ExpectedError when no provider loads (`profiler-no-provider`), the request cannot be
+ * profiled or the place cannot be written to.
  */
 export async function profileRequest(request: PlanRequest, options: ProfileRunOptions): Promise<ProfileRun> {
   requireProfilable(request);
@@ -73,7 +74,10 @@ async function openFor(request: PlanRequest, options: ProfileRunOptions): Promis
   }
 }
 
-/** The provider that was named, or the first that runs the job on something real: an adapter drawn by the CPU is nobody's GPU unless asked for. */
+/**
+ * The provider that was named, or the first that runs the job on something real: an adapter drawn by the CPU is nobody's GPU unless asked
+ * for.
+ */
 async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOptions): Promise<OpenProfiler> {
   const { childFile, signal, libraryPath, provider } = options;
   // A provider that compiles for minutes, or one slice that takes longer than all were given, is not worth the wait.

@@ -1,6 +1,9 @@
 import type { ProviderName } from '../core/spec/profile';
 
-/** Platforms for which ONNX Runtime 1.30 for Node.js has the provider, as `process.platform/process.arch`; for CUDA, with Microsoft's library added. */
+/**
+ * Platforms for which ONNX Runtime 1.30 for Node.js has the provider, as `process.platform/process.arch`; for CUDA, with Microsoft's
+ * library added.
+ */
 const platforms: Readonly<Record<ProviderName, readonly string[]>> = {
   cuda: ['linux/x64'],
   dml: ['win32/x64', 'win32/arm64'],

@@ -59,7 +59,8 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
   if (needed > usableShare * free)
     throw new Error(`Not enough free memory: the weights of this layer need about ${formatBytes(needed)}, ${formatBytes(free)} are free`);
 
-  // With its last session a GPU provider lets go of the device and of the programs it compiled; one that stays open spares doing that again, and lets us see the device.
+  // With its last session a GPU provider lets go of the device and of the programs it compiled; one that stays open spares doing that
+  // again, and lets us see the device.
   const small = { ...asked, limits: smallest(asked).limits };
   const keptOpen =
     provider === 'cpu' ? null : await openSession(runtime, parts.models.inputs(small, 'plain', 'layer', 'forward'), provider, 1);
@@ -144,7 +145,9 @@ async function placementOf(runtime: Runtime, models: ModelSource, provider: Prov
   return operators;
 }
 
-/** A cell small enough to run anywhere, with past keys and values where the sequence has room for them, and the limits that hold just it. */
+/**
+ * A cell small enough to run anywhere, with past keys and values where the sequence has room for them, and the limits that hold just it.
+ */
 function smallest({ limits }: ProfilerJob): { limits: Limits; cell: Cell } {
   const tokens = Math.min(16, limits.tokens);
   const context = Math.min(16, limits.sequence - tokens);

@@ -9,13 +9,17 @@ import { fetchedOutput } from './graph/slice-graph';
 /** onnxruntime-node, loaded late: loading fails on some platforms. */
 export type Runtime = typeof OnnxRuntime;
 
-/** A model with the inputs `batch`, `tokens` and `context` (int64 [1]) and the output `fetchedOutput`, one number: the only one that is fetched. */
+/**
+ * A model with the inputs `batch`, `tokens` and `context` (int64 [1]) and the output `fetchedOutput`, one number: the only one that is
+ * fetched.
+ */
 export type Model = Uint8Array;
 
 /** A session on one provider that runs cells. */
 export interface TimedSession {
   /**
-   * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that is less: waiting for the scheduler is no property of the slice.
+   * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that
+   * is less: waiting for the scheduler is no property of the slice.
    */
   readonly run: (cell: Cell) => Promise<number>;
   readonly release: () => Promise<void>;
@@ -56,7 +60,8 @@ export async function openSession(runtime: Runtime, model: Model, provider: Prov
 }
 
 /**
- * What ONNX Runtime writes about one run of `cell` with profiling on, as JSON text: which node ran where. Its times are not used: profiling slows the run.
+ * What ONNX Runtime writes about one run of `cell` with profiling on, as JSON text: which node ran where. Its times are not used: profiling
+ * slows the run.
  *
  * @throws Error of ONNX Runtime, or of the file system when the temporary folder cannot be written to.
  */

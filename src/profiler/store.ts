@@ -13,7 +13,8 @@ const highestAncestor = 32;
 const maximumProfiles = 200;
 
 /**
- * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds the repository (`.git`),
+ * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds
+ * the repository (`.git`),
  * else beside the config. Nothing is created.
  *
  * @param configFile path of the config, or of a file in the current folder for standard input.

@@ -7,10 +7,14 @@ import type { Timeline } from '../core/schedules/schedule';
 import type { PageError } from './page-error';
 
 /*
- * The comparison's part of the protocol: a config's plan beside another one, or beside a measured run. An answer holds timelines, so it travels once: afterwards its id stands for it.
+ * The comparison's part of the protocol: a config's plan beside another one, or beside a measured run. An answer holds timelines, so it
+ * travels once: afterwards its id stands for it.
  */
 
-/** What a side is: a config's plan, the layout that a config launches (or is planned with, where it names none), the best layout that a search found, or a measured run. */
+/**
+ * What a side is: a config's plan, the layout that a config launches (or is planned with, where it names none), the best layout that a
+ * search found, or a measured run.
+ */
 export type ComparedRole = 'config' | 'launched' | 'planned' | 'best' | 'measured';
 
 /** One side of a comparison, as it is shown. */

@@ -14,7 +14,8 @@ import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 
 /*
- * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that
+ * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets
+ * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that
  * into `plansOf(result)`; the host does nothing for an id that is not the one it sent last, or an index out of range.
  */
 
@@ -210,7 +211,10 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
   };
 }
 
-/** The state after what a running search tells; when it ends, the host sets `running` to null and `answer` to that of the whole result with the same id. @param id of the answer that it finds. */
+/**
+ * The state after what a running search tells; when it ends, the host sets `running` to null and `answer` to that of the whole result with
+ * the same id. @param id of the answer that it finds.
+ */
 export function withUpdate(state: LayoutState, update: SearchUpdate, id: string): LayoutState {
   switch (update.kind) {
     case 'searching':

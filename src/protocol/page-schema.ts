@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { candidateIds } from '../core/planner/plan';
 
 /*
- * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts of others: what arrives is checked to the last field.
+ * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
+ * of others: what arrives is checked to the last field.
  * A file of its own, since pages need only the types.
  */
 
@@ -32,7 +33,10 @@ const candidate = v.picklist(candidateIds);
 /** A plan of one answer of a search: its id, and the index into its plans. */
 export const layoutPoint = v.object({ answer: text(200), index: offset });
 
-/** A control of the tab's toolbar: written into terapipe.json by the host as an undoable edit. Null removes the key: "chosen by the planner". */
+/**
+ * A control of the tab's toolbar: written into terapipe.json by the host as an undoable edit. Null removes the key: "chosen by the
+ * planner".
+ */
 export const controlChange = v.object({
   key: v.picklist(['schedule', 'training.recompute', 'training.microBatch', 'slicing.unit']),
   value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),

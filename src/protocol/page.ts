@@ -62,7 +62,10 @@ export const noTabParts: TabParts = { profile: null, layout: null, comparison: n
 /** Everything a page shows. Sent whole where much changed: a hidden page may have missed any earlier one. */
 export interface PageState extends TabParts {
   readonly page: PageKind;
-  /** Identity (URI) of the config shown. A page keeps it in its own state (`setState({ document, ... })`), so that a restored tab finds it again. */
+  /**
+   * Identity (URI) of the config shown. A page keeps it in its own state (`setState({ document, ... })`), so that a restored tab finds it
+   * again.
+   */
   readonly document?: string | null;
   readonly trusted: boolean;
   /** Display path of the config, null when nothing is open. */
@@ -105,7 +108,10 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
   };
 }
 
-/** Host to page. `update` changes a few fields of the last state, which may be large. `show` follows the first state when somebody asked for one tab or candidate; a page that knows neither ignores it. */
+/**
+ * Host to page. `update` changes a few fields of the last state, which may be large. `show` follows the first state when somebody asked for
+ * one tab or candidate; a page that knows neither ignores it.
+ */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'update'; readonly fields: Partial<PageState> }

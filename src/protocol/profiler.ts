@@ -8,7 +8,10 @@ export interface ProfilerJob {
   readonly precision: Precision;
   /** Weight gradients accumulate in fp32 whatever the precision. */
   readonly gradAccumulationFp32: boolean;
-  /** `fused`: one attention operator forward where the provider has one, and a backward that recomputes the probabilities as FlashAttention does; `plain`: neither. */
+  /**
+   * `fused`: one attention operator forward where the provider has one, and a backward that recomputes the probabilities as FlashAttention
+   * does; `plain`: neither.
+   */
   readonly attention: 'fused' | 'plain';
   /** CPU threads inside an operator; null: the provider's default. */
   readonly threads: number | null;
@@ -38,7 +41,10 @@ const request = v.variant('type', [
 ]);
 export type ProfilerRequest = v.InferOutput<typeof request>;
 
-/** Nodes of one operator that one execution provider ran. `heavy`: does work that grows with the widths (GEMM, attention, softmax, norm), not shape arithmetic. */
+/**
+ * Nodes of one operator that one execution provider ran. `heavy`: does work that grows with the widths (GEMM, attention, softmax, norm),
+ * not shape arithmetic.
+ */
 const placedOperator = v.object({
   part: v.picklist(['layer', 'embedding', 'head']),
   direction: v.picklist(['forward', 'backward']),
@@ -66,7 +72,8 @@ const reply = v.variant('type', [
     attention: v.object({ forward: v.string(), backward: v.string() }),
     versions: v.record(v.string(), v.string()),
   }),
-  // Raw times of the graphs, and of graphs that only make their inputs, to be subtracted. `rssBytes`: resident memory of the child after it.
+  // Raw times of the graphs, and of graphs that only make their inputs, to be subtracted. `rssBytes`: resident memory of the child after
+  // it.
   v.object({
     type: v.literal('measured'),
     id: count,

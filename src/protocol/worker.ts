@@ -14,7 +14,8 @@ import type { NamedProfile } from '../core/spec/profile';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 
 /*
- * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started with, which message it is and its own fields are checked, and of
+ * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started
+ * with, which message it is and its own fields are checked, and of
  * plans, requests and answers, which may be megabytes, that they are such.
  */
 
@@ -39,14 +40,20 @@ const resolveAsked = v.object({
 });
 export type ResolveAsked = v.InferOutput<typeof resolveAsked>;
 
-/** What a plan is compared with: another one, without its timelines, or the file of a measured run on this machine; `file` is its identity, in the places of errors. */
+/**
+ * What a plan is compared with: another one, without its timelines, or the file of a measured run on this machine; `file` is its identity,
+ * in the places of errors.
+ */
 const against = v.variant('kind', [
   v.object({ kind: v.literal('plan'), plan }),
   v.object({ kind: v.literal('measured'), path: v.string(), file: v.string() }),
 ]);
 export type Against = v.InferOutput<typeof against>;
 
-/** What a planner thread is started with. `cancelFlag` is one Int32: the id of the request to give up. A shared flag, since a thread that is solving reads no messages. */
+/**
+ * What a planner thread is started with. `cancelFlag` is one Int32: the id of the request to give up. A shared flag, since a thread that is
+ * solving reads no messages.
+ */
 const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
 export type WorkerData = v.InferOutput<typeof workerData>;
 
@@ -74,7 +81,10 @@ const workerRequest = v.variant('type', [
 ]);
 export type WorkerRequest = v.InferOutput<typeof workerRequest>;
 
-/** A failure as it crosses threads; `expected` ones keep code, remedy and the place in a file, where they come from one; the others are bugs and keep their stack. */
+/**
+ * A failure as it crosses threads; `expected` ones keep code, remedy and the place in a file, where they come from one; the others are bugs
+ * and keep their stack.
+ */
 const failure = v.object({
   expected: v.boolean(),
   code: v.string(),
@@ -85,7 +95,10 @@ const failure = v.object({
 });
 export type WorkerFailure = v.InferOutput<typeof failure>;
 
-/** Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one of the others. */
+/**
+ * Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one
+ * of the others.
+ */
 const workerReply = v.variant('type', [
   v.object({
     type: v.literal('progress'),

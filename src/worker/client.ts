@@ -23,26 +23,39 @@ export interface PlanJobOptions {
 
 export interface SearchJobOptions extends Partial<SearchAsked> {
   readonly signal?: AbortSignal | undefined;
-  /** Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of those. */
+  /**
+   * Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of
+   * those.
+   */
   readonly onUpdate?: ((update: SearchUpdate) => void) | undefined;
 }
 
 export interface PlannerClient {
   /** `resolveRun` there, since it looks for a layout where the files leave it open. */
   readonly resolve: (asked: ResolveAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
-  /** The smallest changes with which a run fits whose plan does not, as `findRemedies`: it plans several times, so it wants a client of its own where plans are waited for. */
+  /**
+   * The smallest changes with which a run fits whose plan does not, as `findRemedies`: it plans several times, so it wants a client of its
+   * own where plans are waited for.
+   */
   readonly remedies: (asked: ResolveAsked, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
   /**
    * Plans in the worker's process; requests wait for each other in order.
-   * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner, with ExpectedError
+   * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner,
+   * with ExpectedError
    * `worker-crashed` when it stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
    */
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */
   readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
-  /** The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its own where plans are waited for. */
+  /**
+   * The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its
+   * own where plans are waited for.
+   */
   readonly search: (problem: SearchProblem, options?: SearchJobOptions) => Promise<SearchResult>;
-  /** Compares a plan with another one or with a measured run, whose file is read there and kept until another is asked for. Progress is that of reading. A run takes seconds to read, so it wants a client of its own. */
+  /**
+   * Compares a plan with another one or with a measured run, whose file is read there and kept until another is asked for. Progress is that
+   * of reading. A run takes seconds to read, so it wants a client of its own.
+   */
   readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onIncumbent'>) => Promise<Comparison>;
   /** Reads, checks and draws a schedule in PyTorch's CSV: `readScheduleFile`. */
   readonly readSchedule: (

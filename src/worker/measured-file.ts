@@ -18,7 +18,8 @@ export interface ReadingMeasured {
 }
 
 /**
- * Reads the file of a measured run, told by its content: a Chrome trace or measured times. What is too large for a config is read piece by piece and never held whole.
+ * Reads the file of a measured run, told by its content: a Chrome trace or measured times. What is too large for a config is read piece by
+ * piece and never held whole.
  * @param path on this machine. @param file its identity, in the places of errors.
  * @throws ExpectedError `measured-unreadable`, `measured-too-large`, `measured-unknown`, and as `readMeasured`; CancelledError.
  */

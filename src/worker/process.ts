@@ -34,7 +34,8 @@ export interface PlannerProcess {
 }
 
 /**
- * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all extensions share and which gives little of it back.
+ * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all
+ * extensions share and which gives little of it back.
  */
 export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessListener): PlannerProcess {
   // Each arena of glibc keeps what was freed in it; VS Code's own Node.js is Electron.

@@ -1,4 +1,5 @@
-// Prints how long it takes until long work that is given up has ended: `npm run bench`. Exit code 1 where it is over the 200 ms that the interface promises; tests hold that it ends at all.
+// Prints how long it takes until long work that is given up has ended: `npm run bench`. Exit code 1 where it is over the 200 ms that the
+// interface promises; tests hold that it ends at all.
 import path from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';

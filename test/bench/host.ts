@@ -1,4 +1,5 @@
-// Prints how long the extension host's thread is held at most while a config is opened and planned: `npm run bench`. What is over the 50 ms that other extensions may wait is marked.
+// Prints how long the extension host's thread is held at most while a config is opened and planned: `npm run bench`. What is over the 50 ms
+// that other extensions may wait is marked.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { createPlanSessions } from '../../src/extension/sessions/plan-sessions';

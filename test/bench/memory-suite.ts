@@ -1,4 +1,5 @@
-// Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, and writes a line of figures after each round.
+// Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, and writes a line of
+// figures after each round.
 import childProcess, { type ChildProcess } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import v8 from 'node:v8';

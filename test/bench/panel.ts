@@ -1,4 +1,5 @@
-// Prints how fast a timeline of a million operations pans and zooms in the real panel: `npm run bench:panel`. VS Code runs in Chromium, input is that of a mouse, frames are the browser's own.
+// Prints how fast a timeline of a million operations pans and zooms in the real panel: `npm run bench:panel`. VS Code runs in Chromium,
+// input is that of a mouse, frames are the browser's own.
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
@@ -27,7 +28,9 @@ const config = {
 interface Recording {
   /** From the start of each frame to that of the next one, ms; of frames that follow input, or of all while there is none. */
   readonly lengths: number[];
-  /** From the start of each such frame until the page is free again, ms: its own work, painting included as far as the main thread does it. */
+  /**
+   * From the start of each such frame until the page is free again, ms: its own work, painting included as far as the main thread does it.
+   */
   readonly work: number[];
 }
 

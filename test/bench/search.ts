@@ -1,4 +1,5 @@
-// Prints what a search of the layout costs: `node --import tsx test/bench/search.ts`. Cold, in this process: the first search of each model is the one that counts.
+// Prints what a search of the layout costs: `node --import tsx test/bench/search.ts`. Cold, in this process: the first search of each model
+// is the one that counts.
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { whatIfs } from '../../src/core/layout-search/improvements';
 import type { SearchProgress } from '../../src/core/layout-search/search';

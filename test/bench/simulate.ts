@@ -1,4 +1,5 @@
-// Prints how many operations a second the simulator runs: part of `npm run bench`. Beside it, in the same run, the plainest program that computes the same event times.
+// Prints how many operations a second the simulator runs: part of `npm run bench`. Beside it, in the same run, the plainest program that
+// computes the same event times.
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
@@ -75,7 +76,10 @@ function bestMs(work: () => void, times: number): number {
   return best;
 }
 
-/** The plainest way to the same makespan where transfers take no time: go round the stages, look results up by name, until no stage can go on. */
+/**
+ * The plainest way to the same makespan where transfers take no time: go round the stages, look results up by name, until no stage can go
+ * on.
+ */
 function naiveMakespan({ stages, stageOfChunk, units, rowStart, kind, chunk, unit }: Schedule, durations: Durations): number {
   const ends = new Map<string, number>();
   const next = Array.from(rowStart.subarray(0, stages));

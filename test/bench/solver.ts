@@ -1,4 +1,5 @@
-// Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of several runs each, and both optima.
+// Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of
+// several runs each, and both optima.
 import process from 'node:process';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { slicingCost } from '../../src/core/planner/slicing-cost';
@@ -46,7 +47,10 @@ function formula({ fixed, perToken, tile, perTokenSquared, perContext, perTokenC
     perTokenContext * batch * tokens * context;
 }
 
-/** TeraPipe's eq. 9 for its setting (1): slices without context as the analytic model times them on V100, and a bilinear term of the context through its corners. */
+/**
+ * TeraPipe's eq. 9 for its setting (1): slices without context as the analytic model times them on V100, and a bilinear term of the context
+ * through its corners.
+ */
 function settingOne(): SliceMs {
   const setting = terapipeSettings.find((row) => row.setting === 1);
   if (setting === undefined) throw new Error('no setting 1');

@@ -1,4 +1,5 @@
-// Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, beside JSON.parse of as much text in the same run.
+// Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, beside JSON.parse of as much text in the
+// same run.
 import { configError } from '../../src/core/formats/errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { loadConfig } from '../../src/core/load/load-config';

@@ -33,7 +33,10 @@ interface RootSchema extends Schema {
   readonly definitions: Readonly<Record<string, Schema>>;
 }
 
-/** The body of docs/configuration.md: every key of terapipe.json by section, from its JSON schema, and the settings of VS Code, from package.json. */
+/**
+ * The body of docs/configuration.md: every key of terapipe.json by section, from its JSON schema, and the settings of VS Code, from
+ * package.json.
+ */
 export function configurationText(): string {
   const schema = readJson('media/schemas/terapipe.schema.json') as RootSchema;
   return [

@@ -5,7 +5,8 @@ import ts from 'typescript';
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * Every English string that is translated: first arguments of `t(...)` and `vscode.l10n.t(...)` in the core, the extension and its pages. Sorted.
+ * Every English string that is translated: first arguments of `t(...)` and `vscode.l10n.t(...)` in the core, the extension and its pages.
+ * Sorted.
  * `@vscode/l10n-dev` finds those alone that are said through `vscode.l10n.t`: 78 of 1,042.
  */
 export function usedStrings(): string[] {

@@ -19,7 +19,10 @@ const folders = [
   '../media/samples',
 ];
 
-/** Every file of our own that something here reads, of all formats, in the order of their names: configs, launchers' files, schedules, measured runs, a profile. */
+/**
+ * Every file of our own that something here reads, of all formats, in the order of their names: configs, launchers' files, schedules,
+ * measured runs, a profile.
+ */
 export function readCorpus(): readonly Fixture[] {
   const files = folders
     .flatMap((folder) => readdirSync(path.join(test, folder), { recursive: true, withFileTypes: true }))

@@ -1,4 +1,5 @@
-// Runs the fuzzer for long: `npm run fuzz -- --cases 1000000 --seed 7`, or one case again: `npm run fuzz -- --seed 7 --first 1234 --cases 1`.
+// Runs the fuzzer for long: `npm run fuzz -- --cases 1000000 --seed 7`, or one case again: `npm run fuzz -- --seed 7 --first 1234 --cases
+// 1`.
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';

@@ -30,7 +30,9 @@ export interface B200Row extends Row {
   readonly ranks: readonly RankRow[];
 }
 
-/** Llama 3 405B as the runs had it: with 16 groups of queries (their script's `--num-query-groups 16`), though the published model has 8. */
+/**
+ * Llama 3 405B as the runs had it: with 16 groups of queries (their script's `--num-query-groups 16`), though the published model has 8.
+ */
 function modelOf({ model, layers }: B200Case): ModelSpec {
   if (model === 'llama3-405b') return { ...llama3('405b', layers), kvHeads: 16 };
   if (model === 'llama3-70b') return llama3('70b', layers);
@@ -42,7 +44,8 @@ function modelOf({ model, layers }: B200Case): ModelSpec {
 }
 
 /**
- * All 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor parallelism, fused cross entropy, context parallelism by
+ * All 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor
+ * parallelism, fused cross entropy, context parallelism by
  * all-to-all, experts with a capacity of 1. Times in ms.
  */
 export const b200Rows = once((): readonly B200Row[] => (golden('b200') as { readonly cases: readonly B200Case[] }).cases.map(b200Row));

@@ -1,4 +1,5 @@
-// Prints every prediction of the reference rows at full precision as JSON, so that a change of structure can be shown to change none: `node --import tsx test/golden/dump.ts > before.json`.
+// Prints every prediction of the reference rows at full precision as JSON, so that a change of structure can be shown to change none: `node
+// --import tsx test/golden/dump.ts > before.json`.
 import { planJson } from '../../src/core/export/plan-json';
 import { b200Rows } from './b200';
 import { bridgeRows } from './bridge';

@@ -34,7 +34,10 @@ export interface ExpertRow {
   readonly proved: boolean;
 }
 
-/** All layouts through the search: sizes, micro-batch, stages and schedule free, of the schedules that the run's framework had. Some seconds each. */
+/**
+ * All layouts through the search: sizes, micro-batch, stages and schedule free, of the schedules that the run's framework had. Some seconds
+ * each.
+ */
 export async function expertRows(only: (name: string) => boolean = () => true): Promise<readonly ExpertRow[]> {
   const { cases, files } = golden('expert-layouts') as {
     readonly cases: readonly ExpertCase[];

@@ -116,7 +116,10 @@ export async function testGoals(promised: readonly PromisedTests[]): Promise<Goa
   return goals;
 }
 
-/** What the search of test/bench takes in a process of its own: cold, as a person would start it. No promise is made of times: machines differ. */
+/**
+ * What the search of test/bench takes in a process of its own: cold, as a person would start it. No promise is made of times: machines
+ * differ.
+ */
 export function searchTimings(): Goal[] {
   const printed = execFileSync(process.execPath, ['--import', 'tsx', path.join(root, 'test/bench/search.ts')], {
     cwd: root,

@@ -27,7 +27,10 @@ const letters: Readonly<Record<string, LayerKind>> = {
   X: { feedForward: 'experts', window: null, mixer: 'state' },
 };
 
-/** A small hybrid: layers as Megatron-LM writes them; S, A and B have a state, attention or both beside a feed-forward network, X a state beside experts. */
+/**
+ * A small hybrid: layers as Megatron-LM writes them; S, A and B have a state, attention or both beside a feed-forward network, X a state
+ * beside experts.
+ */
 export function hybrid(pattern: string, kind: StateKind = 'mamba2'): ModelSpec {
   const layerKinds = Array.from(pattern, (letter) => letters[letter]!);
   const hasExperts = layerKinds.some(({ feedForward }) => feedForward === 'experts');

@@ -99,8 +99,10 @@ function nemotronNano(): ModelSpec {
 }
 
 /**
- * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction of the same generation (H100's, B200's). Nothing is fitted here: the rows
- * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there, whose
+ * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction
+ * of the same generation (H100's, B200's). Nothing is fitted here: the rows
+ * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids
+ * Nemotron 3 Nano alone is there, whose
  * experts work on whole tokens.
  */
 export const nemoRows = once((): readonly NemoRow[] =>

@@ -61,7 +61,10 @@ export function accuracyTable(isShown: (row: ReturnType<typeof accuracyRows>[num
   return table(['measured runs', 'rows', 'mean', 'worst'], 1, rows);
 }
 
-/** The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency beside our prediction, seconds, whole and sliced as published; and our own plan. */
+/**
+ * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency beside our prediction, seconds, whole and
+ * sliced as published; and our own plan.
+ */
 export function terapipeTable(): string[] {
   const plans = terapipePlanTimes();
   const rows = terapipeRows().map(({ setting: { data, pipeline, tensor }, whole, sliced }, index) => {
@@ -72,7 +75,10 @@ export function terapipeTable(): string[] {
   return table(['setting', 'data × stages × tensor', 'whole, measured', 'predicted', 'sliced, measured', 'predicted', 'our plan'], 2, rows);
 }
 
-/** The least and the largest error of rows that all err to one side, in whole percent. `side` of predicted by measured is how far a row errs to that side. */
+/**
+ * The least and the largest error of rows that all err to one side, in whole percent. `side` of predicted by measured is how far a row errs
+ * to that side.
+ */
 function range(rows: readonly Compared[], side: (ratio: number) => number): string {
   const found = rows.map(({ measured, predicted }) => Math.round(100 * side(predicted / measured)));
   return `${Math.min(...found)} to ${Math.max(...found)} %`;

@@ -17,7 +17,9 @@ interface PublishedModel {
   readonly selective_s: number;
 }
 
-/** Table 5 of Korthikanti et al. 2022 (arXiv 2205.05198): full recompute, and sequence parallelism with selective recompute. Times in ms. */
+/**
+ * Table 5 of Korthikanti et al. 2022 (arXiv 2205.05198): full recompute, and sequence parallelism with selective recompute. Times in ms.
+ */
 export const recomputeRows = once((): readonly Row[] =>
   (goldenRows('activation-recompute') as readonly PublishedModel[]).flatMap((model) => [
     { name: `${model.name}, full`, measured: 1e3 * model.full_s, predicted: predicted(model, 'full') },

@@ -1,5 +1,7 @@
-// Prints our predictions beside every reference measurement, and at the end what was promised beside what came out: `npm run golden`. Nothing is fitted here; the constants stand in src/core.
-// Ends with 1 where something promised is not met. `npm run golden -- --write-readme` writes the tables of README and docs/accuracy.md instead.
+// Prints our predictions beside every reference measurement, and at the end what was promised beside what came out: `npm run golden`.
+// Nothing is fitted here; the constants stand in src/core.
+// Ends with 1 where something promised is not met. `npm run golden -- --write-readme` writes the tables of README and docs/accuracy.md
+// instead.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';

@@ -46,7 +46,8 @@ export function llama3(size: '70b' | '405b', layers: number): ModelSpec {
 }
 
 /**
- * DeepSeek-V2 or V3 with its number of layers cut down and one dense layer, as the measured runs had it (their script's `--moe-layer-freq ([0]*1+[1]*(layers-1))*1`; the published V3 has three).
+ * DeepSeek-V2 or V3 with its number of layers cut down and one dense layer, as the measured runs had it (their script's `--moe-layer-freq
+ * ([0]*1+[1]*(layers-1))*1`; the published V3 has three).
  */
 export function deepseek(version: 2 | 3, layers: number): ModelSpec {
   const sizes =
@@ -115,7 +116,10 @@ export function request(
   };
 }
 
-/** The same on Selene: eight InfiniBand cards of 200 Gbit/s a node for applications (arXiv 2104.04473, section 5), where the preset has 800 Gbit/s. */
+/**
+ * The same on Selene: eight InfiniBand cards of 200 Gbit/s a node for applications (arXiv 2104.04473, section 5), where the preset has 800
+ * Gbit/s.
+ */
 export function onSelene(wanted: PlanRequest): PlanRequest {
   const { cluster } = wanted;
   const links = { ...cluster.links, nicGBps: 200, source: `${cluster.links.source}; network of Selene, 8 x 200 Gbit/s a node` };

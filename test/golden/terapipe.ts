@@ -8,7 +8,10 @@ import { goldenRows, once } from './data';
 import { gpt, request } from './requests';
 import type { Row } from './rows';
 
-/** One of TeraPipe's ten settings with the measured latencies of the paper's appendix, ms, and the slices it found (null: it cut the batch only). `batch`: sequences of all replicas. */
+/**
+ * One of TeraPipe's ten settings with the measured latencies of the paper's appendix, ms, and the slices it found (null: it cut the batch
+ * only). `batch`: sequences of all replicas.
+ */
 export interface TeraPipeSetting {
   readonly setting: number;
   readonly model: string;

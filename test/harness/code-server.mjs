@@ -104,8 +104,10 @@ export async function installVsix(tools, vsix, extensionsFolder) {
 /**
  * Starts the server and waits until it answers, as long as it lives and is at work.
  * @param {Tools} tools
- * @param {{ extensions?: readonly string[], extensionsFolder?: string, port?: number, settings?: Record<string, unknown>, env?: NodeJS.ProcessEnv }} [options]
- *   `extensions`: folders of unpacked extensions to link in; `extensionsFolder`: one that is ready already; `settings` go over the quiet ones;
+ * @param {{ extensions?: readonly string[], extensionsFolder?: string, port?: number, settings?: Record<string, unknown>, env?:
+ * NodeJS.ProcessEnv }} [options]
+ *   `extensions`: folders of unpacked extensions to link in; `extensionsFolder`: one that is ready already; `settings` go over the quiet
+ *   ones;
  *   `env`: variables for the extension host
  * @returns {Promise<Server>}
  * @throws when the server ends, with its exit code and last words, or does nothing for minutes
@@ -169,7 +171,8 @@ export async function startCodeServer(tools, { extensions = [], extensionsFolder
 }
 
 /**
- * Waits for a process to be ready. There is no limit while it uses the processor or the disk: the first start from a cold disk can take minutes.
+ * Waits for a process to be ready. There is no limit while it uses the processor or the disk: the first start from a cold disk can take
+ * minutes.
  * @param {() => Promise<boolean>} isReady
  * @param {Pick<import('./processes.mjs').Running, 'child' | 'ended'>} running
  * @param {() => string} log what it printed so far

@@ -1,5 +1,6 @@
 // @ts-check
-// `npm run demo`: a real VS Code in the browser on a copy of the sample workspace, its plan and timeline open. PORT names the port. Ctrl+C ends it.
+// `npm run demo`: a real VS Code in the browser on a copy of the sample workspace, its plan and timeline open. PORT names the port. Ctrl+C
+// ends it.
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +24,8 @@ function wantedPort() {
 }
 
 /**
- * Opens the user's browser where there is a screen; on a machine without one the printed address is all there is. The browser outlives the demo.
+ * Opens the user's browser where there is a screen; on a machine without one the printed address is all there is. The browser outlives the
+ * demo.
  * @param {string} url
  */
 function openBrowser(url) {

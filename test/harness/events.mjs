@@ -1,10 +1,12 @@
 // @ts-check
-// How a tier says what it does while it does it: one line of JSON an event, appended to a file. What was said survives however the process ends,
+// How a tier says what it does while it does it: one line of JSON an event, appended to a file. What was said survives however the process
+// ends,
 // and the extension host of a VS Code that we did not start can say it too.
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /**
- * `expect`: so many more tests are coming; `enter` and `leave`: a part of the tier that has tests in it and is none itself; `fail` carries what went wrong; `note` is a measurement worth a line.
+ * `expect`: so many more tests are coming; `enter` and `leave`: a part of the tier that has tests in it and is none itself; `fail` carries
+ * what went wrong; `note` is a measurement worth a line.
  * @typedef {{ readonly kind: 'expect', readonly count: number }
  *   | { readonly kind: 'enter' | 'leave' | 'start' | 'pass' | 'skip', readonly name: string }
  *   | { readonly kind: 'fail', readonly name: string, readonly why: string }

@@ -1,5 +1,6 @@
 // @ts-check
-// Lints what may have changed since it last passed: `node test/harness/lint.mjs CACHE_FILE`. Rules look at types, so a file is linted again when anything that it imports, however far away, is no longer the same.
+// Lints what may have changed since it last passed: `node test/harness/lint.mjs CACHE_FILE`. Rules look at types, so a file is linted again
+// when anything that it imports, however far away, is no longer the same.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,13 +1,17 @@
 // @ts-check
 // One lane of the unit tier: runs the test files that its parent names, one after the other, and appends every event to EVENTS-FILE.
-// `node --import ./test/harness/typescript.mjs test/harness/mocha-lane.mjs EVENTS-FILE` with an IPC channel; answers each `{ file }` with `{ finished: file }`.
+// `node --import ./test/harness/typescript.mjs test/harness/mocha-lane.mjs EVENTS-FILE` with an IPC channel; answers each `{ file }` with
+// `{ finished: file }`.
 import Mocha from 'mocha';
 import process from 'node:process';
 import { eventWriter } from './events.mjs';
 
 const emit = eventWriter(process.argv[2] ?? '');
 
-/** A test that waits for ever fails after this, none: 0; one that computes for ever is stopped by the parent, a little later. In the full run tests may take an hour. */
+/**
+ * A test that waits for ever fails after this, none: 0; one that computes for ever is stopped by the parent, a little later. In the full
+ * run tests may take an hour.
+ */
 const hangMs = process.env['TERAPIPE_TESTS'] === 'full' ? 0 : 300_000;
 
 class Quiet {}

@@ -15,7 +15,8 @@ import { runMain, say } from './steps.mjs';
  */
 
 /**
- * Copies ONNX Runtime, which cannot be bundled, to where `require` finds it from dist/profiler.js: this platform's native libraries alone, not the 288 MB of all.
+ * Copies ONNX Runtime, which cannot be bundled, to where `require` finds it from dist/profiler.js: this platform's native libraries alone,
+ * not the 288 MB of all.
  */
 function addRuntime() {
   const modules = path.join(root, 'node_modules');
@@ -33,7 +34,8 @@ function addRuntime() {
 }
 
 /**
- * Builds for production and packs what .vscodeignore lets through. All that the code needs is bundled but ONNX Runtime, which goes in for this platform.
+ * Builds for production and packs what .vscodeignore lets through. All that the code needs is bundled but ONNX Runtime, which goes in for
+ * this platform.
  * @returns {Promise<Package>}
  */
 export async function makePackage() {

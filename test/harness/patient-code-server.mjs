@@ -1,6 +1,8 @@
 // @ts-check
-// Loaded into code-server before its own code. Its outer process gives the inner one 10 seconds to load and then ends with "timed out"; from a
-// cold disk, or on a busy machine, that is not enough. This one timer, no other, gets half an hour: whoever starts it watches whether it is at work.
+// Loaded into code-server before its own code. Its outer process gives the inner one 10 seconds to load and then ends with "timed out";
+// from a
+// cold disk, or on a busy machine, that is not enough. This one timer, no other, gets half an hour: whoever starts it watches whether it is
+// at work.
 const usual = globalThis.setTimeout;
 
 /** Whether the timer is set by code-server's handshake between its two processes. */

@@ -9,7 +9,10 @@ const groups = new Set();
 /** @type {Set<string>} */
 const folders = new Set();
 
-/** Arguments of Node.js for a process that makes many short-lived objects: with this much room for them its garbage collector takes half the time. */
+/**
+ * Arguments of Node.js for a process that makes many short-lived objects: with this much room for them its garbage collector takes half the
+ * time.
+ */
 export const roomy = ['--max-semi-space-size=32'];
 
 /**
@@ -92,8 +95,10 @@ export function start(command, args, { cwd, env, stdio = ['ignore', 'pipe', 'pip
  * Runs a command to its end.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, limitMs: number, onLine?: (line: string) => void }} options `onLine` sees both outputs as they come
- * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} `output` is both outputs together; code 127 when there is no such command
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, limitMs: number, onLine?: (line: string) => void }} options `onLine` sees both outputs
+ * as they come
+ * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} `output` is both outputs together; code 127 when there is no such
+ * command
  */
 export async function run(command, args, { cwd, env, limitMs, onLine }) {
   const running = start(command, args, { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) });

@@ -1,5 +1,6 @@
 // @ts-check
-// Everything between a fresh clone and a running build, each step safe to repeat. Works before node_modules exists: only node's own modules here.
+// Everything between a fresh clone and a running build, each step safe to repeat. Works before node_modules exists: only node's own modules
+// here.
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -38,7 +39,8 @@ export function lastWords(output) {
 
 /**
  * @param {string} file
- * @returns {Record<string, { version?: string, optional?: boolean, link?: boolean }> | null} the packages of a lock file, null when it is absent or broken
+ * @returns {Record<string, { version?: string, optional?: boolean, link?: boolean }> | null} the packages of a lock file, null when it is
+ * absent or broken
  */
 function lockedPackages(file) {
   try {

@@ -12,7 +12,8 @@ import { say, secondsSince } from './steps.mjs';
  * @property {string} name
  * @property {number} quietMinutes it is stopped when nothing has started or finished for so long
  * @property {(emit: Emit) => { readonly done: Promise<void>, readonly stop: () => Promise<void>, readonly left?: () => string }} start
- *   `done` rejects when the tier could not run; `stop` ends it and makes `done` settle; `left` says what else is waiting, like `12 of 180 files`
+ *   `done` rejects when the tier could not run; `stop` ends it and makes `done` settle; `left` says what else is waiting, like `12 of 180
+ *   files`
  *
  * @typedef {object} Summary
  * @property {number} passed
@@ -69,7 +70,8 @@ function everySecond(tick) {
 
 /**
  * @param {Tier} tier
- * @param {{ watch?: (tick: () => void) => () => void, print?: (label: string, text: string) => void }} [options] `watch` ticks once a second until stopped
+ * @param {{ watch?: (tick: () => void) => () => void, print?: (label: string, text: string) => void }} [options] `watch` ticks once a
+ * second until stopped
  * @returns {Promise<Summary>}
  */
 export async function superviseTier(tier, { watch = everySecond, print = say } = {}) {

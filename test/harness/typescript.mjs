@@ -1,5 +1,6 @@
 // @ts-check
-// Lets Node require TypeScript: `mocha --require` and `node --import` of this file. Unlike tsx it does not keep the names of functions, which would cost every
+// Lets Node require TypeScript: `mocha --require` and `node --import` of this file. Unlike tsx it does not keep the names of functions,
+// which would cost every
 // function that is made a call of Object.defineProperty: the tests took twice as long.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -19,7 +19,10 @@ const seed = 20261123;
 
 const power = (most: number) => fc.integer({ min: 0, max: most }).map((exponent) => 2 ** exponent);
 
-/** Decoders of any depth and width: no vocabulary or a large one, one expert or many, windows of one token, latent attention, further tokens. */
+/**
+ * Decoders of any depth and width: no vocabulary or a large one, one expert or many, windows of one token, latent attention, further
+ * tokens.
+ */
 const anyModel: fc.Arbitrary<ModelSpec> = fc
   .record({
     layers: fc.integer({ min: 1, max: 20 }),

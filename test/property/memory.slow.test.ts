@@ -181,7 +181,10 @@ describe('memory over time', () => {
   });
 });
 
-/** Units that a stage holds at most when each slice of a micro-batch is one unit: whole slices on one layer, memory apart from what operations work with. */
+/**
+ * Units that a stage holds at most when each slice of a micro-batch is one unit: whole slices on one layer, memory apart from what
+ * operations work with.
+ */
 function mostActivations(
   name: string,
   stages: number,

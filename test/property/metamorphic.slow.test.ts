@@ -7,7 +7,10 @@ import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 import { predictAll, relations, type Direction, type Relation } from './relations';
 
 const runs = cases(15, 2000);
-/** Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges stand out by more than its products became shorter. */
+/**
+ * Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges stand out by more than its products became
+ * shorter.
+ */
 const exposed: Drawn = {
   architecture: 'latent',
   layersPerStage: 4,

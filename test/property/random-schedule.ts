@@ -23,7 +23,10 @@ const schemes: fc.Arbitrary<Scheme> = fc.array(
 );
 const ms = fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 13 });
 
-/** Any order that can run, of chunks that lie anywhere, slices, whole and split backward, and overlapped pairs: made by running what can run, drawn at random. */
+/**
+ * Any order that can run, of chunks that lie anywhere, slices, whole and split backward, and overlapped pairs: made by running what can
+ * run, drawn at random.
+ */
 export const anyCase: fc.Arbitrary<RandomCase> = fc
   .record({
     scheme: schemes,

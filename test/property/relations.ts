@@ -17,7 +17,10 @@ export interface Relation {
   readonly name: string;
   /** The changed run; null where there is nothing to change. */
   readonly changed: (request: PlanRequest) => PlanRequest | null;
-  /** What the change must do to the time of a step, to tokens per second and to the peak memory of the fullest stage, each schedule and slices kept: never more, never less, or nothing. */
+  /**
+   * What the change must do to the time of a step, to tokens per second and to the peak memory of the fullest stage, each schedule and
+   * slices kept: never more, never less, or nothing.
+   */
   readonly time: Direction;
   readonly throughput?: Direction;
   readonly memory: Direction;

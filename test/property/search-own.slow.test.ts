@@ -35,7 +35,10 @@ const problems = fc
       : { request, fixed, withoutPlanned: true };
   });
 
-/** The best of all candidates in play is what is chosen: one that fits where any does, and of those one that ties with the fastest; else one with about the least memory. */
+/**
+ * The best of all candidates in play is what is chosen: one that fits where any does, and of those one that ties with the fastest; else one
+ * with about the least memory.
+ */
 function requireFreeChoice({ request }: SearchProblem, plan: Plan): void {
   const chosen = chosenOf(plan);
   const inPlay = bestPerSchedule(request, plan.candidates);

@@ -2,10 +2,14 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * Who may import whom. `architecture.test.ts` enforces these tables, and `npm run docs -- --write` writes src/README.md and webview/README.md from them.
+ * Who may import whom. `architecture.test.ts` enforces these tables, and `npm run docs -- --write` writes src/README.md and
+ * webview/README.md from them.
  */
 
-/** A folder of src/core: what is in it, and which of the others it may import, types included. Everybody may use core's own files, which use `spec` alone. */
+/**
+ * A folder of src/core: what is in it, and which of the others it may import, types included. Everybody may use core's own files, which use
+ * `spec` alone.
+ */
 export interface CoreRoom {
   readonly about: string;
   readonly imports: readonly string[];
@@ -86,7 +90,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
 /** What the faces use of the profiler: none of it loads ONNX Runtime. */
 const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store', 'src/profiler/onnx-file/run-of-onnx'];
 
-/** A folder that is a program or a library of its own: what it may import of ours, and which packages it may name. A trailing slash stands for everything in a folder. */
+/**
+ * A folder that is a program or a library of its own: what it may import of ours, and which packages it may name. A trailing slash stands
+ * for everything in a folder.
+ */
 export interface House {
   readonly about: string;
   readonly files: readonly string[];

@@ -39,7 +39,9 @@ const needed = [
   'dist/tree-sitter-bash.wasm',
 ];
 
-/** The VSIX that `npm run package` makes: what is in it, that it installs into a fresh VS Code, and what it does in a restricted workspace. */
+/**
+ * The VSIX that `npm run package` makes: what is in it, that it installs into a fresh VS Code, and what it does in a restricted workspace.
+ */
 export async function runPackageTests(input: TierRun): Promise<void> {
   const { chromiumPath, tools, emit } = input;
   const vsix = await makePackage();

@@ -15,7 +15,9 @@ const hostileConfig = `{
 }
 `;
 
-/** The installed extension in a workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not. */
+/**
+ * The installed extension in a workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not.
+ */
 export async function walkRestricted(browser: Browser, extensionsFolder: string, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
   cpSync(path.join(root, 'media/samples/gpt3-175b'), workspace, { recursive: true });

@@ -12,7 +12,9 @@ import { walkDemo } from './walk';
 import { drawnEnvironment, walkDrawn } from './walk-drawn';
 import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
-/** Tests in a real VS Code: mocha inside the extension host and what timelines draw in its window, then a person's walk through the demo. */
+/**
+ * Tests in a real VS Code: mocha inside the extension host and what timelines draw in its window, then a person's walk through the demo.
+ */
 export async function runVscodeTests(input: TierRun): Promise<void> {
   const { emit } = input;
   const browser = await launchBrowser(input.chromiumPath);

@@ -27,7 +27,8 @@ export function drawnEnvironment(workspace: string): NodeJS.ProcessEnv {
 }
 
 /**
- * What a page draws is what was planned: of a plain model, of the shipped sample (some 15 candidates each, together more typed arrays than the extension host's protocol takes
+ * What a page draws is what was planned: of a plain model, of the shipped sample (some 15 candidates each, together more typed arrays than
+ * the extension host's protocol takes
  * arguments) and of a plan with many candidates.
  */
 export async function walkDrawn({ page, pageErrors }: Workbench, workspace: string, { screenshotsDir, emit }: TierRun): Promise<void> {

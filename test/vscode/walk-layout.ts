@@ -6,7 +6,10 @@ import { pageFrame } from './plan-page';
 import { wideScript } from './wide-script';
 import { openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
-/** From a launched layout to the best, in a workspace that gets the script of a run: see it, compare, look at the change, apply it, save it, find nothing wrong any more. */
+/**
+ * From a launched layout to the best, in a workspace that gets the script of a run: see it, compare, look at the change, apply it, save it,
+ * find nothing wrong any more.
+ */
 export async function walkLayout(
   workbench: Workbench,
   workspace: string,

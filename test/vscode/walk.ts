@@ -17,7 +17,8 @@ const themes = [
 ] as const;
 
 /**
- * A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme; then, in the same window, from a launched layout to the best; leave.
+ * A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme; then, in the same window, from a
+ * launched layout to the best; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();

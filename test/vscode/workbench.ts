@@ -18,7 +18,10 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
 }
 
-/** Takes pictures of a page into a folder. `look` is for people, in a full run alone: a picture costs as much as many a step. `failed` is taken whenever something failed. */
+/**
+ * Takes pictures of a page into a folder. `look` is for people, in a full run alone: a picture costs as much as many a step. `failed` is
+ * taken whenever something failed.
+ */
 export function picturesOf(
   page: Page,
   folder: string,
@@ -48,7 +51,8 @@ export async function openWorkbench(browser: Browser, url: string, prepare?: (pa
 }
 
 /**
- * Makes the page an extension development host: the workbench's embedded configuration is patched as it is read, because built servers ignore
+ * Makes the page an extension development host: the workbench's embedded configuration is patched as it is read, because built servers
+ * ignore
  * `extensionTestsPath` in the address unless they run with a flag that also switches toasts off. Call before the page loads.
  */
 export async function developmentHost(page: Page, port: number, extensionFolder: string, testsFile: string): Promise<void> {

@@ -44,7 +44,10 @@ export interface Stage {
 
 interface Harnessed {
   readonly harness: {
-    /** A packed message as two strings, JSON and its buffer in base64: playwright looks at every value of an object and every byte of an array several times. */
+    /**
+     * A packed message as two strings, JSON and its buffer in base64: playwright looks at every value of an object and every byte of an
+     * array several times.
+     */
     readonly send: (packed: { readonly json: string; readonly base64: string }) => void;
     readonly setTheme: (theme: PageTheme, extraClass: string) => void;
   };

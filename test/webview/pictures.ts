@@ -74,7 +74,8 @@ function scenes(): readonly Scene[] {
 }
 
 /**
- * Takes pictures of both pages in every theme and width into a folder, for people to look at; a page is opened once and changes its theme as when a person
+ * Takes pictures of both pages in every theme and width into a folder, for people to look at; a page is opened once and changes its theme
+ * as when a person
  * chooses another. Resolves to what went wrong.
  */
 export async function takePictures(stage: Stage, folder: string): Promise<string[]> {

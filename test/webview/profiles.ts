@@ -15,7 +15,10 @@ export interface SimulatedDevice {
   readonly longest?: number;
 }
 
-/** Slices of a layer that a profiler would measure: lengths without context, then with, then two sequences, and every fourth kept out of the fit. */
+/**
+ * Slices of a layer that a profiler would measure: lengths without context, then with, then two sequences, and every fourth kept out of the
+ * fit.
+ */
 export function simulatedSamples({ tileMs = 0.35, noise = 0.006, most = Infinity, longest = 2048 }: SimulatedDevice = {}): Sample[] {
   const random = randomNumbers(7);
   const lengths = [32, 64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1536, 2048].filter((tokens) => tokens <= longest);

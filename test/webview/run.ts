@@ -18,7 +18,10 @@ import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
 
-/** Runs every case in a real Chromium on the built page, under the CSP of the extension; in a full run it leaves pictures of all looks in `screenshotsDir` too. */
+/**
+ * Runs every case in a real Chromium on the built page, under the CSP of the extension; in a full run it leaves pictures of all looks in
+ * `screenshotsDir` too.
+ */
 export async function runWebviewTests({
   chromiumPath,
   screenshotsDir,

@@ -4,11 +4,17 @@ import type { OperationKind, Timeline, WorkUnit } from '../../src/core/schedules
 /** A timeline with the indices that drawing and queries need; built once per timeline, O(operations). */
 export interface Operations {
   readonly timeline: Timeline;
-  /** Of a schedule file: times are steps, stages are ranks and chunks stages as PyTorch counts them, and nothing is known of slices and tokens. */
+  /**
+   * Of a schedule file: times are steps, stages are ranks and chunks stages as PyTorch counts them, and nothing is known of slices and
+   * tokens.
+   */
   readonly ofFile: boolean;
   readonly stages: number;
   readonly count: number;
-  /** Busy ms of all rows before this one, for each part: forward, backward and weight backward; length `count + 1`. Differences within a stage are sums. */
+  /**
+   * Busy ms of all rows before this one, for each part: forward, backward and weight backward; length `count + 1`. Differences within a
+   * stage are sums.
+   */
   readonly beforeMs: PerPart<Float64Array>;
   readonly parts: Parts;
   /** Row of (chunk, kind, unit) or -1; whole and input backward stand for each other. */

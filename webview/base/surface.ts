@@ -12,7 +12,8 @@ export interface Surface {
 }
 
 /**
- * Makes a canvas that fills its (positioned) parent. `draw` gets a cleared canvas whose unit is one device pixel; it runs on request and on every
+ * Makes a canvas that fills its (positioned) parent. `draw` gets a cleared canvas whose unit is one device pixel; it runs on request and on
+ * every
  * change of size or pixel ratio, never otherwise.
  */
 export function makeSurface(className: string, draw: (surface: Surface) => void): Surface {

@@ -2,7 +2,10 @@ import { h } from '../base/dom';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 
-/** Running work: a thin bar, what it does and a button to stop it. Updates keep the elements, so that a press during an update is still a click. */
+/**
+ * Running work: a thin bar, what it does and a button to stop it. Updates keep the elements, so that a press during an update is still a
+ * click.
+ */
 export interface RunningStrip<Running extends { readonly fraction: number | null }> {
   readonly element: HTMLElement;
   /** Hidden for null; `fraction` from 0 to 1, null while unknown. */

@@ -4,7 +4,10 @@ import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { iconButton, setPressed } from '../base/ui';
 
-/** Makes the buttons of the view on screen: those of its tab, of the details, and of exports. `update` says whether there are details to show. */
+/**
+ * Makes the buttons of the view on screen: those of its tab, of the details, and of exports. `update` says whether there are details to
+ * show.
+ */
 export function makeViewActions(
   store: Store,
   ofTabs: readonly HTMLElement[],

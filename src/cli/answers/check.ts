@@ -12,7 +12,8 @@ import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
 import { configsUnder, isScheduleFile, type Found } from '../walk';
 
 /**
- * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it too, and leaves the others checked; only where no path at all can
+ * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it
+ * too, and leaves the others checked; only where no path at all can
  * be opened is that bad input.
  * @throws ExpectedError as `readNamedFile` and `configsUnder`.
  */

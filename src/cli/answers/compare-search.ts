@@ -22,8 +22,10 @@ export function isSearchedSide(name: string): name is SearchedSide {
 }
 
 /**
- * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search finds; `launched`: the other way round.
- * @param free choices that are searched although FILE sets them. Without it, a launcher's file, which sets its whole layout, frees everything its launcher can set.
+ * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search
+ * finds; `launched`: the other way round.
+ * @param free choices that are searched although FILE sets them. Without it, a launcher's file, which sets its whole layout, frees
+ * everything its launcher can set.
  * @throws ExpectedError of the planner and the search, placed; CancelledError.
  */
 export async function comparedSearchAnswer(

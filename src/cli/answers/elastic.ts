@@ -16,7 +16,10 @@ import type { Answer } from '../answer';
 import { referencedInto } from '../read-config';
 import { indented, table } from '../table';
 
-/** `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readNamedNorms` and `planElastic`. */
+/**
+ * `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readNamedNorms` and
+ * `planElastic`.
+ */
 export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
   const norms = await readNamedNorms(run, referencedInto(texts));

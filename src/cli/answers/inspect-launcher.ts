@@ -108,14 +108,20 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
   };
 }
 
-/** What Megatron-LM's arguments default to in a run whose sizes are known; its YAML files are those of tests, where an absent flag is shown as absent. */
+/**
+ * What Megatron-LM's arguments default to in a run whose sizes are known; its YAML files are those of tests, where an absent flag is shown
+ * as absent.
+ */
 function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Record<FactName, number>> {
   if (format !== 'megatron-shell' || run === null) return {};
   const { kvHeads, ffn, headDim } = run.model;
   return { kvHeads: kvHeads.value, ffn: ffn.value, headDim: headDim.value, expert: 1 };
 }
 
-/** What launchers take or compute where a file is silent: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel ranks is left open. */
+/**
+ * What launchers take or compute where a file is silent: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel ranks
+ * is left open.
+ */
 function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
   const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, sizeOf(facts, format, name)]));
   return { ...sizes, world: worldOf(facts), data: dataOf(facts, format), microBatches: microBatchesOf(facts, format) };

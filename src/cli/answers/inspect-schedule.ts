@@ -9,7 +9,8 @@ import type { SourceText } from '../read-file';
 import { indented, table } from '../table';
 
 /**
- * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward two.
+ * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward
+ * two.
  * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running.
  */
 export function scheduleAnswer({ file, text }: SourceText): Answer {

@@ -119,7 +119,9 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
   return text === null ? [] : [['placed', text]];
 }
 
-/** A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first. */
+/**
+ * A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first.
+ */
 function startsLine(findings: readonly Finding[]): [string, string][] {
   const errors = startErrors(findings).length;
   return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];

@@ -29,7 +29,10 @@ export interface SimulateAnswer {
     /** Null when the problem says nothing of memory. */
     readonly peakMemory: number | null;
   }[];
-  /** Of each stage, in PyTorch's syntax: virtual stage, letter, micro-batch (counted over slices); pairs that run at the same time as one entry. */
+  /**
+   * Of each stage, in PyTorch's syntax: virtual stage, letter, micro-batch (counted over slices); pairs that run at the same time as one
+   * entry.
+   */
   readonly order: readonly (readonly string[])[];
 }
 

@@ -25,7 +25,10 @@ export interface SolveAnswer {
   readonly scheme: Scheme;
   /** Chunks of `scheme` in each round; more than one where `maximumInFlight` asks for it. */
   readonly rounds: readonly number[];
-  /** Sequence by sequence: whole, in the best number of equal slices, in slices of equal time, of equal arithmetic (a formula's), and, for prefill, in SGLang's dynamic chunks. */
+  /**
+   * Sequence by sequence: whole, in the best number of equal slices, in slices of equal time, of equal arithmetic (a formula's), and, for
+   * prefill, in SGLang's dynamic chunks.
+   */
   readonly baselines: {
     readonly whole: number;
     readonly uniform: BaselineAnswer;

@@ -8,7 +8,8 @@ import type { Located, Place } from '../../core/spec/located';
 import { quoted } from '../../core/text';
 
 /**
- * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the expected answer) are left alone: a problem is
+ * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the
+ * expected answer) are left alone: a problem is
  * often one case of a larger file.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`.
  */

@@ -38,15 +38,20 @@ const multipleList = list(
   'a list of whole numbers of tokens, as [64, 8]',
 );
 
-/** Steps of composing the batch, and numbers that describe slices (per length, batch size and piece of the table), that one problem may take. */
+/**
+ * Steps of composing the batch, and numbers that describe slices (per length, batch size and piece of the table), that one problem may
+ * take.
+ */
 const maximumSteps = 2 ** 24;
 const maximumLengths = 2 ** 20;
 /** Unit boundaries: the work of a threshold grows with their square where slices may be long. */
 const maximumUnits = 2 ** 16;
 
 /**
- * Reads a problem for `terapipe solve`: `{batch, tokens, unit, stages, cost}` with `cost` a formula or a table, and optionally what `SlicingProblem` takes besides:
- * `minimumTokens`, `multiples`, `stageFactors`, `maximumInFlight`, `oneScheme`, `forwardOnly`, `tolerance`. A table is of batch 1, so chunks are single sequences then.
+ * Reads a problem for `terapipe solve`: `{batch, tokens, unit, stages, cost}` with `cost` a formula or a table, and optionally what
+ * `SlicingProblem` takes besides:
+ * `minimumTokens`, `multiples`, `stageFactors`, `maximumInFlight`, `oneScheme`, `forwardOnly`, `tolerance`. A table is of batch 1, so
+ * chunks are single sequences then.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `solve-too-large`.
  */
 export function readSolveProblem(text: string, file: string): SlicingProblem {
@@ -107,7 +112,10 @@ function readSliceCost(section: Section): SliceCostFields {
   return { cost, contextKinks: tableKinks(costTable.value), maximumBatchSlice: 1 };
 }
 
-/** `fixed + perToken tile ceil(b l / tile) + perTokenSquared b l^2 + perContext b c + perTokenContext b l c`, ms; what is left out counts 0 (tile 1). */
+/**
+ * `fixed + perToken tile ceil(b l / tile) + perTokenSquared b l^2 + perContext b c + perTokenContext b l c`, ms; what is left out counts 0
+ * (tile 1).
+ */
 function readFormula(section: Section): SliceCostFields {
   const fixed = required(section, 'fixed', coefficient).value;
   const perToken = required(section, 'perToken', coefficient).value;

@@ -11,7 +11,10 @@ import { a4_highgpu_8g } from './instances/a4-highgpu-8g';
 import { nd96isr_h100_v5 } from './instances/nd96isr-h100-v5';
 import { nd96isr_mi300x_v5 } from './instances/nd96isr-mi300x-v5';
 
-/** Every machine type of a cloud that `cluster.instance` may name. Schema and documents are written from this list: `npm run docs -- --write`. */
+/**
+ * Every machine type of a cloud that `cluster.instance` may name. Schema and documents are written from this list: `npm run docs --
+ * --write`.
+ */
 export const instances = {
   'p4d.24xlarge': p4d_24xlarge,
   'p4de.24xlarge': p4de_24xlarge,

@@ -24,7 +24,10 @@ import { mi300x } from './gpus/mi300x';
 import { mi325x } from './gpus/mi325x';
 import { mi355x } from './gpus/mi355x';
 
-/** Every GPU with a preset, by the name `terapipe.json` uses under `cluster.gpu`. Schema, settings and documents are written from this list: `npm run docs -- --write`. */
+/**
+ * Every GPU with a preset, by the name `terapipe.json` uses under `cluster.gpu`. Schema, settings and documents are written from this list:
+ * `npm run docs -- --write`.
+ */
 const records = {
   'V100-16GB': v100_16GB,
   'V100-32GB': v100_32GB,
@@ -82,7 +85,8 @@ const otherVariants = /\b(mig|laptop|max-q|nvl)\b|\bh[18]00 pcie\b/;
 const gib = 2 ** 30;
 
 /**
- * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does not say.
+ * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does
+ * not say.
  * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
  */
 export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {

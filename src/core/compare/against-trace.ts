@@ -79,7 +79,9 @@ export interface TraceComparison {
   readonly placed: PlacedTrace;
 }
 
-/** How much more than the other stages a stage must be over its prediction to be called the straggler: the error of a mean of a few passes. */
+/**
+ * How much more than the other stages a stage must be over its prediction to be called the straggler: the error of a mean of a few passes.
+ */
 const stragglerFrom = 1.05;
 /** Rounding of times in traces: a nanosecond either way at both ends. */
 const nanosecondsMs = 4e-6;
@@ -234,7 +236,10 @@ function isEqual(predicted: Timeline, parts: Parts, measured: Timeline): boolean
   });
 }
 
-/** The pass that is first, in measured time, to begin later than predicted by more than the error bar of the time that the plan gives it to end. */
+/**
+ * The pass that is first, in measured time, to begin later than predicted by more than the error bar of the time that the plan gives it to
+ * end.
+ */
 function firstLate(predicted: Timeline, parts: Parts, measured: Timeline, error: number): LatePass | null {
   let first = -1;
   for (let row = 0; row < measured.kind.length; row++) {

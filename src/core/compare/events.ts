@@ -24,7 +24,8 @@ export interface TraceListener {
 const code = { quote: 34, backslash: 92, open: 123, close: 125, openList: 91, closeList: 93, comma: 44, colon: 58 } as const;
 
 /**
- * Cuts a Chrome trace (Trace Event Format: `{"traceEvents": [...], ...}` or the bare array, whose closing bracket may be missing) into the texts of its events. Holds one event at a time, so that a trace may be larger than
+ * Cuts a Chrome trace (Trace Event Format: `{"traceEvents": [...], ...}` or the bare array, whose closing bracket may be missing) into the
+ * texts of its events. Holds one event at a time, so that a trace may be larger than
  * memory.
  */
 export function makeEventScanner(file: string, listener: TraceListener): EventScanner {

@@ -26,9 +26,11 @@ const actionKinds: Readonly<Record<string, OperationKind>> = {
 /**
  * Recognises a pass by the name of its event:
  * - `forward 3`, `backward input 3.1`: our own `chrome-trace` export (micro-batch and slice);
- * - `PP:2F0`: `torch.distributed.pipelining`, whose schedules of several stages a rank record `PP:` and the action (stage, F B I or W, micro-batch); PyTorch 2.9;
+ * - `PP:2F0`: `torch.distributed.pipelining`, whose schedules of several stages a rank record `PP:` and the action (stage, F B I or W,
+ *   micro-batch); PyTorch 2.9;
  * - `Forward 0`, `Backward 0`: its GPipe schedule (micro-batch);
- * - `forward-compute`, `backward-compute`: Megatron-LM's timers, by which traces of its runs are called (as those of ByteDance's StragglerAnalysis).
+ * - `forward-compute`, `backward-compute`: Megatron-LM's timers, by which traces of its runs are called (as those of ByteDance's
+ *   StragglerAnalysis).
  * Sends, receives and all else: null.
  */
 export function passOfName(name: string): NamedPass | null {

@@ -7,7 +7,10 @@ import { warmUpSteps } from './steady-state';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
 
-/** One step of a trace laid beside a predicted timeline: the same stages, chunks and units, with measured times from the predicted start of its first pass on. */
+/**
+ * One step of a trace laid beside a predicted timeline: the same stages, chunks and units, with measured times from the predicted start of
+ * its first pass on.
+ */
 export interface PlacedTrace {
   /** Stages that the trace does not show have no rows. */
   readonly measured: Timeline;
@@ -30,7 +33,8 @@ interface Placed {
 }
 
 /**
- * Finds the step of median length after the warm-up in a trace, and lays its passes on the rows of a predicted timeline, by chunk, micro-batch and slice where the trace names them, else by their order on the stage.
+ * Finds the step of median length after the warm-up in a trace, and lays its passes on the rows of a predicted timeline, by chunk,
+ * micro-batch and slice where the trace names them, else by their order on the stage.
  * @throws ExpectedError `trace-stages`, `trace-other-run`.
  */
 export function placePasses(file: string, trace: MeasuredTrace, predicted: Timeline): PlacedTrace {

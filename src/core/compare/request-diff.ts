@@ -10,7 +10,10 @@ export interface RequestDifference {
   readonly b: string;
 }
 
-/** What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Between a cluster of one kind of node and one of several, the figures are not listed one by one. */
+/**
+ * What differs between two plans in model, cluster, training, layout, schedule and slicing, as planned. Between a cluster of one kind of
+ * node and one of several, the figures are not listed one by one.
+ */
 export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): RequestDifference[] {
   const [left, right] = [requestValues(a, ofA), requestValues(b, ofB)];
   const isOneMixed = (a.request.cluster.groups === undefined) !== (b.request.cluster.groups === undefined);

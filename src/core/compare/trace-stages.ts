@@ -10,8 +10,10 @@ export interface TrackStages {
 }
 
 /**
- * Which track of a trace is which stage. The GPU's own tracks go before the host's, and of a process the one that is busiest with passes. Passes that name their chunk decide; else the names of the tracks (`stage 3`, `rank 3`);
- * else their order, replicas outside of stages where a process holds one replica, inside where ranks follow each other (as Megatron-LM and TorchTitan number them: all of a stage, then the next).
+ * Which track of a trace is which stage. The GPU's own tracks go before the host's, and of a process the one that is busiest with passes.
+ * Passes that name their chunk decide; else the names of the tracks (`stage 3`, `rank 3`);
+ * else their order, replicas outside of stages where a process holds one replica, inside where ranks follow each other (as Megatron-LM and
+ * TorchTitan number them: all of a stage, then the next).
  *
  * @throws ExpectedError `trace-stages` when the trace does not show it.
  */
@@ -80,7 +82,10 @@ function usedTracks(trace: MeasuredTrace): number[] {
   );
 }
 
-/** Where passes name their chunk: the first track that has a stage's chunks shows that stage. Null where some do not, or name chunks that are not there. */
+/**
+ * Where passes name their chunk: the first track that has a stage's chunks shows that stage. Null where some do not, or name chunks that
+ * are not there.
+ */
 function stagesByChunk(trace: MeasuredTrace, used: readonly number[], stageOfChunk: Uint32Array, stages: number): TrackStages | null {
   const found = new Map<number, number>();
   for (let pass = 0; pass < trace.track.length; pass++) {

@@ -72,7 +72,8 @@ interface Pass {
  * Reads the passes out of a Chrome trace, piece by piece; a trace may be larger than memory, its passes are what is kept.
  *
  * @param file named in errors.
- * @returns `push` for each piece of text, in order, then `end`. Both throw ExpectedError `trace-syntax`; `end` also `trace-no-passes`, and `push` `trace-too-large`.
+ * @returns `push` for each piece of text, in order, then `end`. Both throw ExpectedError `trace-syntax`; `end` also `trace-no-passes`, and
+ * `push` `trace-too-large`.
  */
 export function makeTraceReader(file: string): { readonly push: (piece: string) => void; readonly end: () => MeasuredTrace } {
   const passes: Pass[] = [];

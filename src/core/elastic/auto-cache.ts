@@ -39,7 +39,9 @@ function sampleBytes({ model, training }: Pick<ElasticRequest, 'model' | 'traini
   return elementBytes(training) * training.sequenceLength * model.spec.hidden;
 }
 
-/** What exceeds the host's memory lies on disk, read ahead in the background, so that only what is slower than the link to the GPU counts. */
+/**
+ * What exceeds the host's memory lies on disk, read ahead in the background, so that only what is slower than the link to the GPU counts.
+ */
 export function cacheSize(request: ElasticRequest, { batch, replicasPerNode }: Pick<Span, 'batch' | 'replicasPerNode'>): CacheSize {
   const { cache, cluster, datasetSize } = request;
   const bytes = sampleBytes(request);
@@ -57,8 +59,10 @@ function fillOf({ forwardMs, advanceMs }: Span, { movedMs }: CacheSize, advanced
 }
 
 /**
- * When caching the frozen prefix pays, over all spans of a run: in the first epoch of a span it costs a write, in the others a read replaces the forward, and a span on the same pipelines
- * starts from the cache of the one before. The choice with the least time in all (dynamic program over spans). Source of the mechanism: arXiv 2102.03161, section 3.4, which turns it on from a
+ * When caching the frozen prefix pays, over all spans of a run: in the first epoch of a span it costs a write, in the others a read
+ * replaces the forward, and a span on the same pipelines
+ * starts from the cache of the one before. The choice with the least time in all (dynamic program over spans). Source of the mechanism:
+ * arXiv 2102.03161, section 3.4, which turns it on from a
  * fixed number of frozen layers.
  */
 export function decideCaches(request: ElasticRequest, spans: readonly Span[], enabled: boolean): CacheDecision[] {

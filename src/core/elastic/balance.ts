@@ -7,10 +7,13 @@ export type StageUnits = readonly number[];
 const frozenShare = 1 / 6;
 
 /**
- * PipeTransformer's greedy balance by parameters (Algorithm 1, `load_balance`): a stage takes units while it stays strictly below the mean of what is left plus its variance, both over the
- * stages left; the last takes the rest. The rule adds a mean and a variance, so its unit matters: it counts in millions of parameters, as the released code does.
+ * PipeTransformer's greedy balance by parameters (Algorithm 1, `load_balance`): a stage takes units while it stays strictly below the mean
+ * of what is left plus its variance, both over the
+ * stages left; the last takes the rest. The rule adds a mean and a variance, so its unit matters: it counts in millions of parameters, as
+ * the released code does.
  * @param parameters of each unit, elements.
- * @param frozen first units that are frozen and stay in the list, all on the first stage, where they count `frozenShare`; 0 when the frozen part is a model of its own.
+ * @param frozen first units that are frozen and stay in the list, all on the first stage, where they count `frozenShare`; 0 when the frozen
+ * part is a model of its own.
  */
 export function greedyBalance(parameters: readonly number[], stages: number, frozen = 0): StageUnits {
   const millions = parameters.map((count) => count / 1e6);
@@ -53,7 +56,8 @@ export function stageSums(values: readonly number[], units: StageUnits): number[
 export type StageCost = (from: number, to: number) => number;
 
 /**
- * The cut of `units` units into `stages` contiguous stages whose costliest stage costs least; of those the one with the least sum of squares, so that the other stages are even too. Dynamic
+ * The cut of `units` units into `stages` contiguous stages whose costliest stage costs least; of those the one with the least sum of
+ * squares, so that the other stages are even too. Dynamic
  * programs over (stages, units), provably optimal. With fewer units than stages the first stages are empty.
  * @returns null when every cut has a stage of cost Infinity.
  */
@@ -65,7 +69,8 @@ export function exactBalance(units: number, stages: number, cost: StageCost): St
 }
 
 /**
- * The least maximum cost of a stage over all cuts into `stages` non-empty stages. O(stages units log units): with more units in the last stage its cost grows and that of the stages before
+ * The least maximum cost of a stage over all cuts into `stages` non-empty stages. O(stages units log units): with more units in the last
+ * stage its cost grows and that of the stages before
  * falls, so that their crossing is found by bisection.
  */
 function leastMaximum(units: number, stages: number, cost: StageCost): number {

@@ -152,7 +152,8 @@ function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }:
 }
 
 /**
- * Gradient exchange of the active layers between the replicas and the optimizer, ms. The exchange starts with the last micro-batch's backward (DDP), so nothing hides it. Rings of all stages
+ * Gradient exchange of the active layers between the replicas and the optimizer, ms. The exchange starts with the last micro-batch's
+ * backward (DDP), so nothing hides it. Rings of all stages
  * that leave a node share its network; inside a node the largest stage's ring decides.
  */
 function exchangeOf(
@@ -172,7 +173,9 @@ function exchangeOf(
   };
 }
 
-/** Forward of the frozen layers from `from` to `to - 1` for a whole batch on the pipeline's first GPU, ms; the embedding goes with layer 0. */
+/**
+ * Forward of the frozen layers from `from` to `to - 1` for a whole batch on the pipeline's first GPU, ms; the embedding goes with layer 0.
+ */
 export function frozenForwardMs({ units, costs }: ElasticContext, from: number, to: number, batch: number): number {
   const cost = costs(batch);
   return units.slice(frozenUnits(from), frozenUnits(to)).reduce((sum, { kind }) => sum + cost[kind].forwardMs, 0);

@@ -19,7 +19,8 @@ function wholeLayers(layers: number): number {
 }
 
 /**
- * PipeTransformer's schedule: after T epochs `ceil(L (1 - (1 - alpha)^T))` of L layers are frozen, a fraction alpha of those left each time.
+ * PipeTransformer's schedule: after T epochs `ceil(L (1 - (1 - alpha)^T))` of L layers are frozen, a fraction alpha of those left each
+ * time.
  * Source: the upper bound of arXiv 2102.03161, section 3.1, in the closed form of the released code.
  * @throws ExpectedError `elastic-alpha` unless 0 < alpha < 1.
  */
@@ -32,7 +33,8 @@ export function alphaPolicy(layers: number, alpha: number): FreezePolicy {
 }
 
 /**
- * The paper's rule: `min(L_f + alpha (L - L_f), argmin over the active layers of the gradient norm)`, the norms being those of the epoch before. Layers counted from 1, so that a smallest norm
+ * The paper's rule: `min(L_f + alpha (L - L_f), argmin over the active layers of the gradient norm)`, the norms being those of the epoch
+ * before. Layers counted from 1, so that a smallest norm
  * in layer l freezes up to and with it; of equal norms the lowest layer counts. Source: arXiv 2102.03161, equation 1.
  * @throws ExpectedError `elastic-alpha`; from the policy, `elastic-norms` when an active layer has no norm in the epoch before.
  */

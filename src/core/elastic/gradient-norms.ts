@@ -8,9 +8,12 @@ import { quoted } from '../text';
 import { keyOf, mostIndex, type NormTable } from './norm-table';
 
 /**
- * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; rows of one epoch and layer (steps, say) are averaged, other columns ignored. JSON:
- * `{"norms": [[one per layer], ...]}`, a list an epoch, null where a layer has none (frozen), or `{"norms": [{"epoch", "layer", "norm"}, ...]}`. Epochs and layers from 0.
- * @throws ExpectedError, placed: as `readCsv` and `parseDocument`; `csv-column`; `csv-number` and `elastic-norm` for what is no norm (NaN, negative, text).
+ * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; rows of one epoch and layer
+ * (steps, say) are averaged, other columns ignored. JSON:
+ * `{"norms": [[one per layer], ...]}`, a list an epoch, null where a layer has none (frozen), or `{"norms": [{"epoch", "layer", "norm"},
+ * ...]}`. Epochs and layers from 0.
+ * @throws ExpectedError, placed: as `readCsv` and `parseDocument`; `csv-column`; `csv-number` and `elastic-norm` for what is no norm (NaN,
+ * negative, text).
  */
 export function readGradientNorms(text: string, file: string): NormTable {
   const isJson = /^\uFEFF?\s*[{[]/.test(text) || /\.jsonc?$/i.test(file);

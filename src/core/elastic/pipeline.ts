@@ -26,7 +26,8 @@ function microBatchSizes(batch: number, microBatches: number): number[] {
 }
 
 /**
- * Events of one step of a pipeline under GPipe's schedule (torch's `Pipe`, which PipeTransformer runs on): all forwards, then all backwards. The lowest unit that trains needs no gradient of
+ * Events of one step of a pipeline under GPipe's schedule (torch's `Pipe`, which PipeTransformer runs on): all forwards, then all
+ * backwards. The lowest unit that trains needs no gradient of
  * its input, and nothing goes backward below it. This is the only place of this folder that knows schedules and their simulation.
  */
 export function simulateStep({ inputs, costs, active, stageUnits, batch, microBatches }: PipelineStep): Timeline {

@@ -44,7 +44,8 @@ const defaultBatches = { images: 320, texts: 32 } as const;
  * Fills in what the files leave open of a run that freezes layers, and says what was filled.
  * @param found profiles near the config, one of which is used if it matches.
  * @param norms the log that `elastic.gradientNorms` names, read; null when it names none.
- * @throws ExpectedError, placed where a file says it: `elastic-model` for models whose layers differ or have experts, `elastic-training`, `elastic-pipeline-length`, `elastic-throughputs`,
+ * @throws ExpectedError, placed where a file says it: `elastic-model` for models whose layers differ or have experts, `elastic-training`,
+ * `elastic-pipeline-length`, `elastic-throughputs`,
  * `elastic-frozen-layers`, `elastic-norms` (asked for and not given), and those of `resolveRun`.
  */
 export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {

@@ -27,7 +27,10 @@ interface Setting {
   readonly steps: number;
 }
 
-/** All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`; CancelledError. */
+/**
+ * All epochs of a run with frozen layers as given, one number an epoch, ascending. @throws ExpectedError `elastic-replicas`;
+ * CancelledError.
+ */
 export function runEpochs(
   context: ElasticContext,
   frozen: readonly number[],
@@ -126,7 +129,8 @@ function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, be
 }
 
 /**
- * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over the network and to the GPUs over the host's link. The
+ * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over
+ * the network and to the GPUs over the host's link. The
  * same pipelines with more frozen layers: the weights alone move.
  */
 function transitionOf({ request, units, inputs }: ElasticContext, old: Setting, { placement }: Setting): number {

@@ -22,8 +22,10 @@ export type UnitCosts = (batch: number) => Readonly<Record<UnitKind, UnitCost>>;
 type Operation = readonly [forward: number, backwardInput: number, backwardWeight: number];
 
 /**
- * Costs of attention, feed-forward, norm and ends, each with its own gradients apart. The operations of a layer are those of the analytic step-time model (cost/layer-time.ts), whose sum over
- * both halves of a causal layer they equal; an encoder's attention sees the whole sequence, twice the causal half. Memory as counted in memory/runtime.ts.
+ * Costs of attention, feed-forward, norm and ends, each with its own gradients apart. The operations of a layer are those of the analytic
+ * step-time model (cost/layer-time.ts), whose sum over
+ * both halves of a causal layer they equal; an encoder's attention sees the whole sequence, twice the causal half. Memory as counted in
+ * memory/runtime.ts.
  */
 export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel): UnitCosts {
   const known = new Map<number, Readonly<Record<UnitKind, UnitCost>>>();
@@ -75,7 +77,10 @@ function layerCost(inputs: CostInputs, operations: readonly Operation[], savedBy
   return { ...cost, backwardWeightMs: cost.backwardWeightMs + cost.forwardMs, savedBytes: inputBytes };
 }
 
-/** The same with the times of a profiled layer: both halves scaled by measured over analytic time, forward and backward apart. Ends stay analytic. */
+/**
+ * The same with the times of a profiled layer: both halves scaled by measured over analytic time, forward and backward apart. Ends stay
+ * analytic.
+ */
 export function profiledCosts(inputs: CostInputs, model: ElasticModel, profile: Parameters<typeof profiledStageCost>[1]): UnitCosts {
   const analytic = analyticCosts(inputs, model);
   const measured = profiledStageCost(inputs, profile, 1, { first: false, last: false });
@@ -156,7 +161,9 @@ function feedForwardOperations(inputs: CostInputs, rows: number): Operation[] {
   ];
 }
 
-/** Bytes that attention keeps beyond its inputs: queries, keys, values, its output, and the scores where no fused kernel recomputes them. */
+/**
+ * Bytes that attention keeps beyond its inputs: queries, keys, values, its output, and the scores where no fused kernel recomputes them.
+ */
 function attentionBytes({ model, training }: CostInputs, batch: number): number {
   const { heads, kvHeads, headDim } = model;
   const element = elementBytes(training);

@@ -35,7 +35,8 @@ export interface AppliedTo {
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
- * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout, `apply-shared` where a value comes from a variable that others use, `export-unsound`
+ * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout,
+ * `apply-shared` where a value comes from a variable that others use, `export-unsound`
  * where the file would not run as planned.
  */
 export function applyLayout(

@@ -19,7 +19,10 @@ export function comparisonSentences(comparison: Comparison): string[] {
   }
 }
 
-/** A comparison as `terapipe plan --compare --json` prints it: without the measured timeline. Times ms, memory bytes; fields are added, never renamed. */
+/**
+ * A comparison as `terapipe plan --compare --json` prints it: without the measured timeline. Times ms, memory bytes; fields are added,
+ * never renamed.
+ */
 export function comparisonJson(comparison: Comparison): object {
   const sentences = comparisonSentences(comparison);
   // `asked` is the name that `requestDiff` had first.

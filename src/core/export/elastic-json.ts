@@ -3,7 +3,10 @@ import { totalBytes } from '../elastic/memory';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
 
-/** A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added, never renamed. */
+/**
+ * A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added,
+ * never renamed.
+ */
 export function elasticJson(plan: ElasticPlan): object {
   const { request, epochs, balances, variants, speedup, totalMs, parameters, freezing, cost, reasons } = plan;
   return {

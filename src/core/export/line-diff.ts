@@ -9,7 +9,10 @@ export function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** The edits that turn one text of a file into another: one for each group of changed lines, cut down to the characters that differ. They do not touch each other. */
+/**
+ * The edits that turn one text of a file into another: one for each group of changed lines, cut down to the characters that differ. They do
+ * not touch each other.
+ */
 export function editsBetween(file: string, before: string, after: string): readonly TextEdit[] {
   const edits: TextEdit[] = [];
   let [at, old, next] = [0, '', ''];

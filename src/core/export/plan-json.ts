@@ -8,7 +8,10 @@ import { mtpParameters } from '../model/multi-token-prediction';
 import { isTie } from '../planner/reasons';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 
-/** A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
+/**
+ * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
+ * renamed.
+ */
 export interface PlanJson {
   readonly version: 1;
   readonly plan: object;

@@ -5,7 +5,10 @@ import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/resul
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { layoutText, neededFor } from '../layout-search/labels';
 
-/** A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times ms, memory bytes, lengths tokens; fields are added, never renamed. */
+/**
+ * A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times
+ * ms, memory bytes, lengths tokens; fields are added, never renamed.
+ */
 export interface SearchJson {
   readonly version: 1;
   readonly plan: object;

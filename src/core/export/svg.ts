@@ -32,7 +32,8 @@ const top = 64;
 const bottom = 16;
 
 /**
- * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that lie closer than a
+ * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that
+ * lie closer than a
  * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
  */
 export function timelineSvg(

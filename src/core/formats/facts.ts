@@ -3,7 +3,10 @@ import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
 import type { ConfigFormat } from './config-format';
 
-/** What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the file is silent. */
+/**
+ * What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the
+ * file is silent.
+ */
 export interface FactValues {
   // model
   readonly modelType: string;
@@ -51,7 +54,10 @@ export interface FactValues {
   readonly slidingWindowActive: boolean;
   /** Megatron's `--window-attn-skip-freq`: all layers but every n-th have the window, or a list of ones and zeros; as written. */
   readonly windowFrequency: string;
-  /** Kind of every layer in order, in HuggingFace's names: `full_attention`, `sliding_attention`, `chunked_attention`, `cross_attention`, `linear_attention`... */
+  /**
+   * Kind of every layer in order, in HuggingFace's names: `full_attention`, `sliding_attention`, `chunked_attention`, `cross_attention`,
+   * `linear_attention`...
+   */
   readonly attentionKinds: readonly string[];
   readonly encoderLayers: number;
   readonly decoderLayers: number;
@@ -98,7 +104,10 @@ export interface FactValues {
   readonly layersPerStage: number;
   /** Stages over all ranks, virtual ones included, where the file lists them or where they are split. */
   readonly totalStages: number;
-  /** Megatron's `--account-for-embedding-in-pipeline-split` and `--account-for-loss-in-pipeline-split`: the embedding, the head counts as one layer. */
+  /**
+   * Megatron's `--account-for-embedding-in-pipeline-split` and `--account-for-loss-in-pipeline-split`: the embedding, the head counts as
+   * one layer.
+   */
   readonly embeddingAsLayer: boolean;
   readonly lossAsLayer: boolean;
   /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p. */
@@ -165,7 +174,10 @@ export type FactName = keyof FactValues;
 
 /** A value with where it stands (`source.place` is exactly the value's text, so that a fix can replace it). */
 export interface Fact<T> extends Located<T> {
-  /** What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag value` with the space before it. */
+  /**
+   * What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag
+   * value` with the space before it.
+   */
   readonly whole?: TextRange;
   /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
   readonly name?: string;

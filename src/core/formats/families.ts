@@ -15,7 +15,10 @@ export type FamilyName = keyof typeof known;
 /** What is known of each model type that transformers names. */
 export const families: Readonly<Record<FamilyName, Family>> = known;
 
-/** A type we do not know with the keys that most have: read as Llama has them. Sizes have no defaults; the reader asks for those that planning cannot do without. */
+/**
+ * A type we do not know with the keys that most have: read as Llama has them. Sizes have no defaults; the reader asks for those that
+ * planning cannot do without.
+ */
 const assumed: Family = {
   configClass: 'the config',
   assumed: true,

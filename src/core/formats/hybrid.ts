@@ -3,7 +3,8 @@ import type { Facts, FactValues } from './facts';
 import { frequencyPattern, type Hybrid } from './traits';
 
 /*
- * Hybrids as Megatron-LM's flags write them. Source: `mamba_hybrid_layer_allocation`, `MambaMixer`, `GatedDeltaNet` and the `TransformerConfig` of core 0.16; `|` for stages, `/` for multi-token prediction and `G` as
+ * Hybrids as Megatron-LM's flags write them. Source: `mamba_hybrid_layer_allocation`, `MambaMixer`, `GatedDeltaNet` and the
+ * `TransformerConfig` of core 0.16; `|` for stages, `/` for multi-token prediction and `G` as
  * newer versions of the same module document them.
  */
 
@@ -30,7 +31,8 @@ export function hybridLayersOf(pattern: string): HybridLayers | null {
 }
 
 /**
- * The pattern that Megatron-LM makes of shares: layers of attention spread evenly between Mamba layers, then feed-forward networks in place of Mamba layers, evenly and to the right (`_allocate_auto`).
+ * The pattern that Megatron-LM makes of shares: layers of attention spread evenly between Mamba layers, then feed-forward networks in place
+ * of Mamba layers, evenly and to the right (`_allocate_auto`).
  * @param attention share of all layers, 0..1; `mlp` likewise.
  */
 export function patternOfRatios(layers: number, attention: number, mlp: number): string {
@@ -80,7 +82,10 @@ export function stateDefaults(facts: Facts): Partial<FactValues> {
   };
 }
 
-/** What a launcher's flags say of the layers with a state, and of the kinds of all layers; null where they describe no hybrid, or one that cannot be read. */
+/**
+ * What a launcher's flags say of the layers with a state, and of the kinds of all layers; null where they describe no hybrid, or one that
+ * cannot be read.
+ */
 export interface HybridRun {
   readonly hybrid: Hybrid;
   readonly layers: number;
@@ -113,7 +118,10 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
   return { hybrid: { state, isSingleSublayer: true }, layers: kinds.length, kinds, depths: read.depths };
 }
 
-/** All layers but every n-th, or those that a list of ones and zeros says (`linear_attention_freq`, `window_attn_skip_freq`); null for what is neither. */
+/**
+ * All layers but every n-th, or those that a list of ones and zeros says (`linear_attention_freq`, `window_attn_skip_freq`); null for what
+ * is neither.
+ */
 export function frequentLayers(written: string, layers: number): readonly boolean[] | null {
   if (/^\d{1,5}$/.test(written.trim())) {
     const period = Math.max(1, Number(written));

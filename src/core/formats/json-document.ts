@@ -9,7 +9,10 @@ export const maximumConfigSize = 5 * 2 ** 20;
 
 const maximumDepth = 100;
 
-/** Keys, values, lists and objects of a config at most: each takes some hundred bytes in the tree, and 5 MB hold millions. The 21,843 labels of ImageNet-21k, by number and by name, are 87,372. */
+/**
+ * Keys, values, lists and objects of a config at most: each takes some hundred bytes in the tree, and 5 MB hold millions. The 21,843 labels
+ * of ImageNet-21k, by number and by name, are 87,372.
+ */
 export const maximumConfigNodes = 100_000;
 
 /** jsonc-parser's `SyntaxKind`, a const enum that isolated modules cannot name. */
@@ -35,7 +38,8 @@ export type JsonDialect = 'json' | 'jsonc';
 
 /**
  * Parses a config whose root is an object.
- * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-json-syntax` or `config-wrong-type`, placed.
+ * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-json-syntax` or
+ * `config-wrong-type`, placed.
  */
 export function parseDocument(file: string, text: string, dialect: JsonDialect): JsonDocument {
   const clean = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;

@@ -20,7 +20,8 @@ export interface JoinedModel extends RunModel {
 }
 
 /**
- * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it; what neither gives follows the defaults of numbers given inline.
+ * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it;
+ * what neither gives follows the defaults of numbers given inline.
  * What planning does not support stays in the facts alone.
  *
  * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
@@ -99,7 +100,10 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
   ];
 }
 
-/** Kinds of model that a launcher's flags show and planning does not support: they are read, inspected and checked, but not planned as something else. */
+/**
+ * Kinds of model that a launcher's flags show and planning does not support: they are read, inspected and checked, but not planned as
+ * something else.
+ */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, string, boolean])[] = [
     ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
@@ -235,7 +239,10 @@ function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<Train
   };
 }
 
-/** TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are replicas for them. */
+/**
+ * TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are
+ * replicas for them.
+ */
 function batchPerReplicaOf(
   { localBatch, microBatch, gradientAccumulation }: Facts,
   format: LauncherFile['format'],
@@ -257,7 +264,10 @@ function offloadOf(
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
-/** Formats of frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of DeepSpeed alone. */
+/**
+ * Formats of frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of
+ * DeepSpeed alone.
+ */
 function runtimeOfFormat(format: LauncherFile['format'], { zeroStage, activationCheckpointing }: Facts): Given<TrainingSpec> {
   const { runtime, takesMegatronArguments } = launcherTraitsOf(format);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, 'the framework of this file') };
@@ -265,7 +275,10 @@ function runtimeOfFormat(format: LauncherFile['format'], { zeroStage, activation
   return takesMegatronArguments && sign !== undefined ? { runtime: from(sign, 'deepspeed' as const) } : {};
 }
 
-/** What each launcher calls its recompute modes. Anything but whole layers is the attention core or less; TorchTitan's selective mode is single operations or every n-th layer. */
+/**
+ * What each launcher calls its recompute modes. Anything but whole layers is the attention core or less; TorchTitan's selective mode is
+ * single operations or every n-th layer.
+ */
 function recomputeOf(written: string, option?: string): TrainingSpec['recompute'] {
   if (/^(full|true|block|uniform)$/i.test(written)) return 'full';
   if (/^(none|null|false|)$/i.test(written)) return 'none';

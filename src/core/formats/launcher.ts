@@ -21,7 +21,9 @@ export interface LauncherTraits {
   readonly padsVocabulary: boolean;
   /** Its configs may list settings of full recompute beside selective recompute, which ignores them. */
   readonly ignoresIdleRecompute: boolean;
-  /** Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates. */
+  /**
+   * Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates.
+   */
   readonly batchOfReplica: 'local' | 'accumulated' | null;
 }
 

@@ -36,9 +36,11 @@ import type { WrittenModel } from './written-model';
 type Setter = (run: Run, written: string) => Run;
 
 /**
- * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys, by their names of today or
+ * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys, by their names of
+ * today or
  * their old ones, and rules are those of terapipe.json; what a model's files left to defaults follows the new numbers.
- * @throws ExpectedError without a place: `override-syntax`, `override-unknown-key`, `config-unknown-preset`, `config-wrong-type`, `config-out-of-range`.
+ * @throws ExpectedError without a place: `override-syntax`, `override-unknown-key`, `config-unknown-preset`, `config-wrong-type`,
+ * `config-out-of-range`.
  */
 export function applyOverrides(run: Run, sets: readonly string[]): Run {
   return sets.reduce((current, set) => {

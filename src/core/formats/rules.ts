@@ -6,7 +6,10 @@ import { orList } from '../text';
 import { configError } from './errors';
 import { describeNode, placeOf, type JsonDocument } from './json-document';
 
-/** What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are judged. */
+/**
+ * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
+ * judged.
+ */
 export interface Rule<T> {
   readonly schema: v.GenericSchema<unknown, T>;
   readonly type: 'number' | 'string' | 'boolean' | 'list';

@@ -9,7 +9,8 @@ export interface Hybrid {
 }
 
 /**
- * What files say of a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those with them, windows of attention. Empty for
+ * What files say of a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
+ * with them, windows of attention. Empty for
  * a model whose layers are alike.
  * @param ofFamily what every model of the family has besides.
  * @param hybrid what its layers have whose kind is no attention; null: all attend.
@@ -56,7 +57,9 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
   }));
 }
 
-/** What mixes tokens in layers of a kind, by HuggingFace's names; null for a feed-forward network alone and for kinds that are not known. */
+/**
+ * What mixes tokens in layers of a kind, by HuggingFace's names; null for a feed-forward network alone and for kinds that are not known.
+ */
 const mixerOf: Readonly<Record<string, Mixer>> = {
   mamba: 'state',
   linear_attention: 'state',
@@ -116,7 +119,8 @@ const mostLayers = 10_000;
 const mostTokens = 2000;
 
 /**
- * Megatron-LM's `--moe-layer-freq`: a period n (every n-th layer from the first has experts), or a Python list expression such as `([0]*3+[1]*11)` of ones and zeros.
+ * Megatron-LM's `--moe-layer-freq`: a period n (every n-th layer from the first has experts), or a Python list expression such as
+ * `([0]*3+[1]*11)` of ones and zeros.
  * @returns ones and zeros, one per layer of a period or of the model; null for what is neither.
  */
 export function frequencyPattern(written: string, layers: number): readonly number[] | null {

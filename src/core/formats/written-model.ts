@@ -35,7 +35,10 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
   readonly encoderLayers: number | null;
 };
 
-/** The model as planning sees it. One of the two numbers of experts without the other is a dense model, which the finding `experts-active` says. */
+/**
+ * The model as planning sees it. One of the two numbers of experts without the other is a dense model, which the finding `experts-active`
+ * says.
+ */
 export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
   const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = valuesOf<WrittenModel>(model);
   const { experts: ofExperts, stacks, ...others } = traits;

@@ -20,7 +20,8 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
 }
 
 /**
- * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one that is balanced by what each layer takes; where there is none of these, chunk by
+ * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one
+ * that is balanced by what each layer takes; where there is none of these, chunk by
  * chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`.
  */
 export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<CandidateGroup, 'layout' | 'schedule'>): readonly StageLayers[] {
@@ -38,9 +39,12 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Candi
 }
 
 /**
- * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages between them, which are all alike (as Megatron-LM's
- * `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take it). Where none of these exists, ends one layer lighter than most.
- * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`): chunks of the first and of the last stage,
+ * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages
+ * between them, which are all alike (as Megatron-LM's
+ * `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take it). Where none of these exists, ends one layer
+ * lighter than most.
+ * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less
+ * (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`): chunks of the first and of the last stage,
  * or in a V both of the first.
  */
 export function stageCuts(layers: number, stages: number, chunks = 1, placement: Placement = 'loop'): StageLayers[] {
@@ -78,7 +82,10 @@ function endsOf(stages: number, placement: Placement): readonly Ends[] {
       ];
 }
 
-/** Whether chunks on stages of so many layers are all alike but for the ends, which may hold embedding or head alone; no stage is without a layer. */
+/**
+ * Whether chunks on stages of so many layers are all alike but for the ends, which may hold embedding or head alone; no stage is without a
+ * layer.
+ */
 function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
   const each = (layers + first + last) / stages;
   return each % chunks === 0 && each > Math.max(first, last);

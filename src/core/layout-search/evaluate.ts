@@ -12,7 +12,8 @@ import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoin
 import type { CandidateGroup } from './candidate-group';
 
 /*
- * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound must stay below what `predict` says, and a property
+ * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound
+ * must stay below what `predict` says, and a property
  * test holds it there.
  */
 
@@ -27,7 +28,10 @@ export interface Predicted {
 export interface Evaluator extends Bounds {
   /** That simulating a point takes. */
   readonly operations: (point: SearchPoint) => number;
-  /** `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is. @throws CancelledError. */
+  /**
+   * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is.
+   * @throws CancelledError.
+   */
   readonly evaluate: (point: SearchPoint, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;

@@ -60,7 +60,10 @@ export interface Known {
   }[];
 }
 
-/** Asked again for a candidate group of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it gave. */
+/**
+ * Asked again for a candidate group of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it
+ * gave.
+ */
 function byGroupAndShape<F extends KeyedGroup, T>(
   compute: (group: F, contents: StageContents, share: number) => T,
   keyOf: (group: F) => string,

@@ -61,7 +61,10 @@ export function neededFor({ point }: Pick<FoundPlan, 'point'>): string | null {
   return scheduleDescriptions[point.schedule].needs;
 }
 
-/** A line for each of some plans that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`. */
+/**
+ * A line for each of some plans that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble
+ * Megatron-LM`.
+ */
 export function runtimesNeeded(plans: readonly FoundPlan[]): string[] {
   return plans.flatMap((plan) => {
     const needs = neededFor(plan);

@@ -29,7 +29,10 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
   };
 }
 
-/** Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks as `stageCuts` does unless a file gives the cut. */
+/**
+ * Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks
+ * as `stageCuts` does unless a file gives the cut.
+ */
 export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
   if (!strict) return false;
   const { layout, schedule } = point;
@@ -60,7 +63,10 @@ export interface LaunchedAgainstBest {
   readonly speedup: number;
   /** `as launched 14.2 s, best 11.8 s`. */
   readonly title: string;
-  /** Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives inside layers`. */
+  /**
+   * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives
+   * inside layers`.
+   */
   readonly says: string;
 }
 

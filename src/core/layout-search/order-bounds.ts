@@ -5,7 +5,8 @@ import type { ScheduleKind } from '../schedules/kind';
 import { operationKind } from '../schedules/schedule';
 
 /*
- * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. What a stage's order says by itself (which passes come before its first backward, before its last forward, after its last input gradient) holds
+ * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. What a stage's order says by
+ * itself (which passes come before its first backward, before its last forward, after its last input gradient) holds
  * whatever passes take, and gives chains of operations that run one after another.
  */
 
@@ -14,7 +15,10 @@ export interface ChunkTimes extends WholeSliceTime {
   readonly weightMs: number;
 }
 
-/** Passes of a stage, by the place of their chunk among its own: entry `kind * chunks + place` with kind 0 forward, 1 input gradient, 2 weight gradient (a whole backward is both). */
+/**
+ * Passes of a stage, by the place of their chunk among its own: entry `kind * chunks + place` with kind 0 forward, 1 input gradient, 2
+ * weight gradient (a whole backward is both).
+ */
 type Passes = Uint32Array;
 
 /** A pass that the chains below depend on. */
@@ -40,7 +44,9 @@ export interface StageOrder {
   readonly beforeLastForward: Passes;
   readonly lastInput: Pass;
   readonly afterLastInput: Passes;
-  /** What it holds where that is most: micro-batches before their input gradient, those that wait for weight gradients, and both together. */
+  /**
+   * What it holds where that is most: micro-batches before their input gradient, those that wait for weight gradients, and both together.
+   */
   readonly held: readonly Held[];
 }
 
@@ -51,7 +57,10 @@ export interface Orders {
   readonly byStage: ReadonlyMap<number, StageOrder>;
 }
 
-/** Orders by schedule, stages, chunks and micro-batches, worked out once. Micro-batches are whole sequences; not for schedules that are planned for times. */
+/**
+ * Orders by schedule, stages, chunks and micro-batches, worked out once. Micro-batches are whole sequences; not for schedules that are
+ * planned for times.
+ */
 export function ordersOf(): (kind: ScheduleKind, stages: number, chunksPerStage: number, microBatches: number) => Orders {
   const known = new Map<string, Orders>();
   return (kind, stages, chunksPerStage, microBatches) => {
@@ -151,12 +160,14 @@ function sumsOf(chunks: readonly ChunkTimes[]): Sums {
 }
 
 /**
- * Least makespan, ms, of any order of whole micro-batches alike: a stage's work comes after the forwards before its first chunk; and its forwards and input gradients come before the input gradients of the chunks before
+ * Least makespan, ms, of any order of whole micro-batches alike: a stage's work comes after the forwards before its first chunk; and its
+ * forwards and input gradients come before the input gradients of the chunks before
  * that one and the weight gradient of the first chunk.
  *
  * @param chunks in order of the layers; chunk s is the first of stage s.
  * @param stages all chunks of each together.
- * @param spans the least of the longest span of a stage, from its first start to its last end, instead of the makespan: then chains count that begin and end on one stage.
+ * @param spans the least of the longest span of a stage, from its first start to its last end, instead of the makespan: then chains count
+ * that begin and end on one stage.
  */
 export function anyOrderBound(chunks: readonly ChunkTimes[], stages: readonly ChunkTimes[], microBatches: number, spans: boolean): number {
   const sums = sumsOf(chunks);
@@ -177,7 +188,8 @@ export interface Room {
 
 /**
  * Least makespan, ms, of any order that holds no more than `room` on any stage:
- * - a micro-batch is on a chunk from its forward on through the later chunks and back, and what all of them hold, for as long, is no more than the room for the whole time;
+ * - a micro-batch is on a chunk from its forward on through the later chunks and back, and what all of them hold, for as long, is no more
+ *   than the room for the whole time;
  * - before the first input gradient on a stage there is room for so many forwards.
  *
  * @param own chunks of each stage, in order of the layers.
@@ -214,14 +226,19 @@ export function roomBound(
 }
 
 /**
- * Least makespan, ms, of a schedule whose orders are known, micro-batches all alike: the longest of these chains over the stages read. A stage's work is cut at its first backward, its last forward and its last input gradient:
+ * Least makespan, ms, of a schedule whose orders are known, micro-batches all alike: the longest of these chains over the stages read. A
+ * stage's work is cut at its first backward, its last forward and its last input gradient:
  * - `reached + total + ending`: the first forward comes to the stage, which does all its work;
- * - `returned + total - early + ending`: a micro-batch goes through all chunks and comes back for the stage's first backward, which leaves all work but the passes before it (`early`);
- * - `reached + through + turned`: the stage works up to its last forward (`through`), whose micro-batch goes on through the later chunks and back through all;
+ * - `returned + total - early + ending`: a micro-batch goes through all chunks and comes back for the stage's first backward, which leaves
+ *   all work but the passes before it (`early`);
+ * - `reached + through + turned`: the stage works up to its last forward (`through`), whose micro-batch goes on through the later chunks
+ *   and back through all;
  * - `returned + through - early + turned`, where the first backward comes before the last forward;
- * - `reached + through + back + total - early + ending`, where it does not and is of the last forward's micro-batch: `back` is that one's way from there to the first backward.
+ * - `reached + through + back + total - early + ending`, where it does not and is of the last forward's micro-batch: `back` is that one's
+ *   way from there to the first backward.
  *
- * `ending` is what the input gradients of the earlier chunks and a weight gradient of the first chunk take beyond the stage's own weight gradients, after its last input gradient.
+ * `ending` is what the input gradients of the earlier chunks and a weight gradient of the first chunk take beyond the stage's own weight
+ * gradients, after its last input gradient.
  *
  * @param boundaryMs that the first forward and the last backward of stage 0 wait at each boundary between the stages' first chunks.
  * @param spans as in `anyOrderBound`.

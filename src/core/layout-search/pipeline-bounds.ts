@@ -14,7 +14,8 @@ export interface StageTimes extends WholeSliceTime {
 }
 
 /**
- * Least makespan of 1F1B, ms. On stage s with w = p - s - 1 micro-batches ahead, each of these is a chain of operations that run one after another:
+ * Least makespan of 1F1B, ms. On stage s with w = p - s - 1 micro-batches ahead, each of these is a chain of operations that run one after
+ * another:
  * - all work of s, after the forwards before it and before the backwards;
  * - the first micro-batch down and back to s, then all that s has left: m - 1 backwards and m - 1 - w forwards;
  * - by symmetry m - 1 forwards and m - 1 - w backwards on s, then the last micro-batch down and back.
@@ -42,7 +43,8 @@ export function oneForwardOneBackwardBound(stages: readonly StageTimes[], microB
 }
 
 /**
- * Least makespan, ms, of schedules that run all forwards before any backward: all forwards of a stage stand between those of the first slice before it and of the last slice after it, and the backwards in the
+ * Least makespan, ms, of schedules that run all forwards before any backward: all forwards of a stage stand between those of the first
+ * slice before it and of the last slice after it, and the backwards in the
  * same way.
  *
  * @param transfersMs of each slice of a micro-batch, when they hold the stage; null: none do.
@@ -69,7 +71,8 @@ export function drainedBound(stages: readonly StageTimes[], microBatches: number
  * Least makespan of 1F1B over token slices (Seq1F1B), ms. On each stage:
  * - all its work, after a first slice forward and before one backward on the stages before;
  * - the first micro-batch to the last stage, its last slice back, then all work but the forwards ahead, and again a first slice back;
- * - a first slice to the stage, all that comes before its last forward, that slice to the last stage, the last micro-batch backward there, and a first slice back.
+ * - a first slice to the stage, all that comes before its last forward, that slice to the last stage, the last micro-batch backward there,
+ *   and a first slice back.
  */
 export function slicedBound(stages: readonly StageTimes[], microBatches: number): number {
   const end = stages.at(-1);
@@ -102,7 +105,8 @@ export function slicedBound(stages: readonly StageTimes[], microBatches: number)
 }
 
 /**
- * Least makespan of interleaved 1F1B with chunks dealt in turn, ms: all work of a stage, after the forwards of the first chunks before it and before their backwards.
+ * Least makespan of interleaved 1F1B with chunks dealt in turn, ms: all work of a stage, after the forwards of the first chunks before it
+ * and before their backwards.
  *
  * @param stages all chunks of each together.
  * @param chunks in order of the layers: the first of them are the first of each stage.
@@ -118,10 +122,12 @@ export function interleavedBound(stages: readonly WholeSliceTime[], chunks: read
 }
 
 /**
- * docs/model/search.md, Bounds of a candidate group. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut into p stages; x_s is the time on stage s.
+ * docs/model/search.md, Bounds of a candidate group. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut
+ * into p stages; x_s is the time on stage s.
  * - `any` order: the busiest stage takes no less than the mean, m X / p.
  * - `drained`, whole sequences: C >= X + (m - 1) x_s on every stage, so X + (m - 1) X / p.
- * - `alternating` (1F1B): C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
+ * - `alternating` (1F1B): C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two
+ *   chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
  *   c_s = (m - 1 + max(0, m - p + s)) / 2, so C >= X + X / (1/c_0 + .. + 1/c_(p-1)).
  */
 export function anyCutBound(sumMs: number, stages: number, microBatches: number, order: 'any' | 'drained' | 'alternating'): number {

@@ -3,7 +3,10 @@ import type { FoundPlan, SearchResult } from './result';
 import { searchKeys } from './search-problem';
 import { whyLost } from './labels';
 
-/** What an answer shows a plan as: the best; one of the front of step time against memory; the fastest of its schedule, or of its sizes of parallel groups. */
+/**
+ * What an answer shows a plan as: the best; one of the front of step time against memory; the fastest of its schedule, or of its sizes of
+ * parallel groups.
+ */
 export type PlanRole = 'best' | 'front' | 'schedule' | 'sizes';
 
 /** A plan of an answer, once. */
@@ -14,7 +17,10 @@ export interface ListedPlan {
   readonly why: string;
 }
 
-/** Every plan of an answer once, fastest first: the best, the front, the fastest of each schedule and the runners-up. An index into this list names a plan of this result. */
+/**
+ * Every plan of an answer once, fastest first: the best, the front, the fastest of each schedule and the runners-up. An index into this
+ * list names a plan of this result.
+ */
 export function plansOf(result: SearchResult): ListedPlan[] {
   const { best, paretoFront, perSchedule, runnersUp } = result;
   const listed = new Map<string, { plan: FoundPlan; roles: PlanRole[]; why: string }>();

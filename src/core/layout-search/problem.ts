@@ -11,17 +11,22 @@ const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'
 /** What is searched only where a file has it or it is named: it wants a runtime and a host that are made for it. */
 const askedKeys: readonly SearchKey[] = ['offloadOptimizer'];
 
-/** Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a layout is run. */
+/**
+ * Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a layout
+ * is run.
+ */
 export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>> = {
   layout: searchKeys.filter((key) => ![...memoryKeys, ...runKeys, ...askedKeys].includes(key)),
   all: searchKeys.filter((key) => !askedKeys.includes(key)),
 };
 
 /**
- * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer always do. The optimizer stays on the GPU unless files have it on the host or `free` names it.
+ * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer
+ * always do. The optimizer stays on the GPU unless files have it on the host or `free` names it.
  *
  * @param request the run, resolved.
- * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is not timed, so that leaving them would look like a loss.
+ * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is
+ * not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
   const { schedules, kept } = abilitiesOf(run);

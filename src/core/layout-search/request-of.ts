@@ -6,7 +6,8 @@ import type { FoundPlan } from './result';
 import { searchKeys } from './search-problem';
 
 /**
- * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are fixed, so that `makePlan` chooses just that and predicts the same time and memory.
+ * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are
+ * fixed, so that `makePlan` chooses just that and predicts the same time and memory.
  *
  * @param request of the search.
  */

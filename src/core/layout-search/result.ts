@@ -67,7 +67,10 @@ export interface SearchResult {
   readonly measured: MeasuredChoices | null;
   /** The fastest that fits; of those that do not, when none does, the one with the least memory. */
   readonly best: FoundPlan;
-  /** The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many operations to simulate. */
+  /**
+   * The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many
+   * operations to simulate.
+   */
   readonly launched: FoundPlan | null;
   /** Step time against peak memory, fastest first: none is both slower and larger than another. */
   readonly paretoFront: readonly FoundPlan[];

@@ -23,8 +23,11 @@ export interface ScheduleChoice {
 const mostVirtualStages = 16;
 
 /**
- * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as launchers
- * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given times up to so many passes as a plan compares by itself.
+ * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual
+ * stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as
+ * launchers
+ * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given
+ * times up to so many passes as a plan compares by itself.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = fixedSchedule(problem);
@@ -39,7 +42,9 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
   );
 }
 
-/** The order in which schedules are evaluated: what usual launchers run, the others, then those whose orders are planned for given times. */
+/**
+ * The order in which schedules are evaluated: what usual launchers run, the others, then those whose orders are planned for given times.
+ */
 export type SchedulePhase = 'usual' | 'others' | 'planned';
 
 /** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */

@@ -75,16 +75,21 @@ export const keptSizes = 8;
 /** Nodes between two polls of the signal: far below 50 ms of work. */
 const nodesBetweenPolls = 4;
 const nodesBetweenReports = 4096;
-/** Steps that may be timed to plan orders for the best of each schedule, the Pareto front and the sizes. Beyond that, the search plans only layouts that may be the fastest, and the first of each schedule that fits. */
+/**
+ * Steps that may be timed to plan orders for the best of each schedule, the Pareto front and the sizes. Beyond that, the search plans only
+ * layouts that may be the fastest, and the first of each schedule that fits.
+ */
 export const planningAnyway = 40e6;
 /** Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound say so. */
 const mostPlanning = 200e6;
 
 /**
- * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
+ * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what
+ * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
  * fastest of each schedule and of the fastest sizes), so the answer equals that of predicting every layout.
  *
- * Schedules come in phases: those that usual launchers run, then the others, and last those with planned orders, because planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few
+ * Schedules come in phases: those that usual launchers run, then the others, and last those with planned orders, because planning one takes
+ * as long as predicting a hundred others. It plans those that may be the fastest, and a few
  * more: the best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
@@ -245,7 +250,10 @@ function isBetter(a: Bound, b: Bound | undefined): boolean {
   return b === undefined || a.iterationMs < b.iterationMs || (a.iterationMs === b.iterationMs && a.peakBytes < b.peakBytes);
 }
 
-/** The same of two predictions, of which the one with less context parallelism is better where they are equal: a ring that hides behind attention costs nothing here, and replicas exchange nothing in a layer. */
+/**
+ * The same of two predictions, of which the one with less context parallelism is better where they are equal: a ring that hides behind
+ * attention costs nothing here, and replicas exchange nothing in a layer.
+ */
 function isPreferred(a: Predicted, b: Predicted | undefined): boolean {
   if (b === undefined || isBetter(a, b)) return true;
   const isEqual = a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes;

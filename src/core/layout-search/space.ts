@@ -42,15 +42,21 @@ export function gpusOf({ request, fixed, launched = false }: SearchProblem): num
 
 const mostStages = 128;
 const mostMicroBatch = 16;
-/** Context parallelism leaves each rank so many tokens of a sequence, as published layouts do: with fewer its kernels are short and its exchanges take longer than what it saves. */
+/**
+ * Context parallelism leaves each rank so many tokens of a sequence, as published layouts do: with fewer its kernels are short and its
+ * exchanges take longer than what it saves.
+ */
 const leastContextTokens = 4096;
 const mostExpert = 64;
 
 /**
- * Every candidate group that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths, sequences that context parallelism divides twice, a batch that replicas and
- * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of `src/core/rules/checks`.
+ * Every candidate group that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths,
+ * sequences that context parallelism divides twice, a batch that replicas and
+ * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of
+ * `src/core/rules/checks`.
  *
- * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 4,096 tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
+ * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 4,096
+ * tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.
  */
 export function* candidateGroups(
   problem: SearchProblem,
@@ -130,12 +136,18 @@ function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedul
   return [...groups.values()];
 }
 
-/** Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's `TransformerConfig`). */
+/**
+ * Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's
+ * `TransformerConfig`).
+ */
 function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): boolean {
   return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
-/** Whether a run has no pipeline and can have none: whole layers on the host, or gradients that are sharded in every micro-batch (ZeRO 2 and 3, the rule `zero-with-pipeline`) but under TorchTitan, which shards once a step then. */
+/**
+ * Whether a run has no pipeline and can have none: whole layers on the host, or gradients that are sharded in every micro-batch (ZeRO 2 and
+ * 3, the rule `zero-with-pipeline`) but under TorchTitan, which shards once a step then.
+ */
 function staysOneStage({ request: { training, layout }, launched = false }: SearchProblem): boolean {
   const { zeroStage, runtime } = training;
   return offloadsAlone(training) || (launched && layout.pipeline === 1 && zeroStage >= 2 && runtime !== 'torchtitan');
@@ -187,7 +199,10 @@ function splitsModel(model: ModelSpec, tensor: number): boolean {
   return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
-/** How context parallelism may exchange: as fixed, or round a ring and, where the heads divide, by all-to-all, whose group may cross nodes. Those of a state are always exchanged, and a group of theirs is repeated where need be. */
+/**
+ * How context parallelism may exchange: as fixed, or round a ring and, where the heads divide, by all-to-all, whose group may cross nodes.
+ * Those of a state are always exchanged, and a group of theirs is repeated where need be.
+ */
 function contextParallelComms(
   { request: { training, model }, fixed }: SearchProblem,
   { tensor, context }: Pick<Layout, 'tensor' | 'context'>,

@@ -39,8 +39,10 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json beside it.
- * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value that names the file.
+ * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json
+ * beside it.
+ * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value
+ * that names the file.
  */
 export async function loadConfig(
   file: string,
@@ -119,7 +121,10 @@ interface Joined {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is seldom one here. */
+/**
+ * The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is
+ * seldom one here.
+ */
 async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
   // A launcher may name the model's folder.
   const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));

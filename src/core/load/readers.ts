@@ -17,7 +17,10 @@ export const configEndings: readonly string[] = [
   ...new Set([...jsonEndings, ...launcherFormats.flatMap((format) => launchers[format].endings)]),
 ];
 
-/** How a file came to be looked at: `found` in a folder, or `named` by the user or another config, which needs less evidence and no certain ending. */
+/**
+ * How a file came to be looked at: `found` in a folder, or `named` by the user or another config, which needs less evidence and no certain
+ * ending.
+ */
 type Origin = 'found' | 'named';
 
 /** Which format a file is, by its ending and then its content, with a scan and no parse; null for anything else. */
@@ -56,7 +59,8 @@ export async function readerOf(format: LauncherFormat, shell: () => Promise<Laun
 }
 
 /**
- * Which format of JSON a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan, no parse: works on broken files too. Of a file that was
+ * Which format of JSON a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan,
+ * no parse: works on broken files too. Of a file that was
  * named a lone `model` is enough.
  */
 export function recogniseJson(file: string, text: string, origin: Origin = 'found'): JsonFormat | null {

@@ -33,11 +33,17 @@ export interface SavedBytes {
   readonly activations: number;
   /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;
-  /** Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the head's backward, before the layers'. */
+  /**
+   * Logits and the final norm's input and output, on the last stage, once more for each further token that is predicted; freed by the
+   * head's backward, before the layers'.
+   */
   readonly logits: number;
 }
 
-/** Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices. `layers`: kept by all its layers, where that is known. */
+/**
+ * Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices.
+ * `layers`: kept by all its layers, where that is known.
+ */
 export function savedBytes(
   inputs: MemoryInputs,
   stage: StageContents,
@@ -65,18 +71,27 @@ function layersKept(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit):
   return activationGroups(inputs, stage).reduce((sum, group) => sum + group.layers * layerKeptBytes(inputs, unit, group), 0);
 }
 
-/** Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are projected, and what layers share. */
+/**
+ * Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are
+ * projected, and what layers share.
+ */
 export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const depths = stage.last ? mtpDepths(inputs.model) : 0;
   return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit) + sentBytes(inputs, stage, unit);
 }
 
-/** What a stage sent on: the pipelines of DeepSpeed (`pipe_buffers['outputs']` of deepspeed/runtime/pipe/engine.py) and PyTorch (`fwd_cache` of torch/distributed/pipelining/stage.py) keep it until the micro-batch's backward, Megatron-LM frees it (`deallocate_pipeline_outputs`). */
+/**
+ * What a stage sent on: the pipelines of DeepSpeed (`pipe_buffers['outputs']` of deepspeed/runtime/pipe/engine.py) and PyTorch (`fwd_cache`
+ * of torch/distributed/pipelining/stage.py) keep it until the micro-batch's backward, Megatron-LM frees it (`deallocate_pipeline_outputs`).
+ */
 function sentBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   return runtimeOf(inputs.training).id !== 'megatron' && inputs.layout.pipeline > 1 && !stage.last ? boundaryBytes(inputs, unit) : 0;
 }
 
-/** Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that it has. */
+/**
+ * Saved once for all layers of a stage: the encoder's output, which every decoder layer reads, and T5's bias by distance of each stack that
+ * it has.
+ */
 function sharedByLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const { stacks } = inputs.model;
   if (stacks === undefined) return 0;
@@ -88,7 +103,8 @@ function sharedByLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUn
 }
 
 /**
- * How many times the activations of plain 1F1B interleaved 1F1B holds on stage r, for where its order is not at hand: it starts 2 (p - r - 1) + (v - 1) p chunks ahead (Megatron-LM), so holds
+ * How many times the activations of plain 1F1B interleaved 1F1B holds on stage r, for where its order is not at hand: it starts 2 (p - r -
+ * 1) + (v - 1) p chunks ahead (Megatron-LM), so holds
  * p + (p - 1 - 2 r) / v micro-batches instead of p - r. On stage 0 that is 1 + (p-1)/(p v) (arXiv 2205.05198, section 4.2.1).
  */
 export function interleavingFactor({ pipeline, virtualStages }: Layout, stage: number, microBatches: number): number {
@@ -102,7 +118,10 @@ export function stageKeyValueBytes(inputs: MemoryInputs, stage: StageContents, u
   return layersWith(inputs, stage, hasAttention) * keyValueBytes(inputs, localTokens(inputs, unit));
 }
 
-/** The states that a unit starts from in all layers of a stage that have one, which their backward reads again. A layer holds at most one gradient of a state at a time, too little to count. */
+/**
+ * The states that a unit starts from in all layers of a stage that have one, which their backward reads again. A layer holds at most one
+ * gradient of a state at a time, too little to count.
+ */
 function stageStateBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const { model, training, layout } = inputs;
   if (model.state === undefined) return 0;
@@ -121,7 +140,8 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
 }
 
 /**
- * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts each only when the one before it is done, so that in backward the next layer's activations
+ * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts
+ * each only when the one before it is done, so that in backward the next layer's activations
  * are there while others still wait, and of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
 export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: ActivationGroup): number {
@@ -129,7 +149,10 @@ export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: Acti
   return offloaded ? 2 * largest : largest;
 }
 
-/** The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds besides the saved tensors of the whole stage. */
+/**
+ * The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds
+ * besides the saved tensors of the whole stage.
+ */
 export function layerOperations(
   inputs: MemoryInputs,
   stage: StageContents,
@@ -161,7 +184,8 @@ export function layerOperations(
 }
 
 /**
- * Boundaries that Megatron-LM's schedule still names: the gradient it sent last until the next one is there, on every stage but the first, and in forward the gradient it received last, on every stage
+ * Boundaries that Megatron-LM's schedule still names: the gradient it sent last until the next one is there, on every stage but the first,
+ * and in forward the gradient it received last, on every stage
  * but the last.
  */
 export function heldBoundaries(
@@ -187,7 +211,8 @@ function crossingBytes(inputs: MemoryInputs, unit: WorkUnit, isInDecoder: boolea
 export const headBackwardName = 'head backward';
 
 /**
- * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's share of the gradient. Zero bytes where there is no head.
+ * The head's backward: gradient of its input and, with sequence parallelism, the input gathered over tensor-parallel ranks and the rank's
+ * share of the gradient. Zero bytes where there is no head.
  */
 export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): WorkingSet {
   const { model, training, layout } = inputs;
@@ -202,7 +227,9 @@ export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean 
   return stage.last && model.vocab > 0;
 }
 
-/** The gradient of the last stage's own embedding, which multi-token prediction uses, while the layers before still wait for their backward. */
+/**
+ * The gradient of the last stage's own embedding, which multi-token prediction uses, while the layers before still wait for their backward.
+ */
 function mtpEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   if (!stage.last || mtpDepths(model) === 0 || model.vocab === 0) return 0;
   return (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;

@@ -13,7 +13,10 @@ import {
 } from './activation-memory';
 import { keptForWeights, layerInputGradientOperations, type KeptForWeights } from './split-backward';
 
-/** The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds besides. */
+/**
+ * The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds
+ * besides.
+ */
 export interface BusiestMoment {
   readonly operation: string;
   readonly activations: number;
@@ -51,7 +54,8 @@ export interface ChunkMemory {
  * What each unit holds on each chunk; chunks of one shape share a table.
  *
  * @param chunkContents one per chunk, in order of the layers.
- * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an interleaved schedule.
+ * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an
+ * interleaved schedule.
  */
 export function chunkMemories(
   inputs: MemoryInputs,
@@ -201,7 +205,10 @@ function headMoments(
 
 type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'operation' | 'working'>;
 
-/** Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free what they saved and leave what waits for their weights. */
+/**
+ * Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free
+ * what they saved and leave what waits for their weights.
+ */
 function inputGradientMoments(
   { inputs, chunk, unit, activationFactor, groups: all }: UnitOnChunk,
   { each, head: keptForHead }: KeptForWeights,

@@ -12,10 +12,12 @@ import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**
- * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of it that frees them, and each backward operation
+ * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of
+ * it that frees them, and each backward operation
  * is tried for the peak.
  *
- * @param chunkContents one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has virtual stages but the schedule one chunk a stage, activations
+ * @param chunkContents one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has
+ * virtual stages but the schedule one chunk a stage, activations
  *   grow as interleaving makes them.
  * @param gpuMemory what the stages run on.
  * @throws RangeError for another number of shapes.
@@ -69,7 +71,8 @@ function counting(
 }
 
 /**
- * What schedules that plan with memory count: bytes that the passes of one unit take and give back on each chunk, and how much of them there is room for on each stage, besides what is always there and what operations work with.
+ * What schedules that plan with memory count: bytes that the passes of one unit take and give back on each chunk, and how much of them
+ * there is room for on each stage, besides what is always there and what operations work with.
  */
 export function passMemory(
   inputs: MemoryInputs,

@@ -42,7 +42,8 @@ interface Step {
 }
 
 /**
- * Goes through the operations of one stage in order. They run one after the other, so what is alive depends on the order alone; an overlapped pair counts as its forward, then its backward,
+ * Goes through the operations of one stage in order. They run one after the other, so what is alive depends on the order alone; an
+ * overlapped pair counts as its forward, then its backward,
  * which is the most it can hold.
  */
 function walkStage(
@@ -129,7 +130,8 @@ function aliveAt(alive: AliveBytes, own: UnitMemory, moment: BusiestMoment, kind
 }
 
 /**
- * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its busiest moment. One point at 0, one at the start of each
+ * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its
+ * busiest moment. One point at 0, one at the start of each
  * operation and one at the end of each backward, and of each forward that held more; the highest is the stage's peak.
  *
  * @param chunks one per chunk of the timeline.
@@ -152,7 +154,8 @@ export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], st
 }
 
 /**
- * Most units that are on one stage at once, from the start of their forward to the end of their backward, the weight gradient included; a unit counts once for each chunk that it is on.
+ * Most units that are on one stage at once, from the start of their forward to the end of their backward, the weight gradient included; a
+ * unit counts once for each chunk that it is on.
  * Depends on the order alone.
  */
 export function maximumUnitsInFlight({ rowStart, kind }: Schedule, stage: number): number {

@@ -7,12 +7,15 @@ import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
- * PyTorch's fully sharded data parallelism: FSDP2 as TorchTitan applies it (torchtitan/parallelisms/parallelize_llama.py at 3f20451, 2024-12), and FSDP1. See docs/model/memory.md, Static memory.
+ * PyTorch's fully sharded data parallelism: FSDP2 as TorchTitan applies it (torchtitan/parallelisms/parallelize_llama.py at 3f20451,
+ * 2024-12), and FSDP1. See docs/model/memory.md, Static memory.
  */
 
 /**
- * Weights, gradients and states in fp32, all sharded. In the training precision are gathered a layer and, from the first forward to the end of the backward, what is outside the layers: the root, which is not resharded. On a pipeline everything
- * stays gathered and gradients add up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as TorchTitan sets them); under FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
+ * Weights, gradients and states in fp32, all sharded. In the training precision are gathered a layer and, from the first forward to the end
+ * of the backward, what is outside the layers: the root, which is not resharded. On a pipeline everything
+ * stays gathered and gradients add up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as
+ * TorchTitan sets them); under FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
  */
 export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { training, layout } = inputs;
@@ -32,7 +35,8 @@ export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: H
 }
 
 /**
- * Buffers that `torch.distributed.pipelining` keeps for all micro-batches of a step, bytes: into which a chunk receives hidden states and gradients (`args_recv_info` and `grad_recv_info`), and on the last stage the logits
+ * Buffers that `torch.distributed.pipelining` keeps for all micro-batches of a step, bytes: into which a chunk receives hidden states and
+ * gradients (`args_recv_info` and `grad_recv_info`), and on the last stage the logits
  * (`output_chunks`); torch/distributed/pipelining/stage.py of PyTorch 2.6.
  */
 function pipelineBuffers(inputs: MemoryInputs, { first, last }: StageContents): number {
@@ -61,7 +65,10 @@ function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageConte
   return model.tiedEmbeddings ? (first || last ? words : 0) : words * (Number(first) + Number(last));
 }
 
-/** What the backward of a layer holds besides, bytes: the layer's gradient in the training precision and in fp32 for the scatter; where weights are gathered layer by layer, the next one ahead, and the head's gradient, which waits for the root's. */
+/**
+ * What the backward of a layer holds besides, bytes: the layer's gradient in the training precision and in fp32 for the scatter; where
+ * weights are gathered layer by layer, the next one ahead, and the head's gradient, which waits for the root's.
+ */
 export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
   if (!isSharded(inputs)) return 0;
   const element = elementBytes(inputs.training);
@@ -70,7 +77,10 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
 }
 
-/** At the end of the backward, bytes: gradients of the root in the training precision, and in fp32 for the scatter; 0 where the root is not sharded. */
+/**
+ * At the end of the backward, bytes: gradients of the root in the training precision, and in fp32 for the scatter; 0 where the root is not
+ * sharded.
+ */
 export function rootExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
   if (!isSharded(inputs) || inputs.layout.pipeline > 1) return 0;
   return (elementBytes(inputs.training) + 4) * rootOfRank(inputs, stage);

@@ -18,7 +18,10 @@ import type { MemoryInputs } from './memory-inputs';
  * What a rank of a stage holds of the model's parameters, and what is kept for each of them.
  */
 
-/** Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied embedding, counts on the last stage. */
+/**
+ * Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied
+ * embedding, counts on the last stage.
+ */
 function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly shared: number; readonly experts: number } {
   const { model, layout } = inputs;
   const { tensor } = layout;
@@ -39,7 +42,10 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   return { shared, experts };
 }
 
-/** What the stacks of an encoder-decoder model begin with, on one rank: on a stage where both do, they share the word embedding, which elsewhere each has a copy of. */
+/**
+ * What the stacks of an encoder-decoder model begin with, on one rank: on a stage where both do, they share the word embedding, which
+ * elsewhere each has a copy of.
+ */
 function startParameters({ model, layout }: MemoryInputs, { first, decoderStart = false }: StageContents, padding: number): number {
   const words = (model.vocab * model.hidden + padding) / layout.tensor;
   const reads = first && model.stacks?.melBins === undefined;
@@ -72,7 +78,10 @@ export interface StaticBytes {
   readonly weights: number;
   readonly gradients: number;
   readonly optimizer: number;
-  /** Transformer Engine >= 2.3, and Megatron-LM's head with it: one dummy weight gradient per distinct weight shape, whatever the number of layers. */
+  /**
+   * Transformer Engine >= 2.3, and Megatron-LM's head with it: one dummy weight gradient per distinct weight shape, whatever the number of
+   * layers.
+   */
   readonly dummyGradients: number;
   /** Workspaces of the matrix libraries, weights gathered for the layers in use, buckets of the gradient all-reduce. */
   readonly workspaces: number;

@@ -14,8 +14,10 @@ import { boundaryBytes, hiddenShare, localTokens, scoreBytes, scoreCells, stackU
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './ssm-tensors';
 
 /*
- * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. See docs/model/memory.md, Saved for backward; refined against all 8-GPU B200 runs.
- * 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. What a mixture of experts and latent attention keep was read from Megatron-LM core 0.15:
+ * Tensors of one layer under Megatron-LM with Transformer Engine, counted one by one. See docs/model/memory.md, Saved for backward; refined
+ * against all 8-GPU B200 runs.
+ * 34 s b h of unfused attention with dropout is Korthikanti et al. 2022 (arXiv 2205.05198), equation 1. What a mixture of experts and
+ * latent attention keep was read from Megatron-LM core 0.15:
  * `moe_layer`, `token_dispatcher` (all-to-all), `moe_utils` and `multi_latent_attention`. Tokens are taken to be balanced over the experts.
  */
 
@@ -67,7 +69,10 @@ export interface ActivationPolicy {
 /** Consecutive layers of one kind that keep their activations alike. */
 export interface ActivationGroup extends LayerGroup, ActivationPolicy {}
 
-/** A stage's layers in order. The first ones are recomputed whole (Megatron-LM's block method) and wait on the host; layers recomputed in groups share the inputs that the groups keep. */
+/**
+ * A stage's layers in order. The first ones are recomputed whole (Megatron-LM's block method) and wait on the host; layers recomputed in
+ * groups share the inputs that the groups keep.
+ */
 export function activationGroups({ model, training }: MemoryInputs, stage: StageContents): ActivationGroup[] {
   const whole = wholeLayers(training, stage.layers);
   const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
@@ -98,7 +103,10 @@ export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, policy: Act
   return policy.offloaded ? 0 : layerWaitingBytes(inputs, unit, policy);
 }
 
-/** Consecutive layers that keep their activations alike, with what one of them holds of a unit, bytes: worked out once for all that is counted of the unit. */
+/**
+ * Consecutive layers that keep their activations alike, with what one of them holds of a unit, bytes: worked out once for all that is
+ * counted of the unit.
+ */
 export interface UnitLayers extends ActivationGroup {
   readonly sizes: LayerSizes;
   /** Saved until its backward, wherever it waits; and of that, what waits on the GPU. */
@@ -153,7 +161,8 @@ function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind
 }
 
 /**
- * Saved by attention to the encoder's output: residual, norm's output, queries, output and log-sum-exp of the target, keys and values of the source. The encoder's output itself is one tensor for all layers of a stage; in a narrow
+ * Saved by attention to the encoder's output: residual, norm's output, queries, output and log-sum-exp of the target, keys and values of
+ * the source. The encoder's output itself is one tensor for all layers of a stage; in a narrow
  * format each layer keeps a copy of its own.
  */
 function crossSaved(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, source: WorkUnit, dropped: Dropped): number {
@@ -180,8 +189,11 @@ export function relativeBiasBytes({ model, training, layout }: MemoryInputs, kin
 }
 
 /**
- * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is freed), its output, which the output projection
- * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the all-to-all. Latent attention also keeps the compressed tensors and their norms. A gate on the output keeps the gate and the gated output.
+ * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is
+ * freed), its output, which the output projection
+ * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not
+ * round a ring, keeps the output twice, before and after the all-to-all. Latent attention also keeps the compressed tensors and their
+ * norms. A gate on the output keeps the gate and the gated output.
  */
 function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
@@ -197,7 +209,10 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
   return element * (projected + copies * output + compressed * hiddenShare(inputs) + 2 * gate) + narrow + logSumExp;
 }
 
-/** Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what routing keeps. */
+/**
+ * Saved per token by the feed-forward networks: up projections and activation; of experts for every visit, with its permuted row, and what
+ * routing keeps.
+ */
 function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
@@ -205,7 +220,10 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   const wide = (model.gatedMlp ? gated : 2) + activationCopies(inputs);
   const experts = expertsOf(model, kind);
   if (kind.feedForward === 'none') return 0;
-  /** Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection reads. */
+  /**
+   * Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection
+   * reads.
+   */
   const perWidth = element * (wide - 1) + inputBytes(training);
   if (experts === null) return dropped('mlp') ? 0 : (perWidth * feedForwardWidth(model, kind)) / layout.tensor;
   if (dropped('moe')) return 0;
@@ -216,7 +234,10 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   return routed + shared + routingBytes * experts.count * hiddenShare(inputs);
 }
 
-/** Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map of rows to their permuted places (8). */
+/**
+ * Kept per token and expert by the router: its probabilities and those of the balancing loss in fp32 (8), two one-byte masks, and the map
+ * of rows to their permuted places (8).
+ */
 const routingBytes = 18;
 
 /** Bytes of the tensors that operations of one layer handle, on one rank. */
@@ -284,7 +305,9 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
   return inputs.training.attention === 'unfused' ? 2 * elementBytes(inputs.training) * scoreCells(inputs, kind, unit, keys) : 0;
 }
 
-/** Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it. */
+/**
+ * Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it.
+ */
 export function layerWorkingSets(
   inputs: MemoryInputs,
   group: Pick<UnitLayers, 'kind' | 'sizes' | 'recreated'>,
@@ -323,13 +346,17 @@ export function layerWorkingSets(
   };
 }
 
-/** Held by the backward of attention to the encoder's output beside what it saved: gradients of its queries, keys, values, output and scores. */
+/**
+ * Held by the backward of attention to the encoder's output beside what it saved: gradients of its queries, keys, values, output and
+ * scores.
+ */
 export function crossBytes({ attention: { query, key, value, output }, scores }: NonNullable<LayerSizes['cross']>): number {
   return query + key + value + output + scores;
 }
 
 /**
- * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with expert parallelism, those received, while the experts' output, the
+ * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with
+ * expert parallelism, those received, while the experts' output, the
  * same put back in order and, at last, the sum for every token beside the shared experts' come into being.
  */
 function combinationBytes({ layout }: MemoryInputs, sent: number, received: number, boundary: number): number {
@@ -339,7 +366,10 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   return Math.max(putInOrder, summed) + boundary;
 }
 
-/** Recompute makes again, at a layer's backward, what the forward dropped: the activations of all layers of its group except the group's kept input, or what the recomputed modules save. */
+/**
+ * Recompute makes again, at a layer's backward, what the forward dropped: the activations of all layers of its group except the group's
+ * kept input, or what the recomputed modules save.
+ */
 function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
   if (inputs.training.recompute === 'none') return 0;
   const set = layerSavedBytes(inputs, unit, group.kind, nothing);

@@ -8,12 +8,15 @@ import type { MemoryInputs } from './memory-inputs';
 import { isEager, isPlain } from './plain-modules';
 
 /*
- * Logits and what the cross entropy makes of them. PyTorch's own, as TorchTitan calls it (torchtitan train.py and components/loss.py; torch/distributed/tensor/parallel/loss.py). See docs/model/memory.md, Saved for backward.
+ * Logits and what the cross entropy makes of them. PyTorch's own, as TorchTitan calls it (torchtitan train.py and components/loss.py;
+ * torch/distributed/tensor/parallel/loss.py). See docs/model/memory.md, Saved for backward.
  */
 
 /**
- * Bytes a logit at the head's backward. One fused kernel works in place; `torch.compile` keeps the logits beside their gradient. Not fused: log-softmax, its gradient and that of its input in fp32 (12), or with tensor parallelism
- * log-softmax, the gradient at the labels, its sum with the softmax, and the product (16); as Megatron-LM computes it, softmax and gradient beside the logits.
+ * Bytes a logit at the head's backward. One fused kernel works in place; `torch.compile` keeps the logits beside their gradient. Not fused:
+ * log-softmax, its gradient and that of its input in fp32 (12), or with tensor parallelism
+ * log-softmax, the gradient at the labels, its sum with the softmax, and the product (16); as Megatron-LM computes it, softmax and gradient
+ * beside the logits.
  */
 export function logitBytes(inputs: MemoryInputs): number {
   const { training, layout } = inputs;
@@ -30,7 +33,8 @@ function logits(inputs: MemoryInputs, unit: WorkUnit): number {
 }
 
 /**
- * Reserved at the head's backward by free blocks, bytes: the logits in the training precision, where those in fp32 come after them, and what the forward of a layer held and no longer holds. The tensors of the loss are larger than either.
+ * Reserved at the head's backward by free blocks, bytes: the logits in the training precision, where those in fp32 come after them, and
+ * what the forward of a layer held and no longer holds. The tensors of the loss are larger than either.
  */
 export function lossBlocks(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   // a pipeline keeps them
@@ -38,7 +42,10 @@ export function lossBlocks(inputs: MemoryInputs, stage: StageContents, unit: Wor
   return cast + Math.max(0, ...unitLayers(inputs, stage, unit).map((group) => passingBytes(inputs, unit, group)));
 }
 
-/** What the feed-forward half of a layer's forward holds and does not keep: its input and its output, gathered over tensor-parallel ranks, and the widths between them. Asynchronous tensor parallelism has its own buffers for the former. */
+/**
+ * What the feed-forward half of a layer's forward holds and does not keep: its input and its output, gathered over tensor-parallel ranks,
+ * and the widths between them. Asynchronous tensor parallelism has its own buffers for the former.
+ */
 function passingBytes(inputs: MemoryInputs, source: WorkUnit, { kind, whole }: UnitLayers): number {
   const { model, training, layout } = inputs;
   const isMadeAgain = whole || training.recompute === 'op';

@@ -1,11 +1,15 @@
 import type { MemoryInputs } from './memory-inputs';
 
 /*
- * Layers written as plain PyTorch modules, whose every operation saves for backward what it reads: those of TorchTitan (torchtitan/models/llama/model.py and norms.py at 3f20451, 2024-12), of llm-foundry under FSDP, and of Transformers
+ * Layers written as plain PyTorch modules, whose every operation saves for backward what it reads: those of TorchTitan
+ * (torchtitan/models/llama/model.py and norms.py at 3f20451, 2024-12), of llm-foundry under FSDP, and of Transformers
  * (models/llama/modeling_llama.py, activations.py at v4.45). See docs/model/memory.md, Saved for backward.
  */
 
-/** Whether the layers are plain modules: always under TorchTitan and FSDP; under DeepSpeed where the model is one of Transformers and nothing divides it but ZeRO. */
+/**
+ * Whether the layers are plain modules: always under TorchTitan and FSDP; under DeepSpeed where the model is one of Transformers and
+ * nothing divides it but ZeRO.
+ */
 export function isPlain({ model, training: { runtime }, layout }: MemoryInputs): boolean {
   if (runtime === 'torchtitan' || runtime === 'fsdp1') return true;
   return runtime === 'deepspeed' && model.modelType !== 'custom' && layout.tensor === 1 && layout.pipeline === 1;
@@ -16,7 +20,10 @@ export function isEager(inputs: MemoryInputs): boolean {
   return isPlain(inputs) && inputs.training.compile !== true;
 }
 
-/** Bytes an element that a norm keeps beside its input and its output: an RMSNorm in Python copies its input to fp32, keeps that instead of the input, and what is normed before it is weighed. */
+/**
+ * Bytes an element that a norm keeps beside its input and its output: an RMSNorm in Python copies its input to fp32, keeps that instead of
+ * the input, and what is normed before it is weighed.
+ */
 export function normCopyBytes(inputs: MemoryInputs): number {
   return isEager(inputs) && inputs.model.norm === 'rmsnorm' && inputs.training.precision !== 'fp32' ? 4 : 0;
 }
@@ -29,7 +36,10 @@ export function activationCopies(inputs: MemoryInputs): number {
   return inputs.training.runtime === 'deepspeed' && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
 }
 
-/** Whether attention saves keys and values repeated for every head: TorchTitan's `repeat_kv` before any kernel, Transformers' before its own attention. */
+/**
+ * Whether attention saves keys and values repeated for every head: TorchTitan's `repeat_kv` before any kernel, Transformers' before its own
+ * attention.
+ */
 export function repeatsKeysAndValues(inputs: MemoryInputs): boolean {
   const { runtime, attention } = inputs.training;
   return runtime === 'torchtitan' || (runtime === 'deepspeed' && attention === 'unfused' && isPlain(inputs));

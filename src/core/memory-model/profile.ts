@@ -42,7 +42,10 @@ export interface StageMemory {
   readonly gpu?: string;
   /** The highest peak that fits it. */
   readonly usableBytes: number;
-  /** What PyTorch's allocator reserves (`max_reserved`): the peak, what fragmentation leaves unused, and blocks that other moments of a step need. */
+  /**
+   * What PyTorch's allocator reserves (`max_reserved`): the peak, what fragmentation leaves unused, and blocks that other moments of a step
+   * need.
+   */
   readonly reservedBytes: number;
   /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */
   readonly inUseBytes: number;
@@ -50,9 +53,15 @@ export interface StageMemory {
   readonly peakOperation: string;
   /** Alive all the time: weights, gradients, optimizer, dummy gradients, workspaces. */
   readonly staticBytes: number;
-  /** Row of the schedule's operation during which the peak is, -1 without operations: at its start in the timeline of that schedule, `startMs[peakRow]`. */
+  /**
+   * Row of the schedule's operation during which the peak is, -1 without operations: at its start in the timeline of that schedule,
+   * `startMs[peakRow]`.
+   */
   readonly peakRow: number;
-  /** Most work units (slices, in a sliced schedule) between the start of their forward and the end of their whole backward at once; once for each chunk they are on. */
+  /**
+   * Most work units (slices, in a sliced schedule) between the start of their forward and the end of their whole backward at once; once for
+   * each chunk they are on.
+   */
   readonly unitsInFlight: number;
 }
 

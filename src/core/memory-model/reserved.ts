@@ -10,10 +10,14 @@ import { contextBytes, fragmentation } from './verdict';
 import { zeroBlocks } from './zero';
 
 /*
- * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor. See docs/model/memory.md, Reserved memory.
+ * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor.
+ * See docs/model/memory.md, Reserved memory.
  */
 
-/** By so much expandable segments grow: 20 MiB, and 2 for tensors under 1 MiB (`kLargeBuffer` and `kSmallBuffer` of c10/cuda/CUDACachingAllocator.cpp). */
+/**
+ * By so much expandable segments grow: 20 MiB, and 2 for tensors under 1 MiB (`kLargeBuffer` and `kSmallBuffer` of
+ * c10/cuda/CUDACachingAllocator.cpp).
+ */
 const segmentBytes = 22 * 2 ** 20;
 
 /**
@@ -37,12 +41,18 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
   }
 }
 
-/** The CUDA context with the kernels of PyTorch before it loaded them when first used (1.x): 1,573 MiB on A100, 1,271 on V100, as BigScience measured (train/tr11-176B-ml/chronicles-prequel.md). */
+/**
+ * The CUDA context with the kernels of PyTorch before it loaded them when first used (1.x): 1,573 MiB on A100, 1,271 on V100, as BigScience
+ * measured (train/tr11-176B-ml/chronicles-prequel.md).
+ */
 const eagerContextBytes = 1.5 * 2 ** 30;
 /** NCCL's buffers of one communicator: assumed, not measured. */
 const communicatorBytes = 2 ** 28;
 
-/** Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to both neighbours and one of a replica beside those of the world and of each size above 1. */
+/**
+ * Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to
+ * both neighbours and one of a replica beside those of the world and of each size above 1.
+ */
 export function besideAllocator({ training, layout }: MemoryInputs): number {
   if (runtimeOf(training).id !== 'deepspeed') return contextBytes;
   const { tensor, pipeline, data, context, expert } = layout;

@@ -13,10 +13,14 @@ import { hasHead } from './activation-memory';
 import { stateWorkingSet } from './ssm-tensors';
 
 /*
- * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs of GEMMs, and leaves the gradient of each
- * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
- * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its projections, experts and shared experts. The head
- * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not. PyTorch's own runtime keeps the whole graph instead (`splitKeeps` of `spec/runtime`).
+ * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs
+ * of GEMMs, and leaves the gradient of each
+ * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients
+ * (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
+ * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its
+ * projections, experts and shared experts. The head
+ * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not. PyTorch's own
+ * runtime keeps the whole graph instead (`splitKeeps` of `spec/runtime`).
  */
 
 /** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
@@ -26,7 +30,10 @@ export interface MatrixProduct {
   readonly outputGradient: number;
 }
 
-/** The GEMMs of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1); fewer where both factors are kept in a narrow format. */
+/**
+ * The GEMMs of one layer whose weight gradients can wait: 32 s b h bytes together for a GPT layer on one rank (arXiv 2401.10241, Table 1);
+ * fewer where both factors are kept in a narrow format.
+ */
 export function matrixProducts(
   inputs: MemoryInputs,
   unit: WorkUnit,
@@ -77,7 +84,10 @@ function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, siz
   ];
 }
 
-/** Products that make queries, keys and values. Those that compress them (latent attention) work on the rank's share of the tokens; of one tensor, the input of several counts once. */
+/**
+ * Products that make queries, keys and values. Those that compress them (latent attention) work on the rank's share of the tokens; of one
+ * tensor, the input of several counts once.
+ */
 function projections(inputs: MemoryInputs, unit: WorkUnit, { hidden, boundary, gathered, attention }: LayerSizes): MatrixProduct[] {
   const { query, key, value, gate } = attention;
   const { model, training, layout } = inputs;
@@ -104,7 +114,8 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
 }
 
 /**
- * Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. PyTorch's `stage_backward_input` (torch 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the
+ * Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. PyTorch's `stage_backward_input` (torch
+ * 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the
  * gradients of its products' outputs come on top.
  */
 function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayers, activationFactor: number): number {
@@ -121,7 +132,10 @@ export interface KeptForWeights {
   readonly head: number;
 }
 
-/** Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head, with that and the projection of each further token. */
+/**
+ * Kept from the end of a unit's input gradient to the end of its weight gradient, on one rank: of all layers of a chunk, and of the head,
+ * with that and the projection of each further token.
+ */
 export function keptForWeights(
   inputs: MemoryInputs,
   chunk: StageContents,
@@ -140,8 +154,10 @@ export function keptForWeights(
 }
 
 /**
- * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole backward, but inputs and output gradients of
- * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts come after the routed ones.
+ * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole
+ * backward, but inputs and output gradients of
+ * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts
+ * come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: UnitLayers): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = group.sizes;

@@ -4,9 +4,12 @@ import type { StateMixer } from '../spec/model';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
- * What a mixer with a state keeps for its backward. Mamba-2 under Megatron-LM core 0.16 (`MambaMixer`) with mamba-ssm 2.3: `MambaSplitConv1dScanCombinedFn` keeps its whole input and the ungated output, and makes convolution
- * and chunk states again; the norm after it and the output projection keep what they read. Mamba: `MambaInnerFn`, which makes convolution and step sizes again, and where norms lie between its projections (Jamba) the plain
- * `SelectiveScanFn`. Gated DeltaNet: `GatedDeltaNet` of core 0.16 with flash-linear-attention 0.6. Lightning attention is nowhere in them: each tensor between its operations.
+ * What a mixer with a state keeps for its backward. Mamba-2 under Megatron-LM core 0.16 (`MambaMixer`) with mamba-ssm 2.3:
+ * `MambaSplitConv1dScanCombinedFn` keeps its whole input and the ungated output, and makes convolution
+ * and chunk states again; the norm after it and the output projection keep what they read. Mamba: `MambaInnerFn`, which makes convolution
+ * and step sizes again, and where norms lie between its projections (Jamba) the plain
+ * `SelectiveScanFn`. Gated DeltaNet: `GatedDeltaNet` of core 0.16 with flash-linear-attention 0.6. Lightning attention is nowhere in them:
+ * each tensor between its operations.
  */
 
 /** Tokens between the states that the selective scan of Mamba keeps (`selective_scan_cuda`). */
@@ -53,7 +56,10 @@ export function stateSizes({ training, layout }: MemoryInputs, state: StateMixer
   };
 }
 
-/** What the backward of a state holds besides what its layer saved: gradients of its output and of everything projected, what the convolution gave and its gradient, and the states of the chunks. */
+/**
+ * What the backward of a state holds besides what its layer saved: gradients of its output and of everything projected, what the
+ * convolution gave and its gradient, and the states of the chunks.
+ */
 export function stateWorkingSet({ projected, convolved, value, states }: StateSizes): number {
   return value + projected + 2 * convolved + states;
 }

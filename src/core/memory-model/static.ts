@@ -47,7 +47,8 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
 }
 
 /**
- * Copies of the layers' weights in a narrow format, along rows and along columns, which Transformer Engine keeps from the first micro-batch of a step to its end (its weight workspaces; `--fp8-param-gather` would take
+ * Copies of the layers' weights in a narrow format, along rows and along columns, which Transformer Engine keeps from the first micro-batch
+ * of a step to its end (its weight workspaces; `--fp8-param-gather` would take
  * them for the weights themselves). The router is no module of it.
  */
 function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents): number {
@@ -59,7 +60,10 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
   return 2 * narrowBytes[training.gemmPrecision] * matrices;
 }
 
-/** Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer Engine. */
+/**
+ * Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer
+ * Engine.
+ */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageContents): number {
   const kinds = new Map(
     groupsOf(model, stage).map(({ kind, layers }) => [
@@ -94,7 +98,10 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageContent
   return attention + states + crossed + networks + head + projection;
 }
 
-/** 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper and later). */
+/**
+ * 32 MiB for Transformer Engine's cuBLAS, as much for PyTorch's where a head or a router uses it, and 4 x 32 MiB for grouped GEMMs (Hopper
+ * and later).
+ */
 const workspace = 32 * 2 ** 20;
 /** Streams over which Transformer Engine spreads the GEMMs of a rank's experts. */
 const groupedStreams = 4;

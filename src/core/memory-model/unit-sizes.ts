@@ -35,14 +35,20 @@ export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
   return elementBytes(inputs.training) * localTokens(inputs, unit) * inputs.model.hidden * hiddenShare(inputs);
 }
 
-/** Visits to experts per token of a rank: sent by the rank, which sequence parallelism gives a share of the tokens, and received by it, gathered over the ranks that share an expert. */
+/**
+ * Visits to experts per token of a rank: sent by the rank, which sequence parallelism gives a share of the tokens, and received by it,
+ * gathered over the ranks that share an expert.
+ */
 export function visits(inputs: MemoryInputs, active: number): { readonly sent: number; readonly rows: number } {
   const { training, layout } = inputs;
   const sent = active * hiddenShare(inputs);
   return { sent, rows: training.sequenceParallel ? sent * expertTensorOf(layout) : sent };
 }
 
-/** Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its mask and output. */
+/**
+ * Saved attention scores of one layer without fused attention, of a unit's tokens for `keys` tokens: softmax output, and with dropout its
+ * mask and output.
+ */
 export function scoreBytes(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
   if (inputs.training.attention === 'flash') return 0;
   const element = elementBytes(inputs.training);

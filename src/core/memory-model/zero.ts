@@ -4,16 +4,23 @@ import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
- * DeepSpeed's optimizers as its engine chooses them: FP16_Optimizer (no ZeRO), DeepSpeedZeroOptimizer (stages 1 and 2), stage 3, and BF16_Optimizer where gradients add up in fp32. Read from deepspeed/runtime at 5fe5b38 (2022-02) and
+ * DeepSpeed's optimizers as its engine chooses them: FP16_Optimizer (no ZeRO), DeepSpeedZeroOptimizer (stages 1 and 2), stage 3, and
+ * BF16_Optimizer where gradients add up in fp32. Read from deepspeed/runtime at 5fe5b38 (2022-02) and
  * 56c5223 (2022-04). See docs/model/memory.md, Static memory.
  */
 
-/** Elements of DeepSpeed's default `reduce_bucket_size`, and of stage 3's `stage3_max_live_parameters`; of `sub_group_size`, which stage 3 updates at a time. */
+/**
+ * Elements of DeepSpeed's default `reduce_bucket_size`, and of stage 3's `stage3_max_live_parameters`; of `sub_group_size`, which stage 3
+ * updates at a time.
+ */
 const bucketElements = 5e8;
 const liveElements = 1e9;
 const subGroupElements = 1e9;
 
-/** Weights and gradients in the training precision; from stage 1 on the states divided, from 2 the gradients, with 3 the weights. Gradients that add up in fp32 have a buffer of their own up to stage 1. */
+/**
+ * Weights and gradients in the training precision; from stage 1 on the states divided, from 2 the gradients, with 3 the weights. Gradients
+ * that add up in fp32 have a buffer of their own up to stage 1.
+ */
 export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held: Held): StaticBytes {
   const { zeroStage } = inputs.training;
   const element = elementBytes(inputs.training);
@@ -54,7 +61,9 @@ function stepCopies(inputs: MemoryInputs, held: Held): { readonly joined: number
   return { joined: copy(elementBytes(inputs.training)), fp32: copy(4) };
 }
 
-/** Held at the optimizer's step beside what is always there, bytes: its copies, less the gradients of parameters that other ranks update. */
+/**
+ * Held at the optimizer's step beside what is always there, bytes: its copies, less the gradients of parameters that other ranks update.
+ */
 export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
   const { joined, fp32 } = stepCopies(inputs, held);
   const element = elementBytes(inputs.training);
@@ -63,7 +72,8 @@ export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
 }
 
 /**
- * Blocks that PyTorch's allocator takes for tensors of a step which are too large for what activations leave free, and keeps, bytes: the gradient of the word embedding, which each backward makes anew; in fp32 where it adds up so;
+ * Blocks that PyTorch's allocator takes for tensors of a step which are too large for what activations leave free, and keeps, bytes: the
+ * gradient of the word embedding, which each backward makes anew; in fp32 where it adds up so;
  * the bucket; the copies of the step. Blocks serve again what comes later.
  */
 export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number): number {
@@ -73,7 +83,10 @@ export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number):
   return blocksFor([[embedding, wide], [bucket], [joined, fp32]]);
 }
 
-/** Bytes of the blocks that serve groups of requests, one after the other; those of a group are there together. A request takes the smallest free block that holds it, what is left of the block stays free beside it. */
+/**
+ * Bytes of the blocks that serve groups of requests, one after the other; those of a group are there together. A request takes the smallest
+ * free block that holds it, what is left of the block stays free beside it.
+ */
 export function blocksFor(groups: readonly (readonly number[])[]): number {
   const blocks: number[] = [];
   for (const group of groups) {

@@ -20,7 +20,8 @@ export function sequenceFlops(model: ModelSpec, training: SequenceLengths): numb
 }
 
 /**
- * FLOPs of one layer of an encoder-decoder model for one sequence, forward and backward: in the encoder every token attends to all; of the decoder, keys and values of attention to the encoder's output are made of the
+ * FLOPs of one layer of an encoder-decoder model for one sequence, forward and backward: in the encoder every token attends to all; of the
+ * decoder, keys and values of attention to the encoder's output are made of the
  * source's tokens, all else of the target's.
  */
 export function stackLayerFlops(model: ModelSpec, kind: LayerKind, training: SequenceLengths): number {

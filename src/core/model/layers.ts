@@ -9,13 +9,19 @@ export interface LayerGroup {
 const dense: LayerKind = { feedForward: 'dense', window: null };
 const routed: LayerKind = { feedForward: 'experts', window: null };
 
-/** The kind of every layer of a model whose layers are alike; of its layers with experts otherwise; of its first layer where some have a state. */
+/**
+ * The kind of every layer of a model whose layers are alike; of its layers with experts otherwise; of its first layer where some have a
+ * state.
+ */
 export function usualKind({ experts, state, layerKinds }: ModelSpec): LayerKind {
   const [first] = state === undefined ? [] : (layerKinds ?? []);
   return first ?? (experts === null ? dense : routed);
 }
 
-/** Layers `from` to `to` (exclusive) of a model, joined where they are alike, in order. Layers beyond those that the model describes are as the last one it does. */
+/**
+ * Layers `from` to `to` (exclusive) of a model, joined where they are alike, in order. Layers beyond those that the model describes are as
+ * the last one it does.
+ */
 export function layerGroups(model: ModelSpec, from = 0, to = model.layers): LayerGroup[] {
   const { layerKinds } = model;
   if (layerKinds === undefined || layerKinds.length === 0) return [{ kind: usualKind(model), layers: to - from }];
@@ -29,7 +35,10 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): Laye
   return groups;
 }
 
-/** What layers `from` to `to` (exclusive) are where those of a model differ: their kinds, and whether the encoder ends or the decoder begins among them. Nothing where all are alike. */
+/**
+ * What layers `from` to `to` (exclusive) are where those of a model differ: their kinds, and whether the encoder ends or the decoder begins
+ * among them. Nothing where all are alike.
+ */
 export function partOfModel(
   model: ModelSpec,
   from = 0,

@@ -1,7 +1,8 @@
 import type { LayerKind, ModelSpec, StateMixer } from '../spec/model';
 
 /*
- * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH, GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23,
+ * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH,
+ * GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23,
  * whose counts the tests hold; how tensor parallelism divides them: `MambaMixer` and `GatedDeltaNet` of Megatron-LM core 0.16.
  */
 
@@ -15,12 +16,17 @@ export function stateOf({ state }: ModelSpec, { mixer }: LayerKind): StateMixer 
   return (mixer === 'state' || mixer === 'both') && state !== undefined ? state : null;
 }
 
-/** Parts of a layer with a norm and a residual of their own: a mixer (attention and a state side by side are one), a feed-forward network. */
+/**
+ * Parts of a layer with a norm and a residual of their own: a mixer (attention and a state side by side are one), a feed-forward network.
+ */
 export function sublayers({ mixer, feedForward }: LayerKind): number {
   return (mixer === 'none' ? 0 : 1) + (feedForward === 'none' ? 0 : 1);
 }
 
-/** Norms of a layer that are a state's alone: Megatron-LM recomputes those of its Transformer layers alone (`--recompute-modules layernorm`). */
+/**
+ * Norms of a layer that are a state's alone: Megatron-LM recomputes those of its Transformer layers alone (`--recompute-modules
+ * layernorm`).
+ */
 export function normOfState({ mixer }: LayerKind): number {
   return mixer === 'state' ? 1 : 0;
 }
@@ -71,7 +77,8 @@ export function stateOtherParameters({ hidden }: ModelSpec, state: StateMixer): 
 }
 
 /**
- * FLOPs a token that the state itself takes, forward: 7 for each of its elements (Mamba) and 8 with the convolution (Gated DeltaNet), as `num_floating_point_operations` of Megatron-LM counts them; a product to write and
+ * FLOPs a token that the state itself takes, forward: 7 for each of its elements (Mamba) and 8 with the convolution (Gated DeltaNet), as
+ * `num_floating_point_operations` of Megatron-LM counts them; a product to write and
  * one to read lightning attention's, which it does not know.
  */
 export function stateFlops(state: StateMixer): number {
@@ -81,13 +88,19 @@ export function stateFlops(state: StateMixer): number {
   return (state.kind === 'lightning' ? 4 : 7) * elements;
 }
 
-/** Bytes of the states of `batch` sequences on one of `tensor` ranks, in fp32, and of the tokens that the convolution looks back on, of `element` bytes. */
+/**
+ * Bytes of the states of `batch` sequences on one of `tensor` ranks, in fp32, and of the tokens that the convolution looks back on, of
+ * `element` bytes.
+ */
 export function stateBytes(state: StateMixer, tensor: number, batch: number, element: number): number {
   const { value, convolved } = stateWidths(state, tensor);
   return batch * (4 * value * state.stateDim + element * Math.max(0, state.convolution - 1) * convolved);
 }
 
-/** Whether `tensor` ranks can share the heads of all layers. Attention: heads in all stacks, with key/value heads that divide or repeat. SSM and linear attention: groups that divide (`MambaMixer`, `GatedDeltaNet`). No launcher divides Mamba's first version. */
+/**
+ * Whether `tensor` ranks can share the heads of all layers. Attention: heads in all stacks, with key/value heads that divide or repeat. SSM
+ * and linear attention: groups that divide (`MambaMixer`, `GatedDeltaNet`). No launcher divides Mamba's first version.
+ */
 export function splitsHeads(model: ModelSpec, tensor: number): boolean {
   const { heads, kvHeads, latent, state, stacks } = model;
   const keyValue = latent ? heads : kvHeads;

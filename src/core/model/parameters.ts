@@ -54,7 +54,9 @@ export interface AttentionWidths {
   readonly gate: number;
 }
 
-/** What one of `tensor` ranks holds of queries, keys and values: a share, or one whole key/value head where there are more ranks than heads. */
+/**
+ * What one of `tensor` ranks holds of queries, keys and values: a share, or one whole key/value head where there are more ranks than heads.
+ */
 export function attentionWidths(model: ModelSpec, tensor: number): AttentionWidths {
   const heads = model.heads / tensor;
   const { latent } = model;
@@ -139,7 +141,10 @@ export function keyValueHeadsPerRank({ kvHeads }: ModelSpec, tensor: number): nu
   return Math.max(1, kvHeads / tensor);
 }
 
-/** Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` and each of them by `expertTensor` (absent: `tensor`). */
+/**
+ * Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` and each of them by `expertTensor` (absent:
+ * `tensor`).
+ */
 export interface LayerDivision {
   readonly tensor: number;
   readonly expert: number;
@@ -192,7 +197,8 @@ export function embeddingParameters(model: ModelSpec): number {
 }
 
 /**
- * All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM, and for an encoder-decoder one but for tables of sinusoids, which are not learned (Marian, Pegasus and the
+ * All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM, and for an encoder-decoder one
+ * but for tables of sinusoids, which are not learned (Marian, Pegasus and the
  * encoder of Whisper count theirs).
  */
 export function parameterCount(model: ModelSpec): number {
@@ -209,7 +215,8 @@ export function parameterCount(model: ModelSpec): number {
 }
 
 /**
- * Vocabulary padded for even kernels: to a multiple of 128 (Megatron-LM's `--make-vocab-size-divisible-by` default, and what the measured B200 runs used) that the
+ * Vocabulary padded for even kernels: to a multiple of 128 (Megatron-LM's `--make-vocab-size-divisible-by` default, and what the measured
+ * B200 runs used) that the
  * tensor parallel size divides. Megatron-LM itself may pad further, to 128 times that size: under 0.3 % of a 100 k vocabulary.
  */
 export function paddedVocab(vocab: number, tensor: number): number {
@@ -218,8 +225,10 @@ export function paddedVocab(vocab: number, tensor: number): number {
 }
 
 /**
- * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half: docs/model/time.md, Throughput and MFU), and three times what a state takes forward; of the depths that predict further
+ * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the
+ * active ones) and token plus attention scores and
+ * context over the causal half, or the window (PaLM appendix B, with the causal half: docs/model/time.md, Throughput and MFU), and three
+ * times what a state takes forward; of the depths that predict further
  * tokens their layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
@@ -236,7 +245,8 @@ export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number):
 }
 
 /**
- * Keys that `tokens` tokens after `context` earlier ones attend to, all tokens together: the causal half of their own (tokens^2 / 2, the diagonal left out as everywhere here) and
+ * Keys that `tokens` tokens after `context` earlier ones attend to, all tokens together: the causal half of their own (tokens^2 / 2, the
+ * diagonal left out as everywhere here) and
  * all earlier ones, at most `window` each.
  */
 export function attendedKeys(tokens: number, context: number, window: number | null): number {

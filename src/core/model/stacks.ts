@@ -45,7 +45,10 @@ export function relativeBiasParameters(model: ModelSpec, kind: Pick<LayerKind, '
   return (model.stacks?.relativeBias?.buckets ?? 0) * headsOf(model, kind).heads;
 }
 
-/** Parameters that a stack begins with beside the word embedding and, in the decoder, the learned positions: those of the source, the encoder's norm of the embedding, its convolutions, a bias by distance. */
+/**
+ * Parameters that a stack begins with beside the word embedding and, in the decoder, the learned positions: those of the source, the
+ * encoder's norm of the embedding, its convolutions, a bias by distance.
+ */
 export function stackParameters(model: ModelSpec, stack: Stack): number {
   const { stacks, hidden } = model;
   if (stacks === undefined) return 0;

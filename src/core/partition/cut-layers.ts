@@ -2,7 +2,10 @@
 export interface CutProblem {
   readonly layers: number;
   readonly stages: number;
-  /** Time of layers `from` to `to` (not included) on a stage, ms, at least 0; `Infinity` where they do not fit on it. More layers never take less. */
+  /**
+   * Time of layers `from` to `to` (not included) on a stage, ms, at least 0; `Infinity` where they do not fit on it. More layers never take
+   * less.
+   */
   readonly timeMs: (stage: number, from: number, to: number) => number;
   /** Stages that may have no layer. */
   readonly mayBeEmpty: (stage: number) => boolean;
@@ -21,8 +24,10 @@ const halvings = 6;
 const maximumTimes = 8_000_000;
 
 /**
- * The cut whose slowest stage is fastest, and of those the one with the least time in all. The first by halving: whether all stages can stay below a time is decided by how far the stages before and after a
- * boundary can reach, and between those windows exactly. The second by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, but for the second where its
+ * The cut whose slowest stage is fastest, and of those the one with the least time in all. The first by halving: whether all stages can
+ * stay below a time is decided by how far the stages before and after a
+ * boundary can reach, and between those windows exactly. The second by a dynamic program over the same windows: `best[s][j] = min over i of
+ * best[s - 1][i] + time(s, i, j)`. Exact, but for the second where its
  * windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
 export function cutLayers(problem: CutProblem): LayerCut | null {
@@ -113,7 +118,10 @@ function greedyUnder({ layers, stages, timeMs, fewest, later }: Bounded, isAllow
   return from === layers ? ends : null;
 }
 
-/** The last number up to `most` for which a condition holds that holds for `first` and for all numbers before one it holds for. Searches outwards from `guess`. */
+/**
+ * The last number up to `most` for which a condition holds that holds for `first` and for all numbers before one it holds for. Searches
+ * outwards from `guess`.
+ */
 function lastWhere(first: number, most: number, guess: number, holds: (value: number) => boolean): number {
   let low = first;
   let beyond = most + 1;

@@ -8,7 +8,8 @@ import { placeStages } from './place-stages';
 import type { Layout, PlanRequest } from '../spec/request';
 
 /**
- * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages (1F1B). None on a plain cluster.
+ * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages
+ * (1F1B). None on a plain cluster.
  */
 export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string[] {
   const { model, training, layout, cluster, constants, schedule } = request;

@@ -34,8 +34,10 @@ export interface MixedProblem extends Watch {
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
 /**
- * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) of those that fit, or the one that comes nearest: every stage is on nodes of one kind, with as many
- * GPUs as every other (tensor x data x context), tensor parallelism inside nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that
+ * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) of those that fit, or the one that
+ * comes nearest: every stage is on nodes of one kind, with as many
+ * GPUs as every other (tensor x data x context), tensor parallelism inside nodes, and all GPUs are used; placed and cut as `placeStages`
+ * does. Replicas divide the global batch where any number that
  * does is possible.
  *
  * @throws ExpectedError `layout-groups`, placed where a file says it, when the groups do not make whole stages with what is fixed.
@@ -78,7 +80,10 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
   return whole.length > 0 ? whole : all;
 }
 
-/** The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes first: it is what fits, and few others are then worth more than a look. */
+/**
+ * The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes
+ * first: it is what fits, and few others are then worth more than a look.
+ */
 function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: PlacementScore): Placement | null {
   let best: Placement | null = null;
   for (const inputs of sizes.toReversed()) {
@@ -114,7 +119,10 @@ function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGr
     .sort((a, b) => a.tensor * a.pipeline - b.tensor * b.pipeline || b.pipeline - a.pipeline);
 }
 
-/** Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest group allows. */
+/**
+ * Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest
+ * group allows.
+ */
 function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, groups: readonly NodeGroup[], context: number): Sizes[] {
   const missing = stageNodeGroups.find((group) => groups[group] === undefined);
   if (missing !== undefined)

@@ -6,8 +6,10 @@ import { formatBytes, formatDuration, formatNumber, plural } from '../format';
 import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';
 
 /*
- * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after the other's, spread evenly over the layers of a chunk, and at the end of each share compute
- * waits for the copy (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies, whichever is longer.
+ * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after
+ * the other's, spread evenly over the layers of a chunk, and at the end of each share compute
+ * waits for the copy (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies,
+ * whichever is longer.
  */
 
 /** Bytes that leave in the forward of so many tokens of `batch` sequences, and come back in its backward. */
@@ -19,7 +21,10 @@ export function offloadedBytes(inputs: CostInputs, contents: StageContents, batc
   );
 }
 
-/** What forward and backward of a slice wait for copies to and from the host, ms; and what backward waits more where it leaves out the gradients of weights. */
+/**
+ * What forward and backward of a slice wait for copies to and from the host, ms; and what backward waits more where it leaves out the
+ * gradients of weights.
+ */
 export function offloadWaits(
   inputs: CostInputs,
   contents: StageContents,

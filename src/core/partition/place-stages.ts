@@ -30,7 +30,10 @@ export interface PlacementProblem extends Watch {
 /** What a placement is compared by. */
 export interface PlacementScore {
   readonly fits: boolean;
-  /** Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, transfers of the fill and drain, gradient all-reduce and optimizer. */
+  /**
+   * Of 1F1B over the step's micro-batches: all stages once, the slowest once more for every further micro-batch, transfers of the fill and
+   * drain, gradient all-reduce and optimizer.
+   */
   readonly stepMs: number;
   /** The largest share of its GPU's usable memory that a stage needs. */
   readonly fullest: number;
@@ -45,8 +48,10 @@ export interface Placement extends PlacementScore {
 const worst: PlacementScore = { fits: false, stepMs: Infinity, fullest: Infinity };
 
 /**
- * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make; every replica runs over the same groups in the same order. Layers are cut
- * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes (`stageNodeGroups`,
+ * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make;
+ * every replica runs over the same groups in the same order. Layers are cut
+ * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the
+ * one with the least step. What the layout fixes (`stageNodeGroups`,
  * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
  */
 export function placeStages(problem: PlacementProblem): Placement {
@@ -63,7 +68,9 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
   );
 }
 
-/** The same; null where a single check of each order, of the many that the best cut takes, shows that none is as good as a known placement. */
+/**
+ * The same; null where a single check of each order, of the many that the best cut takes, shows that none is as good as a known placement.
+ */
 export function placeStagesWithin(problem: PlacementProblem, known: PlacementScore = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
   const orders = layout.stageNodeGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageNodeGroups];
@@ -82,7 +89,10 @@ export function isBetter(a: PlacementScore, b: PlacementScore): boolean {
   return a.fits ? a.stepMs < b.stepMs : a.fullest < b.fullest;
 }
 
-/** Orders in which groups follow each other down the pipeline, as the group of each stage; orders that only swap groups of one kind and size once. */
+/**
+ * Orders in which groups follow each other down the pipeline, as the group of each stage; orders that only swap groups of one kind and size
+ * once.
+ */
 function groupOrders(groups: readonly NodeGroup[], layout: Pick<Layout, 'tensor' | 'data' | 'context'>): (readonly number[])[] {
   const written = groups.map((_, index) => index);
   const orders = groups.length <= mostOrderedGroups ? permutations(written) : [written, written.toReversed()];
@@ -118,7 +128,10 @@ function microBatchesOf({ training, layout }: CostInputs): number {
   return Math.max(1, Math.floor(training.globalBatch / layout.data / training.microBatch));
 }
 
-/** Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. Orders that are planned stay within the memory there is: they are counted as 1F1B. */
+/**
+ * Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. Orders that are planned stay within the
+ * memory there is: they are counted as 1F1B.
+ */
 function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
@@ -169,7 +182,10 @@ function placed(
 /** Added to what is known where cuts are held against it, for sums that are rounded otherwise. */
 const rounding = 1 + 1e-9;
 
-/** The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting; null where neither can be as good as what is known, or there is none. */
+/**
+ * The cut with the fastest slowest stage that fits, or the one that comes nearest to fitting; null where neither can be as good as what is
+ * known, or there is none.
+ */
 function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: PlacementScore): readonly number[] | null {
   const { model, layout } = inputs;
   const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);

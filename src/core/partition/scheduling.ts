@@ -78,7 +78,8 @@ export interface Chunks {
 }
 
 /**
- * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
+ * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each
+ * be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
  */
 export function fewestLayers(
   { vocab }: Pick<ModelSpec, 'vocab'>,

@@ -6,8 +6,10 @@ import { headTokens } from '../model/stacks';
 import type { PlanRequest } from '../spec/request';
 
 /**
- * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages
- * are the encoder's as make the stage with most arithmetic, the head on the last one counted, lightest. With one stage, or more stages than layers of both stacks, all layers in a row.
+ * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them
+ * (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages
+ * are the encoder's as make the stage with most arithmetic, the head on the last one counted, lightest. With one stage, or more stages than
+ * layers of both stacks, all layers in a row.
  */
 export function stackCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
   const encoderLayers = model.stacks?.encoderLayers ?? 0;
@@ -20,7 +22,10 @@ export function stackCut(model: ModelSpec, training: SequenceLengths, stages: nu
   return best.cut;
 }
 
-/** The ways to cut two stacks into stages of one stack each: any number of them the encoder's, of each stack as equal as can be. One stage has both. */
+/**
+ * The ways to cut two stacks into stages of one stack each: any number of them the encoder's, of each stack as equal as can be. One stage
+ * has both.
+ */
 export function stackCuts(encoderLayers: number, decoderLayers: number, stages: number): (readonly number[])[] {
   if (stages === 1) return [[encoderLayers + decoderLayers]];
   const first = Math.max(1, stages - decoderLayers);
@@ -48,7 +53,9 @@ function heaviestStage(model: ModelSpec, training: SequenceLengths, cut: readonl
   }, 0);
 }
 
-/** Which layers the stages of an encoder-decoder model have: `encoder 12, 12; decoder 8, 8, 8`. Null for other models, and for one stage. */
+/**
+ * Which layers the stages of an encoder-decoder model have: `encoder 12, 12; decoder 8, 8, 8`. Null for other models, and for one stage.
+ */
 export function stacksText({ model, training, layout }: Pick<PlanRequest, 'model' | 'training' | 'layout'>): string | null {
   if (model.stacks === undefined || layout.pipeline === 1) return null;
   const words: string[] = [];

@@ -42,7 +42,10 @@ export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
   );
 }
 
-/** Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of an order with one chunk a stage and whole backwards. */
+/**
+ * Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of
+ * an order with one chunk a stage and whole backwards.
+ */
 export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], watch: Watch = {}): OfStage {
   let inFlight: readonly number[] | undefined;
   const held = byShape(

@@ -10,7 +10,8 @@ import type { Layout } from '../spec/request';
 import { stackCut } from './stack-cut';
 
 /**
- * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also carry embedding and head, stay light.
+ * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also
+ * carry embedding and head, stay light.
  *
  * @param model where its layers differ, to say which kinds each stage has.
  */
@@ -29,7 +30,9 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
     : stackCut(model, training, stages);
 }
 
-/** Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens. */
+/**
+ * Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens.
+ */
 export function cutContents(stageLayers: readonly number[], model?: ModelSpec): StageContents[] {
   let from = 0;
   return stageLayers.map((layers, stage) => {
@@ -75,7 +78,10 @@ export function requireCut(
   if (empty >= 0) refuse(`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, 'give it one, or use fewer stages');
 }
 
-/** Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have one less. */
+/**
+ * Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have
+ * one less.
+ */
 export function dealtToChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
   const chunks = new Uint32Array(stageLayers.length);
   for (const stage of stageOfChunk) chunks[stage] = (chunks[stage] ?? 0) + 1;

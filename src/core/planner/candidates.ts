@@ -10,9 +10,15 @@ import { kindFor, operationCount, plainName, runsVirtualStages } from '../partit
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { maximumOperations, maximumUnits, runsStacks } from './refusals';
 
-/** Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual ones. */
+/**
+ * Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual
+ * ones.
+ */
 const maximumOtherOperations = 100_000;
-/** The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as simulating. */
+/**
+ * The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as
+ * simulating.
+ */
 export const maximumPlannedOperations = 1_000;
 
 /** The ways to run a request that are predicted, and the schedules that were left out because they take too long to plan or simulate. */
@@ -33,7 +39,8 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 }
 
 /**
- * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit the layout and the most operations.
+ * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit
+ * the layout and the most operations.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
@@ -90,7 +97,8 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
 }
 
 /**
- * Every other schedule of the registry: of whole micro-batches, and Seq1F1B of the slices given or solved for. Those that are asked for are there whatever they cost.
+ * Every other schedule of the registry: of whole micro-batches, and Seq1F1B of the slices given or solved for. Those that are asked for are
+ * there whatever they cost.
  *
  * @param usual what `usualSpecs` made.
  */
@@ -120,7 +128,10 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
   return { specs, skipped };
 }
 
-/** A schedule with the cut of its authors (Seq1F1B), slices of equal compute, where that differs from the cut solved for and has no more units than are affordable. */
+/**
+ * A schedule with the cut of its authors (Seq1F1B), slices of equal compute, where that differs from the cut solved for and has no more
+ * units than are affordable.
+ */
 function equalWorkSpecs(schedule: ScheduleName, usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
   const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
   const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];

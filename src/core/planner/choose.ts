@@ -8,7 +8,8 @@ import type { PlanRequest } from '../spec/request';
 const rounding = 1e-9;
 
 /**
- * The candidate that a plan takes. What was asked for (a schedule, slices) or what the launcher runs is all there is to choose from; of that what fits comes first, and of what fits the fastest. Of schedules that tie with
+ * The candidate that a plan takes. What was asked for (a schedule, slices) or what the launcher runs is all there is to choose from; of
+ * that what fits comes first, and of what fits the fastest. Of schedules that tie with
  * the fastest those are preferred that usual launchers run, then the one with the least memory. Where nothing fits: the least memory.
  *
  * @returns undefined where none of the candidates may be chosen.

@@ -20,11 +20,15 @@ export function limiterShares(limits: StageLimits): (readonly [name: Limiter, sh
     .sort(([, a], [, b]) => b - a);
 }
 
-/** What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of a stage where nobody knows what it goes to. */
+/**
+ * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of a stage where nobody knows what it goes
+ * to.
+ */
 export type StepCost = readonly [part: StepPart | 'work', share: number];
 
 /**
- * Where the step's time goes on its busiest stage: its idle time (the bubble), its work by what limits it, the gradient all-reduce and the optimizer. The shares add up to 1, apart from those too small to report.
+ * Where the step's time goes on its busiest stage: its idle time (the bubble), its work by what limits it, the gradient all-reduce and the
+ * optimizer. The shares add up to 1, apart from those too small to report.
  * Of candidates that were not chosen the work is one part: limits are those of the chosen.
  */
 export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): StepCost[] {
@@ -62,7 +66,10 @@ export function slowestStage(limits: readonly StageLimits[]): number | null {
     : limits.reduce((slowest, stage, index) => (limitedMs(stage) > limitedMs(limits[slowest] ?? stage) ? index : slowest), 0);
 }
 
-/** `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which stages something else limits; null where that is not known. */
+/**
+ * `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which
+ * stages something else limits; null where that is not known.
+ */
 export function limitedBy(limits: readonly StageLimits[] | null): string | null {
   const slowest = limits === null ? null : slowestStage(limits);
   const first = slowest === null ? undefined : limits?.[slowest];

@@ -12,12 +12,16 @@ import type { SlicingListener } from './sliced';
 
 /** `onIncumbent` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingListener {
-  /** Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be drawn. */
+  /**
+   * Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be
+   * drawn.
+   */
   readonly drawnOperations?: number;
 }
 
 /**
- * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every other schedule that can run; the one chosen is the
+ * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every
+ * other schedule that can run; the one chosen is the
  * schedule asked for, or the fastest that fits memory of those that the launcher runs (`choose`).
  *
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.

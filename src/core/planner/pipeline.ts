@@ -34,7 +34,9 @@ export interface PipelineParts {
   readonly stageContents: readonly StageContents[];
   /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
-  /** The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has. */
+  /**
+   * The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has.
+   */
   readonly costOf: (inputs: CostInputs, contents: StageContents, share: number) => SliceCost;
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
@@ -62,7 +64,10 @@ export function pipelineFrom({ stageContents, ...parts }: PipelineParts): Pipeli
   return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, chunks: new Map() };
 }
 
-/** The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks. */
+/**
+ * The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers
+ * than chunks.
+ */
 export function chunksOn({ inputs, stages, stageLayers, costOf, chunks: known }: Pipeline, schedule: ScheduleName): PipelineChunks {
   const found = known.get(schedule);
   if (found !== undefined) return found;
@@ -94,8 +99,10 @@ export function pipelineOf(request: PlanRequest): Pipeline {
 }
 
 /**
- * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a whole: gradients of weights take the share of it that the analytic model gives them for the
- * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
+ * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a
+ * whole: gradients of weights take the share of it that the analytic model gives them for the
+ * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to
+ * theirs.
  */
 export function partCosts(
   { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,

@@ -7,7 +7,10 @@ import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 
-/** terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal compute. The others by their schedule. */
+/**
+ * terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has
+ * virtual stages. equal-work: Seq1F1B with slices of equal compute. The others by their schedule.
+ */
 export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
@@ -19,7 +22,10 @@ export const candidateIdOf: Readonly<Record<ScheduleName, CandidateId>> = {
   '1F1B': '1f1b',
 };
 
-/** One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, the gradient all-reduce and the optimizer follow it. */
+/**
+ * One way to run the step, predicted. Times in ms; the timeline covers the pipeline part, the gradient all-reduce and the optimizer follow
+ * it.
+ */
 export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
@@ -56,14 +62,20 @@ export interface Certificate {
   readonly lowerBoundMs: number;
   /** Thresholds solved. */
   readonly evaluations: number;
-  /** What says how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage alone, or of stages in proportion where they are (the note says). */
+  /**
+   * What says how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage alone,
+   * or of stages in proportion where they are (the note says).
+   */
   readonly judgedBy: 'formula' | 'simulation';
   /** How others cut a sequence, by the same objective. */
   readonly cuts: readonly Cut[];
   readonly note: string;
 }
 
-/** Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal compute (Seq1F1B) or of equal time. */
+/**
+ * Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal compute (Seq1F1B) or of equal
+ * time.
+ */
 export interface Cut {
   readonly rule: 'whole' | 'uniform' | 'equal-work' | 'equal-time';
   readonly tokens: readonly number[];
@@ -82,7 +94,10 @@ export interface Plan {
   /** Schedules that may run but were not evaluated, because that takes long. */
   readonly notCompared: readonly ScheduleName[];
   readonly cost: CostProvenance;
-  /** Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a table. */
+  /**
+   * Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a
+   * table.
+   */
   readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
   /** What each stage's time goes to in the chosen candidate, for one micro-batch; null for measured times, which do not tell. */
@@ -98,7 +113,10 @@ export function chosenOf(plan: Plan): Candidate {
   return found;
 }
 
-/** Peak of the stage with the least memory left on its GPU, bytes: where all GPUs are alike, the highest. It goes with `memory.capacityBytes`. */
+/**
+ * Peak of the stage with the least memory left on its GPU, bytes: where all GPUs are alike, the highest. It goes with
+ * `memory.capacityBytes`.
+ */
 export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
   return tightestOf(memory.stages)?.peakBytes ?? 0;
 }

@@ -123,7 +123,10 @@ function isBetter({ measured: a }: Simulated, { measured: b }: Simulated): boole
 /** Sums of the same times in another order differ by no more than this share. */
 const rounding = 1e-12;
 
-/** Schedules with orders of their own on the chunks of a planned one: what is planned is never worse than one of them that fits, with sends and memory counted in full. */
+/**
+ * Schedules with orders of their own on the chunks of a planned one: what is planned is never worse than one of them that fits, with sends
+ * and memory counted in full.
+ */
 function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly ScheduleKind[] {
   return scheduleKinds.filter(
     (kind) => kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced,
@@ -184,7 +187,8 @@ function afterwards(
 }
 
 /**
- * The work that can hide each stage's gradient exchange and weight gather: for weights the first forward on the first stage, before which nothing runs; for gradients that of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
+ * The work that can hide each stage's gradient exchange and weight gather: for weights the first forward on the first stage, before which
+ * nothing runs; for gradients that of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
  * longer never ends the step sooner.
  */
 function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlappedCollectives[] {

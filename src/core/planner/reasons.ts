@@ -5,7 +5,10 @@ import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 
-/** Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on average (docs/model/search.md, Choosing one). */
+/**
+ * Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on
+ * average (docs/model/search.md, Choosing one).
+ */
 export const tie = 1.05;
 
 /** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is no tie with itself. */
@@ -92,7 +95,10 @@ function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
   return [...candidates].sort((a, b) => a.iterationMs - b.iterationMs)[0];
 }
 
-/** One line on the fastest candidate that fits, where the chosen one does not, or another runtime has one that is faster by more than nothing. */
+/**
+ * One line on the fastest candidate that fits, where the chosen one does not, or another runtime has one that is faster by more than
+ * nothing.
+ */
 export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
   const fitting = candidates.filter((candidate) => candidate.fits && candidate.id !== chosen.id);
   const best = fastestOf(

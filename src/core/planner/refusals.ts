@@ -10,14 +10,21 @@ import type { ModelSpec } from '../spec/model';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 
-/** Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of megabytes. */
+/**
+ * Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of
+ * megabytes.
+ */
 export const maximumOperations = 7_000_000;
-/** The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took 2 GB where seven million operations of few pieces take less than one. */
+/**
+ * The same of more pieces (micro-batches, or slices of them): each is an object in every candidate, so that two million on two stages took
+ * 2 GB where seven million operations of few pieces take less than one.
+ */
 export const maximumUnits = 100_000;
 
 /**
  * Refuses a request that no schedule can run, before anything is made for it.
- * @throws ExpectedError `plan-encoder-decoder`, `plan-virtual-stages`, `plan-stage-layers`, `plan-more-stages-than-layers`, `plan-batch-not-divisible`, `plan-too-large`.
+ * @throws ExpectedError `plan-encoder-decoder`, `plan-virtual-stages`, `plan-stage-layers`, `plan-more-stages-than-layers`,
+ * `plan-batch-not-divisible`, `plan-too-large`.
  */
 export function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
@@ -78,7 +85,8 @@ function tooLarge(most = `${formatCount(maximumOperations)} operations`): Expect
 }
 
 /**
- * Whether a schedule runs encoder-decoder models: whole sequences, one chunk a stage. Every token of the source attends to all others, so that it cannot be cut; and launchers refuse to interleave such a model (Megatron-LM:
+ * Whether a schedule runs encoder-decoder models: whole sequences, one chunk a stage. Every token of the source attends to all others, so
+ * that it cannot be cut; and launchers refuse to interleave such a model (Megatron-LM:
  * "Interleaving is not supported with an encoder and decoder model.").
  */
 export function runsStacks(schedule: ScheduleName): boolean {
@@ -90,7 +98,8 @@ export const stackReason =
   'token slices and several chunks on a stage are not compared: an encoder reads its sequence whole, and launchers interleave no encoder with a decoder';
 
 /**
- * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, several kinds of nodes, measured slice times.
+ * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, several
+ * kinds of nodes, measured slice times.
  * @throws ExpectedError `plan-encoder-decoder`.
  */
 export function requireStacks({ model, cluster, layout, schedule, slicing, costTable }: PlanRequest): void {

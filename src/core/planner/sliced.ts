@@ -36,7 +36,10 @@ const maximumStructuredUnits = 4096;
 const maximumSliceTimes = 2 ** 19;
 /** Slice times computed at most for lengths and pieces of the context, of which two are kept and a third checks them. */
 const maximumStructuredTimes = 2 ** 20;
-/** Slices that the solver could visit if all were under every threshold: about a second on one core. With many units few are, so a structured cost gets more. */
+/**
+ * Slices that the solver could visit if all were under every threshold: about a second on one core. With many units few are, so a
+ * structured cost gets more.
+ */
 const visitBudget = 6e8;
 const structuredVisitBudget = 4 * visitBudget;
 
@@ -128,8 +131,10 @@ interface FastestCut {
 const rounding = 1e-9;
 
 /**
- * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and forward and backward of a slice wait for the same one, so that where stages differ another cut
- * can win. Beside the optimum of eq. 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
+ * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and
+ * forward and backward of a slice wait for the same one, so that where stages differ another cut
+ * can win. Beside the optimum of eq. 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on
+ * each of these the baselines.
  */
 function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestCut {
   const { grid, solution } = first;
@@ -230,7 +235,8 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
 }
 
 /**
- * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is known: the slowest of stages with different numbers of layers, or of
+ * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is
+ * known: the slowest of stages with different numbers of layers, or of
  * layers that attend, or on different GPUs, changes with the context.
  */
 function kinksOf(

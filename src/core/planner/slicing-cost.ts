@@ -6,7 +6,8 @@ import { blockingSendsMs } from './transfers';
 /** What the dynamic program knows of the stages. */
 export interface SlicingStages {
   /**
-   * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: proportional to within `apart`, the simulation corrects for the difference; `slowest`: `cost` is of whichever stage is slowest for a
+   * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: proportional to within `apart`, the simulation
+   * corrects for the difference; `slowest`: `cost` is of whichever stage is slowest for a
    * slice, and the simulation judges.
    */
   readonly kind: 'equal' | 'proportional' | 'nearly' | 'slowest';
@@ -25,7 +26,8 @@ const exactly = 1e-9;
 const nearly = 0.02;
 
 /**
- * Forward and backward of a slice on every stage, ms, with both transfers, which hold the sender (TeraPipe's runtime); stages that take the same share a function.
+ * Forward and backward of a slice on every stage, ms, with both transfers, which hold the sender (TeraPipe's runtime); stages that take the
+ * same share a function.
  */
 function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   const known = new Map<string, SliceMs>();
@@ -54,7 +56,10 @@ export function slicingCost(pipeline: Pipeline): SliceMs {
   return slowestOf([...new Set(stageCosts(pipeline))]);
 }
 
-/** The costs without those that are never the slowest: of stages with the same GPUs, ends and neighbours, whose layers are all alike, only the one with most layers is kept. */
+/**
+ * The costs without those that are never the slowest: of stages with the same GPUs, ends and neighbours, whose layers are all alike, only
+ * the one with most layers is kept.
+ */
 function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly SliceMs[] {
   const kept = new Map<string, { readonly cost: SliceMs; readonly layers: number }>();
   costs.forEach((cost, stage) => {
@@ -74,7 +79,8 @@ function slowestOf(costs: readonly SliceMs[]): SliceMs {
 }
 
 /**
- * Whether stages take slices of all lengths after all contexts in the same proportion, judged by samples: up to `largestChunk` sequences, lengths from `unit` to the whole sequence, contexts from
+ * Whether stages take slices of all lengths after all contexts in the same proportion, judged by samples: up to `largestChunk` sequences,
+ * lengths from `unit` to the whole sequence, contexts from
  * none to the rest.
  */
 export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: number): SlicingStages {

@@ -12,12 +12,16 @@ export interface SlicedStepTime {
   (scheme: Scheme): number;
   /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */
   readonly besidePipelineMs: number | null;
-  /** Of it, what the first forward and the last backward wait for sends, where stages do not wait for all of theirs: eq. 5 knows nothing of it. */
+  /**
+   * Of it, what the first forward and the last backward wait for sends, where stages do not wait for all of theirs: eq. 5 knows nothing of
+   * it.
+   */
   readonly lateMs: (scheme: Scheme) => number;
 }
 
 /**
- * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order, then all backwards in reverse, sends as the runtime has them. The optimizer is left out.
+ * Times cuts of a pipeline as the simulation of TeraPipe's schedule does, in O(stages x slices) without making it: all forwards in order,
+ * then all backwards in reverse, sends as the runtime has them. The optimizer is left out.
  */
 export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { stages } = pipeline;

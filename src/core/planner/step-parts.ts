@@ -9,7 +9,8 @@ import type { Stage } from './pipeline';
 import type { Prediction } from './predict';
 
 /**
- * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives inside layers on the busiest stage, what it computes again, copies of activations and transfers it waits for; its idle time;
+ * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives
+ * inside layers on the busiest stage, what it computes again, copies of activations and transfers it waits for; its idle time;
  * the gradient all-reduce and the optimizer after the pipeline.
  */
 export const stepParts = [
@@ -44,7 +45,8 @@ export const stepPartNames: Readonly<Record<StepPart, string>> = {
  * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
  *
  * @param stages of the pipeline that runs it.
- * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time. `false`: the times are that model's.
+ * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time. `false`: the times are
+ * that model's.
  */
 export function stepPartsOf(
   stages: readonly Pick<Stage, 'inputs' | 'contents'>[],

@@ -27,7 +27,8 @@ function sendMs(sending: Sending, from: number, to: number, { batch, tokens: own
 }
 
 /**
- * Tokens whose hidden states cross the boundary after a stage: inside the decoder of an encoder-decoder model those of the target with the encoder's output, up to its beginning those of the source (Megatron-LM core 0.9,
+ * Tokens whose hidden states cross the boundary after a stage: inside the decoder of an encoder-decoder model those of the target with the
+ * encoder's output, up to its beginning those of the source (Megatron-LM core 0.9,
  * `get_tensor_shapes`).
  */
 function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, tokens: number): number {
@@ -36,7 +37,10 @@ function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, 
   return isInDecoder ? tokens + headTokens(first.model, first.training, tokens) : tokens;
 }
 
-/** Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands on. */
+/**
+ * Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands
+ * on.
+ */
 export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Schedule, 'units' | 'stageOfChunk'>): Transfers {
   const chunks = stageOfChunk.length / pipeline.stages.length;
   const mode = runtimeFor(pipeline).sends === 'blocking' ? 'blocking' : 'fill-and-drain';
@@ -60,7 +64,8 @@ export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Sch
 }
 
 /**
- * What passes are held by where stages exchange and wait: those of the further chunks of a stage. A forward and a backward share an exchange (Megatron-LM, `send_forward_backward_recv_forward_backward`), so each has half of it; that
+ * What passes are held by where stages exchange and wait: those of the further chunks of a stage. A forward and a backward share an
+ * exchange (Megatron-LM, `send_forward_backward_recv_forward_backward`), so each has half of it; that
  * of one chunk a stage is hidden, or in the rates, which were fitted to such runs.
  *
  * @param chunks on each stage.
@@ -71,7 +76,10 @@ function heldByExchanges(pipeline: Sending, chunks: number, forwardMs: Float64Ar
   return { held: { forwardMs: held(forwardMs), backwardMs: held(backwardMs) } };
 }
 
-/** What planners of schedules take every send of a unit to be, ms: the slowest of them; 0 where it holds the stage and is counted in the passes. */
+/**
+ * What planners of schedules take every send of a unit to be, ms: the slowest of them; 0 where it holds the stage and is counted in the
+ * passes.
+ */
 export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit: Sizes): number {
   if (runtimeFor(pipeline).sends === 'blocking') return 0;
   let most = sendMs(pipeline, 0, 0, unit);
@@ -81,7 +89,8 @@ export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit
 }
 
 /**
- * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms, with one chunk a stage; 0 where the runtime's stages do not wait. An end has one boundary, which counts twice, as on
+ * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms, with one chunk a stage; 0 where the
+ * runtime's stages do not wait. An end has one boundary, which counts twice, as on
  * the other stages.
  */
 export function blockingSendsMs(pipeline: Sending, stage: number, unit: Sizes): number {

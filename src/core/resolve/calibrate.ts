@@ -13,11 +13,13 @@ const most = 1;
 const steps = 20;
 
 /**
- * The request with the GPU's GEMM efficiency changed so that the step that its files describe, as launched (its layout, its schedule or 1F1B, its micro-batches or slices), takes the time that was measured. Plans with
+ * The request with the GPU's GEMM efficiency changed so that the step that its files describe, as launched (its layout, its schedule or
+ * 1F1B, its micro-batches or slices), takes the time that was measured. Plans with
  * other layouts on the same machine follow. See docs/model/time.md, Calibration.
  *
  * @param iterationMs of one measured step.
- * @throws ExpectedError `calibration-unreachable` when no efficiency gives that time, `calibration-batch` when the batch is no whole number of micro-batches; CancelledError.
+ * @throws ExpectedError `calibration-unreachable` when no efficiency gives that time, `calibration-batch` when the batch is no whole number
+ * of micro-batches; CancelledError.
  */
 export function calibrated(request: PlanRequest, iterationMs: number, signal?: CancelSignal): PlanRequest {
   const at = (gemmEfficiency: number): PlanRequest => {

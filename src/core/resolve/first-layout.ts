@@ -81,7 +81,9 @@ export function requestedGpus({ tensor, pipeline, data, context, expert, expertT
   return (stages * replica * experts) / greatestCommonDivisor(replica, experts);
 }
 
-/** The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest. */
+/**
+ * The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest.
+ */
 export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec): FoundCluster | null {
   let best: FoundCluster | null = null;
   let [evaluations, estimates] = [0, 0];
@@ -101,10 +103,13 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
 }
 
 /**
- * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that fits, else that comes closest. Where one fits with room, the fastest by the
- * search's bound on time that does, of those that launchers usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
+ * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that
+ * fits, else that comes closest. Where one fits with room, the fastest by the
+ * search's bound on time that does, of those that launchers usually run: stages as equal as its own, no pipeline deeper than
+ * `mostUsualStages` unless its own is.
  *
- * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
+ * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a
+ * faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
  */
 export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
   const { model, draft } = planned;
@@ -201,7 +206,9 @@ function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSp
   return { title: '', model, cluster, training, layout, constants: defaultConstants, ...open };
 }
 
-/** A run whose sizes that no file gives, but its launcher has by default (`written`), are left open where the model does not fit with them. */
+/**
+ * A run whose sizes that no file gives, but its launcher has by default (`written`), are left open where the model does not fit with them.
+ */
 export function withoutTightDefaults(
   run: Run,
   { tensor, pipeline }: Given<Layout>,
@@ -242,7 +249,10 @@ function peakOf(
   return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
 }
 
-/** Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share out a given expert size, where there are any. */
+/**
+ * Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share
+ * out a given expert size, where there are any.
+ */
 function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Layout[] {
   const { layout: fixed } = given;
   const context = fixed.context?.value ?? 1;
@@ -267,7 +277,9 @@ function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelS
   return dividing.length > 0 ? dividing : layouts;
 }
 
-/** The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing says how they are split. */
+/**
+ * The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing says how they are split.
+ */
 function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model: ModelSpec): Layout[] {
   const { expert, expertTensor } = given.layout;
   if (model.experts === null || expert !== undefined || expertTensor !== undefined || areExpertsDecided(given)) return [];
@@ -301,7 +313,10 @@ function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
-/** Sizes that respect what is given, divide heads, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first, of equal ones those that divide the layers evenly, and of these the longest pipeline. */
+/**
+ * Sizes that respect what is given, divide heads, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first, of
+ * equal ones those that divide the layers evenly, and of these the longest pipeline.
+ */
 function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
   if (given.tensor !== undefined && given.pipeline !== undefined) {
     const modelParallel = given.tensor.value * given.pipeline.value;

@@ -53,7 +53,10 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
   };
 }
 
-/** The runtime that files name, or that of the schedule they ask for where it has one of its own: all that it is compared with is timed as that one sends. */
+/**
+ * The runtime that files name, or that of the schedule they ask for where it has one of its own: all that it is compared with is timed as
+ * that one sends.
+ */
 function runtimeFor({ training, schedule, scheme }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'runtime'> {
   const asked = schedule?.value ?? (scheme === undefined ? null : 'TeraPipe');
   const own = asked === null ? undefined : kindFor(asked, { virtualStages: 1 }).ownRuntime;

@@ -35,10 +35,12 @@ import { mixedLayout } from '../partition/mixed-layout';
 import { requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
 
 /**
- * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by the first that fits memory.
+ * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
+ * the first that fits memory.
  *
  * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
- * @throws ExpectedError `model-not-planned` for kinds of models that planning does not support; `layout-world-size` when no layout uses the GPUs there are; `profile-mismatch` when the profile that the files name is of something else;
+ * @throws ExpectedError `model-not-planned` for kinds of models that planning does not support; `layout-world-size` when no layout uses the
+ * GPUs there are; `profile-mismatch` when the profile that the files name is of something else;
  * CancelledError.
  */
 export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = [], signal?: CancelSignal): PlanRequest {

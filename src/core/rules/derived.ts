@@ -7,7 +7,10 @@ const maximumCount = 1e9;
 
 type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[FactName];
 
-/** The sizes that launchers take for 1 where a file is silent; a Megatron-Bridge file leaves them to a recipe in Python, a terapipe.json to the planner. */
+/**
+ * The sizes that launchers take for 1 where a file is silent; a Megatron-Bridge file leaves them to a recipe in Python, a terapipe.json to
+ * the planner.
+ */
 export type SizeName = 'tensor' | 'pipeline' | 'context' | 'expert';
 
 /** A whole number from 1 to 10^9 that the facts give; null when they do not, or give something no run can have. */
@@ -37,7 +40,9 @@ export function worldOf(facts: Facts): number | null {
   return product(countOf(facts, 'nodes'), countOf(facts, 'gpusPerNode'));
 }
 
-/** Data-parallel replicas: as given, as replicated x sharded, or what the other sizes leave of the GPUs; null when that is no whole number. */
+/**
+ * Data-parallel replicas: as given, as replicated x sharded, or what the other sizes leave of the GPUs; null when that is no whole number.
+ */
 export function dataOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.data !== undefined) return countOf(facts, 'data');
   const sharded = facts.dataShard === undefined ? null : product(countOf(facts, 'dataShard'), replicatedOf(facts));
@@ -57,7 +62,8 @@ export function batchStepOf(facts: Facts, format: ConfigFormat): number | null {
 }
 
 /**
- * Micro-batches that one replica sends through the pipeline in one pass: as given, or from the batch sizes. TorchTitan cuts its local batch and runs the whole schedule again for every gradient
+ * Micro-batches that one replica sends through the pipeline in one pass: as given, or from the batch sizes. TorchTitan cuts its local batch
+ * and runs the whole schedule again for every gradient
  * accumulation. Null when unknown or no whole number.
  */
 export function microBatchesOf(facts: Facts, format: ConfigFormat): number | null {
@@ -92,7 +98,10 @@ export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | nu
   return quotient(layersPerStageOf(facts, format), countOf(facts, 'layersPerVirtualStage'));
 }
 
-/** TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when the file does not show it. */
+/**
+ * TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when
+ * the file does not show it.
+ */
 export function titanStagesOf(facts: Facts): number | null {
   if (facts.totalStages !== undefined) return countOf(facts, 'totalStages');
   const layers = titanLayersOf(facts);
@@ -131,7 +140,10 @@ export function paddedVocabOf(facts: Facts, format: ConfigFormat): number | null
   return vocab === null || step === null ? null : Math.ceil(vocab / step) * step;
 }
 
-/** Part of the time that equal stages idle: (p - 1) / (v m + p - 1) for p stages of v virtual ones and m micro-batches (slices count as micro-batches). */
+/**
+ * Part of the time that equal stages idle: (p - 1) / (v m + p - 1) for p stages of v virtual ones and m micro-batches (slices count as
+ * micro-batches).
+ */
 export function bubbleOf(pipeline: number, virtualStages: number, microBatches: number): number {
   return (pipeline - 1) / (virtualStages * microBatches + pipeline - 1);
 }

@@ -8,7 +8,8 @@ import type { ViewFacts } from './view';
 export type TextOf = (file: string) => string | undefined;
 
 /**
- * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole, and so is one that
+ * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole,
+ * and so is one that
  * removes the last setting: nothing would be left to recognise the launcher by.
  */
 export function fixesFor(facts: ViewFacts, changes: readonly Change[], textOf: TextOf): Fix[] {
@@ -31,7 +32,10 @@ function editFor(facts: ViewFacts, { name, value }: Setting, textOf: TextOf): Te
   return newText === null ? null : { place, newText };
 }
 
-/** The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag that stands for true). */
+/**
+ * The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag
+ * that stands for true).
+ */
 export function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
   const [, open = '', bare = '', close = ''] = /^(["']?)(.*?)(["']?)$/s.exec(written) ?? [];
   if (open !== close || !standsFor(bare, old)) return null;

@@ -8,8 +8,10 @@ import { fixesFor, type TextOf } from './fixes';
 import { viewAfter, type Change, type Issue, type Rule } from './rule';
 
 /**
- * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should change (never at a default); one that no
- * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone, and
+ * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should
+ * change (never at a default); one that no
+ * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone,
+ * and
  * each makes its finding go away.
  */
 export function launchFindings(file: LauncherFile): Finding[] {

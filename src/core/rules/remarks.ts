@@ -1,4 +1,7 @@
-/** Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its page in docs/findings.md. */
+/**
+ * Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its
+ * page in docs/findings.md.
+ */
 export const remarks: readonly { readonly code: string; readonly doc: string }[] = [
   {
     code: 'unknown-key',

@@ -14,7 +14,8 @@ import { rules } from './table';
 import { settingOf, viewOfRun, type ConfigView, type SettingName } from './view';
 
 /**
- * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is at the value
+ * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is
+ * at the value
  * it is about, or at `run.place` when no file gives that value. Fixes edit its terapipe.json.
  * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
@@ -65,7 +66,8 @@ export function isOfAnotherKind({ code }: ExpectedError): boolean {
 }
 
 /**
- * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do not read is
+ * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do
+ * not read is
  * nothing wrong with the file, so only information.
  */
 export function findingOfError(error: ExpectedError, fallback: Place): Finding {

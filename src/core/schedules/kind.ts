@@ -4,10 +4,15 @@ import type { ScheduleName } from '../spec/schedule-names';
 import type { StageOfRun } from './in-flight';
 import type { OperationKind, WorkUnit } from './schedule';
 
-/** How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c). */
+/**
+ * How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c).
+ */
 export type Placement = 'one' | 'loop' | 'v';
 
-/** Times of one micro-batch or slice on one whole stage, all its chunks together, ms: one entry per stage. What the planners plan with; orders that are fixed ignore it. */
+/**
+ * Times of one micro-batch or slice on one whole stage, all its chunks together, ms: one entry per stage. What the planners plan with;
+ * orders that are fixed ignore it.
+ */
 export interface PassTimes {
   readonly forwardMs: Float64Array;
   readonly backwardInputMs: Float64Array;
@@ -16,7 +21,9 @@ export interface PassTimes {
   readonly sendMs: number;
 }
 
-/** Memory that one pass of one unit over one whole stage takes (+) or gives back (-), in any one unit, and what a stage may hold at most. */
+/**
+ * Memory that one pass of one unit over one whole stage takes (+) or gives back (-), in any one unit, and what a stage may hold at most.
+ */
 export interface PassMemory {
   readonly forward: number;
   readonly backwardInput: number;
@@ -25,7 +32,10 @@ export interface PassMemory {
   readonly limit: number;
 }
 
-/** The same of each chunk, where stages or chunks differ: times of one micro-batch by chunk, ms; what its passes take and give back by chunk, and what a stage may hold by stage. */
+/**
+ * The same of each chunk, where stages or chunks differ: times of one micro-batch by chunk, ms; what its passes take and give back by
+ * chunk, and what a stage may hold by stage.
+ */
 export interface ChunkPasses {
   readonly times: Readonly<Record<'forwardMs' | 'backwardInputMs' | 'backwardWeightMs', Float64Array>>;
   readonly memory: Readonly<Record<'forward' | 'backwardInput' | 'backwardWeight' | 'limit', Float64Array>>;
@@ -61,7 +71,8 @@ export interface Unmet {
 
 /**
  * How the search for layouts bounds the time of this kind from below (docs/model/search.md, Bounds of a point):
- * - `drained`, `alternating`, `interleaved`, `sliced`: a formula of `layout-search/pipeline-bounds` (`alternating` is 1F1B, `sliced` the same over token slices);
+ * - `drained`, `alternating`, `interleaved`, `sliced`: a formula of `layout-search/pipeline-bounds` (`alternating` is 1F1B, `sliced` the
+ *   same over token slices);
  * - `order`: what is read off its order, which does not depend on times;
  * - `room`: what the memory there is allows any order.
  */
@@ -86,7 +97,10 @@ export interface ScheduleKind {
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
-  /** A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one. */
+  /**
+   * A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right
+   * afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one.
+   */
   readonly postValidated: boolean;
   /** Runtimes whose launchers run it by a setting of their files. */
   readonly runtimes: readonly Runtime[];
@@ -97,7 +111,10 @@ export interface ScheduleKind {
   /** By the memory of which fixed order layouts are judged before this one is made; absent: by its own. */
   readonly judgedAs?: ScheduleName;
   readonly bound: TimeBound;
-  /** Slices (micro-batches, where they are whole) of which a stage holds everything saved at one time, at least. Rises or falls with the stage. */
+  /**
+   * Slices (micro-batches, where they are whole) of which a stage holds everything saved at one time, at least. Rises or falls with the
+   * stage.
+   */
   readonly slicesInFlight: (of: StageOfRun) => number;
   /** Beyond what the fields above say; null when it can run. */
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;

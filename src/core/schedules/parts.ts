@@ -11,7 +11,10 @@ export function partOf(kind: number | undefined): Part {
   return partOfKind[kind ?? 0] ?? part.forward;
 }
 
-/** Where each operation stands: entry `3 * (chunk * units.length + unit) + part` is its row, -1 where there is none. Built once for many questions. */
+/**
+ * Where each operation stands: entry `3 * (chunk * units.length + unit) + part` is its row, -1 where there is none. Built once for many
+ * questions.
+ */
 export type Parts = Int32Array;
 
 /** Looks at every row once. */
@@ -27,7 +30,10 @@ export function rowOf({ stageOfChunk, units }: Schedule, parts: Parts, kind: Ope
   return parts[3 * (chunk * units.length + unit) + partOf(kind)] ?? -1;
 }
 
-/** Row whose result another chunk hands to a row: the same unit's forward on the chunk before, or its backward on the next; -1 where nobody does. */
+/**
+ * Row whose result another chunk hands to a row: the same unit's forward on the chunk before, or its backward on the next; -1 where nobody
+ * does.
+ */
 export function sourceOf(schedule: Schedule, parts: Parts, row: number): number {
   const { kind, chunk, unit } = schedule;
   const c = chunk[row] ?? 0;

@@ -75,7 +75,10 @@ export function placeChunks(placement: Placement, stages: number, chunksPerStage
   );
 }
 
-/** What to make a schedule for: `scheme` on `stages` stages of `chunksPerStage` chunks. Without times every pass takes 1 ms and no send any; without memory there is no limit. */
+/**
+ * What to make a schedule for: `scheme` on `stages` stages of `chunksPerStage` chunks. Without times every pass takes 1 ms and no send any;
+ * without memory there is no limit.
+ */
 export function problemOf(
   scheme: Scheme,
   stages: number,
@@ -97,7 +100,8 @@ function equalTimes(stages: number): PassTimes {
 
 /**
  * The order of operations of a schedule for a problem.
- * @throws ExpectedError `schedule-unknown`; `schedule-unmet` when the schedule cannot run on so many stages, chunks, micro-batches or slices, with what to change; CancelledError by those that plan.
+ * @throws ExpectedError `schedule-unknown`; `schedule-unmet` when the schedule cannot run on so many stages, chunks, micro-batches or
+ * slices, with what to change; CancelledError by those that plan.
  */
 export function generateSchedule(name: string, problem: ScheduleProblem): Schedule {
   const kind = scheduleKind(name);

@@ -2,8 +2,10 @@ import { plural } from '../format';
 import type { ScheduleProblem, Unmet } from './kind';
 
 /**
- * How interleaved schedules walk through chunks: a round takes `perRound` micro-batches through every chunk of a stage before the next round starts.
- * Megatron-LM wants `perRound` to be the number of stages; here, as in PyTorch (torch 2.14), it is what is left when as many whole rounds as fit are made.
+ * How interleaved schedules walk through chunks: a round takes `perRound` micro-batches through every chunk of a stage before the next
+ * round starts.
+ * Megatron-LM wants `perRound` to be the number of stages; here, as in PyTorch (torch 2.14), it is what is left when as many whole rounds
+ * as fit are made.
  */
 export interface Rounds {
   readonly perRound: number;

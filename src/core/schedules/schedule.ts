@@ -1,7 +1,8 @@
 import type { Scheme } from '../spec/scheme';
 
 /**
- * Values of the `kind` column. `backward` is the full one; zero-bubble schedules split it in the gradient of the input, which the stage before waits for, and the
+ * Values of the `kind` column. `backward` is the full one; zero-bubble schedules split it in the gradient of the input, which the stage
+ * before waits for, and the
  * gradient of the weights, which nobody waits for (arXiv 2401.10241; F, B, I and W in PyTorch's schedules).
  */
 export const operationKind = { forward: 0, backward: 1, backwardInput: 2, backwardWeight: 3 } as const;
@@ -23,7 +24,8 @@ export interface WorkUnit {
 /**
  * Order of operations per stage, in columns: stage s owns rows `rowStart[s]` to `rowStart[s + 1] - 1`.
  *
- * A stage is one place of the pipeline, with its devices (a rank in PyTorch). It holds one or several model chunks (virtual stages; what PyTorch counts as stages); chunks are numbered in
+ * A stage is one place of the pipeline, with its devices (a rank in PyTorch). It holds one or several model chunks (virtual stages; what
+ * PyTorch counts as stages); chunks are numbered in
  * the order of the layers, so that chunk c hands on to chunk c + 1, on whatever stage that lies.
  */
 export interface Schedule {
@@ -43,11 +45,16 @@ export interface Schedule {
   readonly overlapsNext: Uint8Array | null;
 }
 
-/** A schedule with times. Rows of a stage ascend in `startMs`; an overlapped pair is laid out one after the other, as long as both together. */
+/**
+ * A schedule with times. Rows of a stage ascend in `startMs`; an overlapped pair is laid out one after the other, as long as both together.
+ */
 export interface Timeline extends Schedule {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
-  /** When what a row hands on is there on the next (or for gradients the previous) chunk: later than its end by waiting for a link and sending. Null where everything is there as it ends. */
+  /**
+   * When what a row hands on is there on the next (or for gradients the previous) chunk: later than its end by waiting for a link and
+   * sending. Null where everything is there as it ends.
+   */
   readonly arrivalMs: Float64Array | null;
   readonly makespanMs: number;
 }

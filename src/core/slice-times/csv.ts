@@ -24,11 +24,14 @@ const written: Readonly<Record<Column, string>> = {
 };
 
 /**
- * A profile of slice times that were measured elsewhere (from PyTorch, say). CSV with comma, semicolon or tab; a header with `tokens`, `forward_ms`, and where there are any `backward_ms`,
- * `context` (else 0) and `batch` (else 1); times in ms of one layer, lengths in tokens. Lines from `#` are comments, other columns are ignored. A cell that occurs again counts as another round:
+ * A profile of slice times that were measured elsewhere (from PyTorch, say). CSV with comma, semicolon or tab; a header with `tokens`,
+ * `forward_ms`, and where there are any `backward_ms`,
+ * `context` (else 0) and `batch` (else 1); times in ms of one layer, lengths in tokens. Lines from `#` are comments, other columns are
+ * ignored. A cell that occurs again counts as another round:
  * the least is kept. Errors of the fit are by leave-one-out.
  *
- * @throws ExpectedError, placed at the cell: `csv-syntax`, `csv-too-large`, `csv-column` (missing or twice), `csv-number` (no number, or none that fits the column), `csv-too-few` (under three
+ * @throws ExpectedError, placed at the cell: `csv-syntax`, `csv-too-large`, `csv-column` (missing or twice), `csv-number` (no number, or
+ * none that fits the column), `csv-too-few` (under three
  * lengths of batch 1 without context).
  */
 export function importTimes(text: string, file: string, description: ImportDescription): Profile {

@@ -17,7 +17,10 @@ const fewestHoldOut = 8;
 const holdOutCells = 12;
 
 const tableLengths = 11;
-/** With fewer possible lengths than this none of them is held out without context: the table could never have it, and a step there would stay hidden. */
+/**
+ * With fewer possible lengths than this none of them is held out without context: the table could never have it, and a step there would
+ * stay hidden.
+ */
 const lengthsToSpare = 48;
 /** More lengths or contexts than this are not weighed against each other. */
 const mostLengths = 64;
@@ -29,8 +32,10 @@ const noiseLimit = 1.1;
 const fewestForNoise = 6;
 
 /**
- * Cells to start with. `fit`: the table (about 11 lengths, doubling from the unit, then even, up to the longest slice), corners of (tokens, context), a few batches. `holdOut`: 12 cells
- * drawn by `seed`, one in each stratum of length (half of them even, half geometric) and of context, at lengths between those of the table where there are any.
+ * Cells to start with. `fit`: the table (about 11 lengths, doubling from the unit, then even, up to the longest slice), corners of (tokens,
+ * context), a few batches. `holdOut`: 12 cells
+ * drawn by `seed`, one in each stratum of length (half of them even, half geometric) and of context, at lengths between those of the table
+ * where there are any.
  * All distinct, slices within `domain.tokens`, context + tokens within `domain.sequence`.
  */
 export function firstCells(domain: Domain, seed: number): { readonly fit: readonly Cell[]; readonly holdOut: readonly Cell[] } {
@@ -99,9 +104,12 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
 }
 
 /**
- * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `uncertaintyOf` explains: missing lengths of the table, and contexts and batches at lengths
- * of the table (elsewhere the table's own error would stain the terms). After each choice the uncertainty is that of the cell measured, so that the cells of one call do not crowd.
- * Never a measured, held-out or skipped cell, nor one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left of the first cells.
+ * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `uncertaintyOf` explains: missing lengths
+ * of the table, and contexts and batches at lengths
+ * of the table (elsewhere the table's own error would stain the terms). After each choice the uncertainty is that of the cell measured, so
+ * that the cells of one call do not crowd.
+ * Never a measured, held-out or skipped cell, nor one that dominates a cell that ran out of memory. Empty when there is nothing left.
+ * Before there is a fit: what is left of the first cells.
  */
 export function nextCells(domain: Domain, samples: readonly Sample[], skipped: readonly Cell[], count: number): Cell[] {
   const unavailable = new Set([...samples, ...skipped].map(keyOf));
@@ -142,7 +150,10 @@ function candidates({ tokens, sequence, unit, batches }: Domain, table: Readonly
   return cells;
 }
 
-/** Contexts of one length closer than this part of the sequence tell the same: short slices, whose times scatter most, would otherwise be asked for again and again. */
+/**
+ * Contexts of one length closer than this part of the sequence tell the same: short slices, whose times scatter most, would otherwise be
+ * asked for again and again.
+ */
 const crowdedShare = 1 / 8;
 
 function crowds({ sequence }: Domain, measured: readonly Cell[], { batch, tokens, context }: Cell): boolean {
@@ -170,8 +181,10 @@ function runsOut(skipped: readonly Cell[], cell: Cell): boolean {
 }
 
 /**
- * The time of a cell by its rounds: the mean of the faster half, rounded up. Noise only ever slows a run down, so the slower half says more of the machine than of the slice; and a mean
- * scatters less than the least, which one lucky round decides: 16 rounds of 31 cells on a shared two-core machine left a mean hold-out error of 0.9 and 1.1 % where the least left 1.3 and 1.7 %.
+ * The time of a cell by its rounds: the mean of the faster half, rounded up. Noise only ever slows a run down, so the slower half says more
+ * of the machine than of the slice; and a mean
+ * scatters less than the least, which one lucky round decides: 16 rounds of 31 cells on a shared two-core machine left a mean hold-out
+ * error of 0.9 and 1.1 % where the least left 1.3 and 1.7 %.
  */
 export function cellMs(timesMs: readonly number[]): number {
   const half = fasterHalf(timesMs);
@@ -182,7 +195,10 @@ function fasterHalf(timesMs: readonly number[]): number[] {
   return [...timesMs].sort((a, b) => a - b).slice(0, Math.ceil(timesMs.length / 2));
 }
 
-/** Whether a cell needs no more rounds: the standard error of the mean of its faster half is under 0.4 % after at least four rounds, or there are sixteen. */
+/**
+ * Whether a cell needs no more rounds: the standard error of the mean of its faster half is under 0.4 % after at least four rounds, or
+ * there are sixteen.
+ */
 export function isSettled(timesMs: readonly number[]): boolean {
   if (timesMs.length >= maximumRounds) return true;
   if (timesMs.length < minimumRounds) return false;
@@ -193,7 +209,8 @@ export function isSettled(timesMs: readonly number[]): boolean {
 }
 
 /**
- * Sentences on what a reference cell, run once each round, says of the machine: a drift (least of the last third against least of the first third over 5 %: clocks fell as it warmed) and
+ * Sentences on what a reference cell, run once each round, says of the machine: a drift (least of the last third against least of the first
+ * third over 5 %: clocks fell as it warmed) and
  * noise (median over least more than 10 %: something else ran). None of fewer than six times.
  */
 export function noiseWarnings(referenceMs: readonly number[]): string[] {
@@ -225,7 +242,8 @@ export interface Progress {
 }
 
 /**
- * Why to stop measuring: `accurate` when the mean hold-out error is under 2 % forward and backward on at least eight cells that each ran at least four times, `budget` when the time is up;
+ * Why to stop measuring: `accurate` when the mean hold-out error is under 2 % forward and backward on at least eight cells that each ran at
+ * least four times, `budget` when the time is up;
  * null to go on.
  */
 export function stopReason({ errors, samples, spent }: Progress): 'accurate' | 'budget' | null {

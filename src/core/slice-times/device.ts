@@ -3,13 +3,16 @@ import type { Profile, Sample, LayerShape } from '../spec/profile';
 
 const gib = 2 ** 30;
 
-/** Memory bandwidth of a device that nobody described, TB/s: a server CPU's. Only the optimizer step and the analytic comparison rest on it. */
+/**
+ * Memory bandwidth of a device that nobody described, TB/s: a server CPU's. Only the optimizer step and the analytic comparison rest on it.
+ */
 const assumedMemoryTBps = 0.05;
 /** Memory of a device that reports none. */
 const assumedMemoryBytes = 16 * gib;
 
 /**
- * A device without a preset as a planning target: its own name and memory, and as peak the best rate that the profile's layer reached, since no data sheet is at hand.
+ * A device without a preset as a planning target: its own name and memory, and as peak the best rate that the profile's layer reached,
+ * since no data sheet is at hand.
  * So MFU is relative to the best measured slice, and what is not measured (optimizer, analytic comparison) is rough.
  */
 export function gpuOfProfile({ device, samples, shape }: Profile): GpuSpec {

@@ -117,7 +117,8 @@ function rounded(value: number): number {
 
 /**
  * Reads a profile.
- * @throws ExpectedError, placed: `profile-syntax` (not JSON, too large, too deep), `profile-version` (of a newer TeraPipe), `profile-invalid` (a value that no profile has).
+ * @throws ExpectedError, placed: `profile-syntax` (not JSON, too large, too deep), `profile-version` (of a newer TeraPipe),
+ * `profile-invalid` (a value that no profile has).
  */
 export function parseProfile(text: string, file: string): Profile {
   const clean = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
@@ -228,7 +229,8 @@ function refuseUnsorted({ fit }: Profile, root: Node, file: string): void {
 }
 
 /**
- * A name for the profile's file: device, model, tensor size and precision for the eye, and eight hexadecimal digits that differ where device, driver, provider, shape, attention, precision or
+ * A name for the profile's file: device, model, tensor size and precision for the eye, and eight hexadecimal digits that differ where
+ * device, driver, provider, shape, attention, precision or
  * sequence length differ. Measuring the same again gives the same name.
  */
 export function profileFileName({

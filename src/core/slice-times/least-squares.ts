@@ -12,7 +12,8 @@ export interface LinearFit {
 const dependent = 1e-8;
 
 /**
- * Weighted least squares by modified Gram-Schmidt (Golub and Van Loan, Matrix Computations, 5.2.8), columns in the order of their importance.
+ * Weighted least squares by modified Gram-Schmidt (Golub and Van Loan, Matrix Computations, 5.2.8), columns in the order of their
+ * importance.
  * @param rows one for each sample, all of the same length. @param weights multiply a row and its target.
  */
 export function leastSquares(rows: readonly (readonly number[])[], targets: readonly number[], weights: readonly number[]): LinearFit {
@@ -42,7 +43,10 @@ export function leastSquares(rows: readonly (readonly number[])[], targets: read
   };
 }
 
-/** What of `column` lies outside the span of `basis`, and its shares in it. Twice, because once loses digits (Kahan and Parlett's "twice is enough"). */
+/**
+ * What of `column` lies outside the span of `basis`, and its shares in it. Twice, because once loses digits (Kahan and Parlett's "twice is
+ * enough").
+ */
 function orthogonal(column: readonly number[], basis: readonly (readonly number[])[]): { rest: readonly number[]; shares: number[] } {
   let rest = column;
   const shares = basis.map(() => 0);

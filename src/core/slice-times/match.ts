@@ -46,7 +46,8 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer, precision, further tokens, offload, context parallelism, a sequence over twice
+ * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer,
+ * precision, further tokens, offload, context parallelism, a sequence over twice
  * as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */
@@ -121,7 +122,10 @@ export interface ProfileChoice {
   readonly refused: readonly { readonly file: string; readonly reason: string }[];
 }
 
-/** The profile of `named` to plan with: of those that match, complete before partial, then the newest, then the first by name. `refused` in the order given. */
+/**
+ * The profile of `named` to plan with: of those that match, complete before partial, then the newest, then the first by name. `refused` in
+ * the order given.
+ */
 export function chooseProfile(request: PlanRequest, named: readonly NamedProfile[]): ProfileChoice {
   const judged = named.map((one) => ({ ...one, reason: profileMismatch(one.profile, request) }));
   const refused = judged.flatMap(({ file, reason }) => (reason === null ? [] : [{ file, reason }]));
@@ -140,7 +144,10 @@ function compared(a: string, b: string): number {
   return Number(a > b) - Number(a < b);
 }
 
-/** Two profiles of one layer: times of the second over times of the first, geometric means over forward and backward and the contexts both have. */
+/**
+ * Two profiles of one layer: times of the second over times of the first, geometric means over forward and backward and the contexts both
+ * have.
+ */
 export interface ProfileComparison {
   readonly ratio: number;
   readonly byTokens: readonly {
@@ -152,7 +159,8 @@ export interface ProfileComparison {
 }
 
 /**
- * How much longer `other` takes than `one`, on the slice lengths of either table that both cover, after no context and after half and all of the shorter one's.
+ * How much longer `other` takes than `one`, on the slice lengths of either table that both cover, after no context and after half and all
+ * of the shorter one's.
  * @returns the reason when they are of different layers, or one has no fit.
  */
 export function compareProfiles(one: Profile, other: Profile): ProfileComparison | { readonly reason: string } {

@@ -1,4 +1,7 @@
-/** Numbers from 0 (included) to 1 (not included), the same for the same seed. Mulberry32 (Tommy Ettinger, public domain): 32 bits of state, enough to place and order cells. */
+/**
+ * Numbers from 0 (included) to 1 (not included), the same for the same seed. Mulberry32 (Tommy Ettinger, public domain): 32 bits of state,
+ * enough to place and order cells.
+ */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

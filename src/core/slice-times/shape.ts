@@ -15,7 +15,10 @@ export function unlikeOneLayer(model: ModelSpec): string | null {
   return layersByKind(layerGroups(model)).length > 1 ? 'its layers differ, and a profile is of one of them' : null;
 }
 
-/** The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of `expert` ranks. */
+/**
+ * The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of
+ * `expert` ranks.
+ */
 export function layerShapeOf(model: ModelSpec, tensor: number, expert = 1): LayerShape {
   return {
     hidden: model.hidden,

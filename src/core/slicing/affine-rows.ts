@@ -10,12 +10,16 @@ const straight = 1e-9;
 
 /** Rows of slices that are functions, and sums over slices of one length in a row. */
 export interface AffineRows extends SliceRows {
-  /** `count` slices of `length` units each from unit `start` on, none of them the last of a sequence with a broken unit: their sum and the slowest, ms. */
+  /**
+   * `count` slices of `length` units each from unit `start` on, none of them the last of a sequence with a broken unit: their sum and the
+   * slowest, ms.
+   */
   readonly series: (length: number, start: number, count: number) => { readonly totalMs: number; readonly slowestMs: number };
 }
 
 /**
- * Slices of chunks of `sequences` sequences where the cost is affine in the context between `kinks`: two numbers per length and segment stand for all of them, so nothing
+ * Slices of chunks of `sequences` sequences where the cost is affine in the context between `kinks`: two numbers per length and segment
+ * stand for all of them, so nothing
  * grows with the square of the units. Calls the cost three times per length and segment.
  * @throws RangeError when a time is negative or NaN, or the middle of a segment is off the line that was declared.
  */

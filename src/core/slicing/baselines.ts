@@ -12,16 +12,25 @@ export interface Baseline {
   readonly slowestMs: number;
 }
 
-/** What the optimum is compared with: sequence by sequence, each cut the same way. Latencies as the problem's objective says, ms; `Infinity` where a slice is forbidden. */
+/**
+ * What the optimum is compared with: sequence by sequence, each cut the same way. Latencies as the problem's objective says, ms; `Infinity`
+ * where a slice is forbidden.
+ */
 export interface Baselines {
   readonly wholeMs: number;
   /** The number of equal slices with the lowest latency, the smallest such number among equals. */
   readonly uniform: Baseline;
-  /** Slices as long as the time of the first allows, of all first ones tried the one with the lowest latency; the longest such first one among equals. */
+  /**
+   * Slices as long as the time of the first allows, of all first ones tried the one with the lowest latency; the longest such first one
+   * among equals.
+   */
   readonly equalTime: CutBaseline;
   /** Slices of equal arithmetic (Seq1F1B), of all numbers of slices the fastest; null where the problem does not say its `work`. */
   readonly equalWork: CutBaseline | null;
-  /** Chunks as SGLang chooses them, from first chunks of 2, 2.5 and 3 times the best equal slices, as its guide advises; null unless `forwardOnly`. */
+  /**
+   * Chunks as SGLang chooses them, from first chunks of 2, 2.5 and 3 times the best equal slices, as its guide advises; null unless
+   * `forwardOnly`.
+   */
   readonly dynamicChunks: CutBaseline | null;
 }
 
@@ -46,7 +55,10 @@ const mostEqualWork = 64;
 /** Latencies that differ by less than this share differ by rounding. */
 const sameLatency = 1e-12;
 
-/** Lengths of `slices` slices that are equal up to one unit, longer ones first; the rest of a last broken unit is missing from the last slice. */
+/**
+ * Lengths of `slices` slices that are equal up to one unit, longer ones first; the rest of a last broken unit is missing from the last
+ * slice.
+ */
 export function uniformLengths(tokens: number, unit: number, slices: number): number[] {
   const units = unitCount({ tokens, unit });
   const short = Math.floor(units / slices);

@@ -1,4 +1,7 @@
-/** Rules by which others cut a sequence, as baselines: slices of equal arithmetic (Seq1F1B) and chunks that shrink as the context grows (serving engines). */
+/**
+ * Rules by which others cut a sequence, as baselines: slices of equal arithmetic (Seq1F1B) and chunks that shrink as the context grows
+ * (serving engines).
+ */
 
 /** Arithmetic of a slice of x tokens after c: `perToken x + perTokenContext (x c + x^2 / 2)`, in any unit. */
 export interface SliceWork {
@@ -25,7 +28,8 @@ export function workOf({ layers, hidden, ffn, heads, headDim, vocab }: WorkShape
 }
 
 /**
- * `slices` slices of equal work, solved from the end of the sequence and rounded down to multiples of `multiple`; the first one takes the rest (Seq1F1B, `uniform_comp`).
+ * `slices` slices of equal work, solved from the end of the sequence and rounded down to multiples of `multiple`; the first one takes the
+ * rest (Seq1F1B, `uniform_comp`).
  * Null when a slice would be empty.
  */
 export function equalWorkLengths(
@@ -38,7 +42,8 @@ export function equalWorkLengths(
   const lengths: number[] = [];
   let left = tokens;
   for (let index = 1; index < slices; index++) {
-    // The smaller root of perTokenContext x^2 / 2 - (perToken + perTokenContext left) x + share = 0, in the form that also holds without context.
+    // The smaller root of perTokenContext x^2 / 2 - (perToken + perTokenContext left) x + share = 0, in the form that also holds without
+    // context.
     const linear = perToken + perTokenContext * left;
     const root = (2 * share) / (linear + Math.sqrt(Math.max(0, linear * linear - 2 * perTokenContext * share)));
     const length = Math.floor(root / multiple) * multiple;
@@ -54,7 +59,8 @@ const smoothing = 0.75;
 const leastShare = 0.25;
 
 /**
- * Chunks of a prompt as SGLang chooses them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L tokens solves R(L + d) - R(L) = R(first),
+ * Chunks of a prompt as SGLang chooses them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L tokens
+ * solves R(L + d) - R(L) = R(first),
  * followed by three quarters, no less than a quarter of the first, rounded down to multiples of `multiple`.
  * @param wholeMs time of a prompt of so many tokens at once, ms.
  */

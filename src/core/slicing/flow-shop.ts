@@ -1,6 +1,8 @@
 /**
- * docs/model/slicing.md, Stages that differ. Pipelines whose stages differ by a factor: slice i takes `factors[s] * ms[i]` on stage s. Slices go through all stages in one order (a permutation flow shop), so the
- * time of a whole plan is its longest path: along the slices on one stage, over to the next stages at some slice, on along the slices, and so on.
+ * docs/model/slicing.md, Stages that differ. Pipelines whose stages differ by a factor: slice i takes `factors[s] * ms[i]` on stage s.
+ * Slices go through all stages in one order (a permutation flow shop), so the
+ * time of a whole plan is its longest path: along the slices on one stage, over to the next stages at some slice, on along the slices, and
+ * so on.
  */
 
 /** `sum` times the sum of all slices plus `slowest` times the slowest one. */
@@ -13,9 +15,12 @@ export interface Objective {
 const sameFactor = 1e-12;
 
 /**
- * Eq. 5 for stages that differ. With R the largest factor, no path is longer than R times the sum plus (sum of factors - R) times the slowest slice: leave each stage before
- * the largest out of the one at which it is left, and each after it out of the one at which it is entered, and one operation per slice remains. A path that changes
- * all stages at the slowest slice is that long when the first and the last stage both have factor R (equal stages, or both ends the heaviest).
+ * Eq. 5 for stages that differ. With R the largest factor, no path is longer than R times the sum plus (sum of factors - R) times the
+ * slowest slice: leave each stage before
+ * the largest out of the one at which it is left, and each after it out of the one at which it is entered, and one operation per slice
+ * remains. A path that changes
+ * all stages at the slowest slice is that long when the first and the last stage both have factor R (equal stages, or both ends the
+ * heaviest).
  */
 export function formulaOf(factors: readonly number[]): Objective {
   const largest = largestOf(factors);
@@ -28,7 +33,10 @@ export function formulaIsExact(factors: readonly number[]): boolean {
   return (factors[0] ?? 0) >= largest && (factors.at(-1) ?? 0) >= largest;
 }
 
-/** Lower bounds on the time of any plan by its sum and its slowest slice: paths that stay on the larger end, or on the largest stage, or change all stages at the slowest slice. */
+/**
+ * Lower bounds on the time of any plan by its sum and its slowest slice: paths that stay on the larger end, or on the largest stage, or
+ * change all stages at the slowest slice.
+ */
 export function boundsOf(factors: readonly number[]): readonly Objective[] {
   const largest = largestOf(factors);
   const at = factors.indexOf(largest);
@@ -41,7 +49,8 @@ export function boundsOf(factors: readonly number[]): readonly Objective[] {
 }
 
 /**
- * The stages on which a longest path may stay for more than one slice: those not overshadowed on both sides by stages at least as slow. Where one is, staying on one of these
+ * The stages on which a longest path may stay for more than one slice: those not overshadowed on both sides by stages at least as slow.
+ * Where one is, staying on one of these
  * instead is never shorter. The first and the last stage are always among them.
  */
 export function stayingStages(factors: readonly number[]): number[] {

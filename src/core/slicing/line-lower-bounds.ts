@@ -2,7 +2,10 @@ import type { CancelSignal } from '../errors';
 import { stridesOf, type Lines, type Strides } from './lines';
 import type { CutLowerBound } from './slice-rows';
 
-/** What any cut of so many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never negative, for each slice; ms. */
+/**
+ * What any cut of so many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never
+ * negative, for each slice; ms.
+ */
 export interface LineLowerBound extends CutLowerBound {
   readonly perUnit: number;
   readonly perSlice: number;
@@ -18,8 +21,10 @@ export interface LineLowerBounds {
 }
 
 /**
- * docs/model/slicing.md, Lower bounds without a program. Every unit u pays a price g(u) that follows the steepest context slope all lengths share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
- * its start. No cut is cheaper than all prices and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices tell how small n can be.
+ * docs/model/slicing.md, Lower bounds without a program. Every unit u pays a price g(u) that follows the steepest context slope all lengths
+ * share, so that a slice of l units from i costs at least its units' prices and r(l), whatever
+ * its start. No cut is cheaper than all prices and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices
+ * tell how small n can be.
  */
 export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const { units } = lines;
@@ -85,7 +90,10 @@ function sharedRise(base: Float64Array, slope: Float64Array, longest: number): n
   return shared === Infinity || shared < 0 ? 0 : shared;
 }
 
-/** For every length the corner before it on the lower hull of all values up to it; 0: none. A length without a value (Infinity) gets the previous corner. */
+/**
+ * For every length the corner before it on the lower hull of all values up to it; 0: none. A length without a value (Infinity) gets the
+ * previous corner.
+ */
 function hullOf(values: Float64Array): Uint32Array {
   const before = new Uint32Array(values.length);
   let last = 0;
@@ -110,7 +118,8 @@ function hullOf(values: Float64Array): Uint32Array {
 }
 
 /**
- * A line under the values of all lengths up to the longest, of those that are not negative at 0 the one that is highest at `mean`: its edge of the hull, or where more slices than
+ * A line under the values of all lengths up to the longest, of those that are not negative at 0 the one that is highest at `mean`: its edge
+ * of the hull, or where more slices than
  * the fewest would be cheaper the line from 0 to the corner at which they are cheapest.
  */
 function lineUnder(values: Float64Array, before: Uint32Array, longest: number, mean: number): { perUnit: number; perSlice: number } {

@@ -1,7 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 
 /**
- * Starts `first` to `last` of one kind of chunk, whose slice times grow evenly with the start. The time of l units from unit i is `base[l] + slope[l] * (i - first)` ms, or has that as a lower bound.
+ * Starts `first` to `last` of one kind of chunk, whose slice times grow evenly with the start. The time of l units from unit i is `base[l]
+ * + slope[l] * (i - first)` ms, or has that as a lower bound.
  * `leastBase[l]` and `leastSlope[l]` are the least over all lengths >= l.
  */
 export interface Segment {
@@ -75,7 +76,10 @@ export function reach({ first, leastBase, leastSlope }: Segment, start: number, 
   return low;
 }
 
-/** Whether shortening a slice by one unit at its start never makes it slower, and moving it one unit later never makes it faster; then `steady` holds. */
+/**
+ * Whether shortening a slice by one unit at its start never makes it slower, and moving it one unit later never makes it faster; then
+ * `steady` holds.
+ */
 function areSteady(segments: readonly Segment[], units: number): boolean {
   let before: Segment | null = null;
   for (const segment of segments) {

@@ -1,7 +1,9 @@
 import type { SearchProblem } from './search-problem';
 import type { SliceRows } from './slice-rows';
 
-/** Where the slowest slice of a plan within reach lies: above `lowMs`, not above `highMs`; and which kinds of chunk such a plan may have. */
+/**
+ * Where the slowest slice of a plan within reach lies: above `lowMs`, not above `highMs`; and which kinds of chunk such a plan may have.
+ */
 export interface ThresholdBounds {
   readonly lowMs: number;
   readonly highMs: number;
@@ -14,7 +16,8 @@ export interface ThresholdBounds {
 const settled = 0.002;
 
 /**
- * Bounds the threshold before anything is solved. A plan with slowest slice m takes at least (1 + weight) m, and at least the floor of its slices under m plus weight m.
+ * Bounds the threshold before anything is solved. A plan with slowest slice m takes at least (1 + weight) m, and at least the floor of its
+ * slices under m plus weight m.
  * @param withinMs what the plan may take at most.
  */
 export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, withinMs: number): ThresholdBounds {

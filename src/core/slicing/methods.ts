@@ -30,7 +30,10 @@ const mostLabels = 1_000_000;
 /** Visits of slices that solving rounds may take, over all of them. */
 const roundVisits = 2e9;
 
-/** Solves by what the problem asks for: the thresholds alone, one scheme for all chunks, rounds, or stages that differ. Null: every scheme holds a forbidden slice. */
+/**
+ * Solves by what the problem asks for: the thresholds alone, one scheme for all chunks, rounds, or stages that differ. Null: every scheme
+ * holds a forbidden slice.
+ */
 export function chooseMethod(
   problem: SlicingProblem,
   kinds: readonly SliceRows[],
@@ -93,7 +96,10 @@ function searchedPlan(
 
 type Search = (kinds: readonly SliceRows[], sequences: number, objective: Objective, capMs: number) => Solved | null;
 
-/** All chunks cut alike: the unlimited optimum where it is, else the best over partitions of the batch, each of them one chunk with summed times. */
+/**
+ * All chunks cut alike: the unlimited optimum where it is, else the best over partitions of the batch, each of them one chunk with summed
+ * times.
+ */
 function withOneScheme(
   { batch, maximumBatchSlice = batch }: SlicingProblem,
   kinds: readonly SliceRows[],
@@ -147,7 +153,8 @@ function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objectiv
 }
 
 /**
- * Stages that differ so that eq. 5 is only an upper bound: the plan best by it and those best by lower bounds are simulated, and the fastest is improved until none better
+ * Stages that differ so that eq. 5 is only an upper bound: the plan best by it and those best by lower bounds are simulated, and the
+ * fastest is improved until none better
  * is left, or until that takes too long; then the bounds say how far it may be.
  */
 function onFlowShop(

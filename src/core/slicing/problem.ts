@@ -3,7 +3,8 @@ import type { SliceWork } from './chunk-rules';
 import type { Scheme } from '../spec/scheme';
 
 /**
- * Time in ms of one slice on one stage: `tokens` tokens of each of `batch` sequences after `context` earlier ones; whatever the schedule makes a stage do for
+ * Time in ms of one slice on one stage: `tokens` tokens of each of `batch` sequences after `context` earlier ones; whatever the schedule
+ * makes a stage do for
  * it (forward, backward, transfers) included. Pure, never negative nor NaN; `Infinity` forbids the slice. Need not grow with any argument.
  */
 export type SliceMs = (batch: number, tokens: number, context: number) => number;
@@ -21,8 +22,10 @@ export interface SlicingProblem {
   /** Fewest tokens in a slice; 1 when left out. */
   readonly minimumTokens?: number;
   /**
-   * Contexts between which `cost` is affine in the context for every batch and length; empty: everywhere (TeraPipe eq. 9). The solver then needs two numbers per length
-   * instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so many sequences. Left out: nothing is known of the cost.
+   * Contexts between which `cost` is affine in the context for every batch and length; empty: everywhere (TeraPipe eq. 9). The solver then
+   * needs two numbers per length
+   * instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so many sequences. Left out:
+   * nothing is known of the cost.
    */
   readonly contextKinks?: readonly number[] | ((batch: number) => readonly number[]);
   /** Slices are multiples of these numbers of tokens as well, but the rest at the end: the tile of a kernel, the tensor-parallel size. */
@@ -30,7 +33,8 @@ export interface SlicingProblem {
   /** How much longer than `cost` a slice takes on each stage, `stages` entries above 0; all 1 when left out. */
   readonly stageFactors?: readonly number[];
   /**
-   * Most slices in flight: begun and, with their backward, not done. TeraPipe runs all forwards before all backwards, so a batch of more slices runs in rounds, each of which
+   * Most slices in flight: begun and, with their backward, not done. TeraPipe runs all forwards before all backwards, so a batch of more
+   * slices runs in rounds, each of which
    * fills and drains the pipeline. Nothing waits for a backward when `forwardOnly`, so it does not bind then. Left out: no limit.
    */
   readonly maximumInFlight?: number;

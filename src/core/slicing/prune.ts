@@ -41,7 +41,8 @@ function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
 }
 
 /**
- * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within bounds. Null: none.
+ * The slices that a wanted plan can hold: those whose cheapest way from the start of the sequence, through them, to its end stays within
+ * bounds. Null: none.
  * @param suffixCosts for every unit the cheapest suffix with no slice above the limit, as `cheapestSuffixes` leaves it.
  * @throws CancelledError
  */

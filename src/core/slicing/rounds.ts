@@ -29,7 +29,8 @@ interface Round {
 }
 
 /**
- * The fastest way to run the batch in rounds of few slices, each of which fills and drains the pipeline (gradient accumulation, appendix of TeraPipe): for every number of
+ * The fastest way to run the batch in rounds of few slices, each of which fills and drains the pipeline (gradient accumulation, appendix of
+ * TeraPipe): for every number of
  * sequences the best round, and of these the cheapest composition of the batch.
  * @throws CancelledError
  */
@@ -111,7 +112,10 @@ function readPlan(plan: FoundScheme | null): FoundScheme | null {
   return plan;
 }
 
-/** The cheapest composition of `size` sequences with at most `most` slices, none above `limitMs`. O(most x slices) per kind, O(size x most^2) per kind for the batch. */
+/**
+ * The cheapest composition of `size` sequences with at most `most` slices, none above `limitMs`. O(most x slices) per kind, O(size x
+ * most^2) per kind for the batch.
+ */
 function cheapestWithFew(
   kinds: readonly SliceRows[],
   size: number,

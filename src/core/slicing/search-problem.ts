@@ -1,6 +1,9 @@
 import type { SliceRows } from './slice-rows';
 
-/** What is minimised: the sum of all slices plus `weight` times the slowest, over batches of `sequences` sequences composed of chunks of these kinds. */
+/**
+ * What is minimised: the sum of all slices plus `weight` times the slowest, over batches of `sequences` sequences composed of chunks of
+ * these kinds.
+ */
 export interface SearchProblem {
   readonly kinds: readonly SliceRows[];
   readonly sequences: number;

@@ -35,7 +35,10 @@ export interface SearchResult {
   readonly evaluations: number;
 }
 
-/** Thresholds above `lowMs` and below `highMs`, both excluded and both solved: every plan whose slowest slice lies there sums up to at least `above.totalMs`. */
+/**
+ * Thresholds above `lowMs` and below `highMs`, both excluded and both solved: every plan whose slowest slice lies there sums up to at least
+ * `above.totalMs`.
+ */
 interface Interval {
   readonly lowMs: number;
   readonly highMs: number;
@@ -67,7 +70,10 @@ interface OpenMs {
   readonly withinMs: number;
 }
 
-/** Drops the slices of a chunk of `size` sequences that no better plan can hold. `totals`: what the batch takes at least by its number of sequences. Null: no plan has such a chunk. */
+/**
+ * Drops the slices of a chunk of `size` sequences that no better plan can hold. `totals`: what the batch takes at least by its number of
+ * sequences. Null: no plan has such a chunk.
+ */
 function prunerOf({ sequences, weight }: SearchProblem, { scratch }: StepSolver, signal: CancelSignal | undefined) {
   const columns = pruneScratch();
   return (rows: SliceRows, size: number, { aboveMs, limitMs, withinMs }: OpenMs, totals: Float64Array): SliceRows | null => {
@@ -79,9 +85,12 @@ function prunerOf({ sequences, weight }: SearchProblem, { scratch }: StepSolver,
 }
 
 /**
- * Finds an optimal plan and proves it optimal. Between solved thresholds lo < hi every plan costs at least S(hi) + weight * (the smallest slice time above lo): S never
- * grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are split at a solved threshold; best bound first, so
- * stopping early still leaves a true lower bound. As the window closes, slices that no better plan can hold are dropped, and the program runs on the few that are left.
+ * Finds an optimal plan and proves it optimal. Between solved thresholds lo < hi every plan costs at least S(hi) + weight * (the smallest
+ * slice time above lo): S never
+ * grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are split at a solved threshold;
+ * best bound first, so
+ * stopping early still leaves a true lower bound. As the window closes, slices that no better plan can hold are dropped, and the program
+ * runs on the few that are left.
  * @throws CancelledError
  */
 export function searchThresholds(problem: SearchProblem, options: SearchOptions): SearchResult {

@@ -1,7 +1,8 @@
 import type { CancelSignal } from '../errors';
 
 /**
- * A view on the slices that start at one unit, into columns that belong to whoever filled it: entries `offset` to `offset + length - 1`. `to` holds where each slice
+ * A view on the slices that start at one unit, into columns that belong to whoever filled it: entries `offset` to `offset + length - 1`.
+ * `to` holds where each slice
  * ends; null: they end at the next units in turn.
  */
 export interface SliceRow {
@@ -14,7 +15,10 @@ export interface SliceRow {
   length: number;
 }
 
-/** The cheapest suffix of the sequence from every unit: its sum in ms (`Infinity`: none), its number of slices, the end of its first slice and that slice's peak. */
+/**
+ * The cheapest suffix of the sequence from every unit: its sum in ms (`Infinity`: none), its number of slices, the end of its first slice
+ * and that slice's peak.
+ */
 export interface SuffixCosts {
   readonly totals: Float64Array;
   readonly counts: Uint32Array;
@@ -55,7 +59,9 @@ export interface SliceRows {
   readonly spans?: SliceSpans;
   /** The columns, where the slices are kept in some. */
   readonly graph: SliceGraph | null;
-  /** A faster way to do what `cheapestSuffixes` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited. */
+  /**
+   * A faster way to do what `cheapestSuffixes` does, where there is one: only for cuts of at most `withinMs`. Returns the slices visited.
+   */
   readonly suffixCosts?: (limitMs: number, withinMs: number, suffixCosts: SuffixCosts, signal: CancelSignal | undefined) => number;
 }
 

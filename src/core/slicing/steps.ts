@@ -4,7 +4,8 @@ import type { CutLowerBound, SliceRows } from './slice-rows';
 import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } from './token-program';
 
 /**
- * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs` to t, because the plan found
+ * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs`
+ * to t, because the plan found
  * keeps to both: a solved threshold is a whole step of the staircase.
  */
 export interface Step {
@@ -38,7 +39,9 @@ export interface StepSolver {
 /** Relative slack for the rounding of shares of a sum. */
 const shareSlack = 1e-12;
 
-/** Solves one threshold of the slowest slice after the other over the batch sizes `all`, for a batch of `sequences`. @throws CancelledError. */
+/**
+ * Solves one threshold of the slowest slice after the other over the batch sizes `all`, for a batch of `sequences`. @throws CancelledError.
+ */
 export function stepSolver(all: readonly SliceRows[], sequences: number, signal: CancelSignal | undefined): StepSolver {
   const sizes = all.map((rows) => rows.sequences);
   const lowerBounds = all.map((rows) => rows.lowerBound);
@@ -65,7 +68,8 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
       const solveKind = (rows: SliceRows, kind: number, suffixMs: number): void => {
         const mostMs = spareMs - suffixMs;
         const shareMs = ((spareMs * (sizes[kind] ?? 1)) / sequences) * (1 + shareSlack);
-        // If a plan this cheap exists, one of its chunks costs no more than its share: try that first, and the full allowance only if needed.
+        // If a plan this cheap exists, one of its chunks costs no more than its share: try that first, and the full allowance only if
+        // needed.
         const isLast = tried.has(kind) || shareMs >= mostMs;
         const withinMs = rows.suffixCosts === undefined ? Infinity : isLast ? mostMs : shareMs;
         const cut = cheapestCut(rows, limitMs, scratch, signal, withinMs);

@@ -18,7 +18,8 @@ function sliceTimeCount(problem: Pick<SlicingProblem, 'batch' | 'tokens' | 'unit
 const below = 1e-14;
 
 /**
- * Slices of chunks of `sequences` sequences of a cost of which nothing is known: every time is asked for once and kept, where there are not too many.
+ * Slices of chunks of `sequences` sequences of a cost of which nothing is known: every time is asked for once and kept, where there are not
+ * too many.
  * @throws RangeError when a time is negative or NaN (a bug of the cost function), CancelledError.
  */
 export function tabulatedRows(problem: SlicingProblem, sequences: number, signal: CancelSignal | undefined): SliceRows {
@@ -53,7 +54,10 @@ export function tabulatedRows(problem: SlicingProblem, sequences: number, signal
   };
 }
 
-/** For every length a line under its times, with the slope between the first and the last start: what is known of slices without looking at them. O(slices). */
+/**
+ * For every length a line under its times, with the slope between the first and the last start: what is known of slices without looking at
+ * them. O(slices).
+ */
 function linesUnder(times: Float64Array, units: number): Lines {
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);

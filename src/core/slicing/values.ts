@@ -1,7 +1,10 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, rowsBetweenPolls, type SliceRows } from './slice-rows';
 
-/** Distinct peaks above `lowMs` and below `highMs` of the slices of all kinds, ascending; null when more than `most` slices have such a peak, which would take long to sort. */
+/**
+ * Distinct peaks above `lowMs` and below `highMs` of the slices of all kinds, ascending; null when more than `most` slices have such a
+ * peak, which would take long to sort.
+ */
 export function distinctPeaks(
   kinds: readonly (SliceRows | null)[],
   lowMs: number,

@@ -10,7 +10,10 @@ export type PcieGeneration = 3 | 4 | 5;
 export interface GpuSpec {
   readonly name: string;
   readonly memoryBytes: number;
-  /** Dense (not sparse) peak per data type, in TFLOP/s; of GEMMs alone in the formats narrower than a `Precision`, absent where the GPU has none. */
+  /**
+   * Dense (not sparse) peak per data type, in TFLOP/s; of GEMMs alone in the formats narrower than a `Precision`, absent where the GPU has
+   * none.
+   */
   readonly peakTflops: Readonly<Record<Precision, number>> & { readonly fp8?: number; readonly nvfp4?: number };
   /** Device memory bandwidth, TB/s. */
   readonly memoryTBps: number;
@@ -20,9 +23,15 @@ export interface GpuSpec {
   readonly pcieGeneration?: PcieGeneration;
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
-  /** By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, and under a runtime, where it was measured apart; absent: 1. */
+  /**
+   * By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, and under a runtime, where it was measured
+   * apart; absent: 1.
+   */
   readonly gemmFactors?: Readonly<Partial<Record<NarrowFormat | Runtime, number>>>;
-  /** Fraction of the peak in half precision that each kernel of fused attention reaches on causal sequences, those that run on this GPU; absent where nobody measured one. */
+  /**
+   * Fraction of the peak in half precision that each kernel of fused attention reaches on causal sequences, those that run on this GPU;
+   * absent where nobody measured one.
+   */
   readonly attentionEfficiency?: Readonly<Partial<Record<FusedAttentionKernel, number>>>;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */
   readonly gemmEfficiencyKnown: boolean;
@@ -58,16 +67,25 @@ export interface NodeGroup {
 
 /** What the run has: nodes of equal GPUs, or groups of such nodes. */
 export interface ClusterSpec extends NodeGroup {
-  /** Two or more kinds of nodes, as written (`mixedCluster`); absent: all nodes are alike. With groups `nodes` counts those of all, and what else stands beside it is the first group's. */
+  /**
+   * Two or more kinds of nodes, as written (`mixedCluster`); absent: all nodes are alike. With groups `nodes` counts those of all, and what
+   * else stands beside it is the first group's.
+   */
   readonly groups?: readonly NodeGroup[];
 }
 
-/** Whether a GPU multiplies bf16 no faster than fp32, though it has a fast fp16 (before Ampere): half precision is fp16 there, and there is no FlashAttention for it. How fast its fp16 is does not matter for the rest. */
+/**
+ * Whether a GPU multiplies bf16 no faster than fp32, though it has a fast fp16 (before Ampere): half precision is fp16 there, and there is
+ * no FlashAttention for it. How fast its fp16 is does not matter for the rest.
+ */
 export function lacksBf16({ peakTflops }: Pick<GpuSpec, 'peakTflops'>): boolean {
   return peakTflops.bf16 <= peakTflops.fp32 && peakTflops.fp16 > peakTflops.bf16;
 }
 
-/** Neighbouring GPUs that reach each other without the network: those of a node, or of the nodes that NVLink joins. A group that spans more leaves them and runs at the network's speed. */
+/**
+ * Neighbouring GPUs that reach each other without the network: those of a node, or of the nodes that NVLink joins. A group that spans more
+ * leaves them and runs at the network's speed.
+ */
 export function joinedGpus({ gpusPerNode, links }: Pick<NodeGroup, 'gpusPerNode' | 'links'>): number {
   return Math.max(gpusPerNode, links.nvlinkDomain ?? 0);
 }

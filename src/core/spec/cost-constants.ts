@@ -1,4 +1,7 @@
-/** The free numbers of the analytic model (docs/model/time.md, Constants). All are shown in the panel and can be set in `terapipe.json` under `cost`. */
+/**
+ * The free numbers of the analytic model (docs/model/time.md, Constants). All are shown in the panel and can be set in `terapipe.json`
+ * under `cost`.
+ */
 export interface CostConstants {
   /** q: cube root of m n k at which a GEMM reaches half its best efficiency. */
   readonly gemmHalfSize: number;

@@ -14,7 +14,10 @@ export interface LayerKind {
   readonly feedForward: 'dense' | 'experts' | 'none';
   /** A token attends to this many tokens up to and including itself; null: to all earlier ones. */
   readonly window: number | null;
-  /** Of an encoder-decoder model: every token of the source attends to all others, or the target attends to its earlier tokens and to the encoder's output. Absent: a decoder alone. */
+  /**
+   * Of an encoder-decoder model: every token of the source attends to all others, or the target attends to its earlier tokens and to the
+   * encoder's output. Absent: a decoder alone.
+   */
   readonly stack?: Stack;
   /** Absent: attention. */
   readonly mixer?: Mixer;
@@ -32,22 +35,37 @@ export interface Stacks {
   readonly decoderFfn?: number;
   /** Longest source that the positions allow; null: no limit. */
   readonly maxSourcePositions: number | null;
-  /** Learned positions of the source: in the decoder's table (Megatron-LM's T5), in one of their own (BART), or not learned (Whisper). Means nothing where the model learns none. */
+  /**
+   * Learned positions of the source: in the decoder's table (Megatron-LM's T5), in one of their own (BART), or not learned (Whisper). Means
+   * nothing where the model learns none.
+   */
   readonly sourcePositions: 'shared' | 'own' | 'none';
   /** Both stacks end in a norm. */
   readonly finalNorms: boolean;
-  /** Learned bias of attention scores inside a stack by distance: one number a bucket and head, in the first layer of each stack for all of them (T5), or in every layer (UMT5). */
+  /**
+   * Learned bias of attention scores inside a stack by distance: one number a bucket and head, in the first layer of each stack for all of
+   * them (T5), or in every layer (UMT5).
+   */
   readonly relativeBias?: { readonly buckets: number; readonly everyLayer: boolean };
-  /** The source is sound: two convolutions of width 3, the second with stride 2, over spectra of so many bins take the place of the embedding (Whisper). */
+  /**
+   * The source is sound: two convolutions of width 3, the second with stride 2, over spectra of so many bins take the place of the
+   * embedding (Whisper).
+   */
   readonly melBins?: number;
   /** Keys have no bias though queries and values have (Whisper). */
   readonly keyBias?: false;
 }
 
-/** What carries something from token to token in a layer: attention, a state of fixed size (the model's `state`), both side by side on one input, or nothing (the layer is a feed-forward network alone). */
+/**
+ * What carries something from token to token in a layer: attention, a state of fixed size (the model's `state`), both side by side on one
+ * input, or nothing (the layer is a feed-forward network alone).
+ */
 export type Mixer = 'attention' | 'state' | 'both' | 'none';
 
-/** Kinds of mixers with a state: Mamba (arXiv 2312.00752), Mamba-2 (2405.21060), Gated DeltaNet (2412.06464), lightning attention (2405.17381). */
+/**
+ * Kinds of mixers with a state: Mamba (arXiv 2312.00752), Mamba-2 (2405.21060), Gated DeltaNet (2412.06464), lightning attention
+ * (2405.17381).
+ */
 export const stateKinds = ['mamba', 'mamba2', 'gated-delta-net', 'lightning'] as const;
 export type StateKind = (typeof stateKinds)[number];
 
@@ -86,7 +104,10 @@ export interface Experts {
   readonly routerBias?: boolean;
 }
 
-/** A decoder-only or encoder-decoder Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in elements. */
+/**
+ * A decoder-only or encoder-decoder Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in
+ * elements.
+ */
 export interface ModelSpec {
   /** As the file calls it (`gpt2`, `llama`, ...), or `custom` for numbers given inline. */
   readonly modelType: string;
@@ -117,7 +138,10 @@ export interface ModelSpec {
   readonly qkNorm: boolean;
   /** Norms of a layer: 2 unless given. Gemma 2 and 3 have 4 (also after attention and feed-forward), Cohere 1 for both. */
   readonly normsPerLayer?: number;
-  /** Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as `norm` says. */
+  /**
+   * Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as `norm`
+   * says.
+   */
   readonly normParameters?: 0 | 1;
   /** The norms of q and k span all heads (OLMo 2), not one. */
   readonly qkNormAcrossHeads?: boolean;
@@ -130,7 +154,8 @@ export interface ModelSpec {
   /** One learned attention sink per head (gpt-oss). */
   readonly attentionSinks?: boolean;
   /**
-   * Feed-forward networks between which a router chooses for each token (1 <= active <= count). The router is one matrix hidden x count. null: dense, one network for all tokens.
+   * Feed-forward networks between which a router chooses for each token (1 <= active <= count). The router is one matrix hidden x count.
+   * null: dense, one network for all tokens.
    */
   readonly experts: Experts | null;
   /** Feed-forward width of the dense layers of a model with experts; absent: as `ffn`. */

@@ -4,11 +4,17 @@ import { runtimeOf, type Runtime } from './runtime';
 export const narrowFormats = ['fp8', 'nvfp4'] as const;
 export type NarrowFormat = (typeof narrowFormats)[number];
 
-/** How FP8 inputs are scaled: by the largest value of earlier steps, of the tensor, of each row, of each 32 elements (MXFP8), of blocks of 128 (DeepSeek-V3). */
+/**
+ * How FP8 inputs are scaled: by the largest value of earlier steps, of the tensor, of each row, of each 32 elements (MXFP8), of blocks of
+ * 128 (DeepSeek-V3).
+ */
 export const fp8Recipes = ['delayed', 'tensorwise', 'rowwise', 'mxfp8', 'blockwise'] as const;
 export type Fp8Recipe = (typeof fp8Recipes)[number];
 
-/** Bytes of an element in each, scales of its blocks included (16 elements of NVFP4 share one of a byte; those of FP8 are left out, at most a byte for 32). */
+/**
+ * Bytes of an element in each, scales of its blocks included (16 elements of NVFP4 share one of a byte; those of FP8 are left out, at most
+ * a byte for 32).
+ */
 export const narrowBytes: Readonly<Record<NarrowFormat, number>> = { fp8: 1, nvfp4: 0.5 + 1 / 16 };
 
 /** What says in which formats a run computes and keeps. */
@@ -23,7 +29,10 @@ export function elementBytes({ precision }: Pick<Formats, 'precision'>): number 
   return precision === 'fp32' ? 4 : 2;
 }
 
-/** Bytes of one element of the input of a layer's product as it is gathered and kept for backward (along columns only): in the narrow format where there is one and the runtime keeps it. */
+/**
+ * Bytes of one element of the input of a layer's product as it is gathered and kept for backward (along columns only): in the narrow format
+ * where there is one and the runtime keeps it.
+ */
 export function inputBytes(training: Formats): number {
   const { gemmPrecision } = training;
   return gemmPrecision !== undefined && runtimeOf(training).keepsNarrow ? narrowBytes[gemmPrecision] : elementBytes(training);

@@ -3,8 +3,10 @@ export const optimizers = ['adam', 'adam-bf16', 'adam-8bit', 'sgd', 'none'] as c
 export type Optimizer = (typeof optimizers)[number];
 
 /**
- * Bytes a parameter that an optimizer keeps beside the master weight, and that its step reads and writes in all, master weight, gradient and weight included. Sources: mixed-precision Adam of Megatron-LM (30 bytes:
- * docs/model/time.md, After the pipeline), its `--exp-avg-dtype bf16`, and block-wise 8-bit states (Dettmers et al. 2022, arXiv 2110.02861).
+ * Bytes a parameter that an optimizer keeps beside the master weight, and that its step reads and writes in all, master weight, gradient
+ * and weight included. Sources: mixed-precision Adam of Megatron-LM (30 bytes:
+ * docs/model/time.md, After the pipeline), its `--exp-avg-dtype bf16`, and block-wise 8-bit states (Dettmers et al. 2022, arXiv
+ * 2110.02861).
  */
 export const optimizerBytes: Readonly<Record<Optimizer, { readonly state: number; readonly step: number }>> = {
   adam: { state: 8, step: 30 },

@@ -1,6 +1,9 @@
 import type { Precision } from './cluster';
 
-/** One Transformer layer and the two ends of the model as one rank of a tensor-parallel group runs them: what a profile is of. Counts are of the rank. */
+/**
+ * One Transformer layer and the two ends of the model as one rank of a tensor-parallel group runs them: what a profile is of. Counts are of
+ * the rank.
+ */
 export interface LayerShape {
   /** Width of the residual stream, not divided. */
   readonly hidden: number;
@@ -68,8 +71,10 @@ export interface SkippedCell extends Cell {
 
 /**
  * Time of a slice, ms, with n = batch * tokens:
- *   rows(n) + square * batch * tokens^2 + (context > 0 ? constant + perRow n + perContext batch context + perRowContext n context + perContextSquare batch context^2 : 0),
- * `rows` interpolated linearly in the table (level below its first length; beyond the last its last line, level if that falls). With context never less than half of the time without. The table keeps the steps of tile sizes; the rest is
+ *   rows(n) + square * batch * tokens^2 + (context > 0 ? constant + perRow n + perContext batch context + perRowContext n context +
+ *   perContextSquare batch context^2 : 0),
+ * `rows` interpolated linearly in the table (level below its first length; beyond the last its last line, level if that falls). With
+ * context never less than half of the time without. The table keeps the steps of tile sizes; the rest is
  * TeraPipe's bilinear context term (section 3.4) and one square term that is 0 unless it earns its place on samples left out in turn.
  */
 export interface TimeFit {

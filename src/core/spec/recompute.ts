@@ -3,7 +3,8 @@ export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp',
 export type RecomputeModule = (typeof recomputeModules)[number];
 
 /**
- * What is computed again: nothing; named modules; whole layers; under `op` every second GEMM and what is element-wise, and under `every` each `recomputeEvery`-th layer whole (TorchTitan's `selective_ac_option`: `op` or a number).
+ * What is computed again: nothing; named modules; whole layers; under `op` every second GEMM and what is element-wise, and under `every`
+ * each `recomputeEvery`-th layer whole (TorchTitan's `selective_ac_option`: `op` or a number).
  */
 export const recomputeModes = ['none', 'selective', 'full', 'op', 'every'] as const;
 export type RecomputeMode = (typeof recomputeModes)[number];
@@ -11,9 +12,15 @@ export type RecomputeMode = (typeof recomputeModes)[number];
 /** What of a layer is computed again in backward instead of kept. */
 export interface Recompute {
   readonly recompute: RecomputeMode;
-  /** Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its `TransformerBlock`, one per virtual stage); absent: all. */
+  /**
+   * Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its
+   * `TransformerBlock`, one per virtual stage); absent: all.
+   */
   readonly recomputeLayers?: number;
-  /** Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer); absent: each by itself. */
+  /**
+   * Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer);
+   * absent: each by itself.
+   */
   readonly recomputeGroup?: number;
   /** Under `selective`: what is recomputed; absent: the attention core alone. */
   readonly recomputeModules?: readonly RecomputeModule[];

@@ -22,7 +22,10 @@ export interface TrainingSpec extends Recompute {
   /** Sequences of one step over all replicas. */
   readonly globalBatch: number;
   readonly precision: Precision;
-  /** Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all else stay in `precision`. Absent: they too. */
+  /**
+   * Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all
+   * else stay in `precision`. Absent: they too.
+   */
   readonly gemmPrecision?: NarrowFormat;
   /** How FP8 inputs are scaled (Transformer Engine, torchao); absent: one scale a tensor. */
   readonly fp8Recipe?: Fp8Recipe;
@@ -35,12 +38,16 @@ export interface TrainingSpec extends Recompute {
   readonly runtimeVersion?: string;
   /** Whether element-wise operations are fused by `torch.compile`; absent: as is usual in the runtime. */
   readonly compile?: boolean;
-  /** How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
+  /**
+   * How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent:
+   * all-to-all.
+   */
   readonly contextParallelComm?: 'all-to-all' | 'ring';
   /** The optimizer and its state are on the host; absent: on the GPU. */
   readonly offloadOptimizer?: boolean;
   /**
-   * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
+   * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's
+   * `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
    * that recompute keeps); absent: none.
    */
   readonly activationOffloadLayers?: number;
@@ -51,7 +58,10 @@ export interface TrainingSpec extends Recompute {
   /** What computes fused attention; absent: what the runtime uses on the GPU. */
   readonly attentionKernel?: FusedAttentionKernel;
   readonly sequenceParallel: boolean;
-  /** Collectives of tensor parallelism are cut up and run beside their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer Engine's user buffers); absent: one after the other. */
+  /**
+   * Collectives of tensor parallelism are cut up and run beside their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer
+   * Engine's user buffers); absent: one after the other.
+   */
   readonly asyncTensorParallel?: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
@@ -78,7 +88,8 @@ export interface Layout {
   readonly expertTensor?: number;
   readonly virtualStages: number;
   /**
-   * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up to the model's layers. Schedules with chunks of their own on a layout without virtual stages
+   * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up
+   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages
    * deal those of a stage to its chunks. Absent: as equal as can be.
    */
   readonly stageLayers?: readonly number[];
@@ -109,7 +120,10 @@ export interface Assumption {
   readonly reason: string;
 }
 
-/** The assumptions that people see. Of the model's, which its family fills in, only a missing vocabulary, because embedding and head are then not counted. */
+/**
+ * The assumptions that people see. Of the model's, which its family fills in, only a missing vocabulary, because embedding and head are
+ * then not counted.
+ */
 export function reportedAssumptions(assumptions: readonly Assumption[]): Assumption[] {
   return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
 }
@@ -133,7 +147,10 @@ export interface PlanRequest {
   readonly layout: Layout;
   /** Fixed by the user, or null: the best that fits is chosen. */
   readonly schedule: ScheduleName | null;
-  /** What was asked to choose from, else what the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is null, or searched. Absent: anything. */
+  /**
+   * What was asked to choose from, else what the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is
+   * null, or searched. Absent: anything.
+   */
   readonly runs?: readonly ScheduleName[];
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */

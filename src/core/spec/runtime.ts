@@ -8,7 +8,8 @@ export type Runtime = (typeof runtimes)[number];
 /**
  * How stages of a pipeline hand on, whatever the schedule (docs/model/schedules.md, Transfers):
  * - `blocking`: a stage waits until what it sends is there;
- * - `exchange`: after a pass a stage sends and receives in one batch and waits for both; between passes of whole micro-batches that is hidden but for filling and draining, each further chunk of a stage pays for its own;
+ * - `exchange`: after a pass a stage sends and receives in one batch and waits for both; between passes of whole micro-batches that is
+ *   hidden but for filling and draining, each further chunk of a stage pays for its own;
  * - `asynchronous`: sends are posted, and waited for where they are needed: hidden but for filling and draining.
  */
 export type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
@@ -25,13 +26,22 @@ export interface RuntimeProfile {
   readonly name: string;
   /** Widths of a gated feed-forward network that are kept: gate, up and product, and the activated gate where it is a tensor of its own. */
   readonly gatedWidths: 3 | 4;
-  /** Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each time (torchao). */
+  /**
+   * Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each
+   * time (torchao).
+   */
   readonly keepsNarrow: boolean;
   readonly sends: WayOfSending;
   readonly rankOrder: RankOrder;
-  /** Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the others' gradients. */
+  /**
+   * Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the
+   * others' gradients.
+   */
   readonly postValidates: boolean;
-  /** What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps it until its second half has run, and the gradients of the products' outputs besides. */
+  /**
+   * What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps
+   * it until its second half has run, and the gradients of the products' outputs besides.
+   */
   readonly splitKeeps: 'factors' | 'graph';
   /** Kernels of fused attention in the order in which it takes them, as far as the GPU has them. */
   readonly attentionKernels: readonly FusedAttentionKernel[];
@@ -41,7 +51,10 @@ export interface RuntimeProfile {
   readonly eagerTraffic: number;
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
-  /** On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`, `buffered_allreduce_fallback`). */
+  /**
+   * On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`,
+   * `buffered_allreduce_fallback`).
+   */
   readonly reducesWhole: boolean;
   /** Part of the bus that its all-reduces between tensor-parallel ranks reach. */
   readonly tensorBusShare: number;
@@ -141,7 +154,10 @@ export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeP
   return profiles[runtime ?? 'megatron'];
 }
 
-/** Whether gradients add up in fp32 where no file says, and why. DeepSpeed trains bf16 without ZeRO with its BF16_Optimizer (`get_data_types` of deepspeed/runtime/engine.py). */
+/**
+ * Whether gradients add up in fp32 where no file says, and why. DeepSpeed trains bf16 without ZeRO with its BF16_Optimizer
+ * (`get_data_types` of deepspeed/runtime/engine.py).
+ */
 export function usualAccumulation(
   { id, gradAccumulationFp32 }: RuntimeProfile,
   { precision, zeroStage }: { readonly precision: string; readonly zeroStage: number },
@@ -151,12 +167,18 @@ export function usualAccumulation(
     : gradAccumulationFp32;
 }
 
-/** Whether further chunks of a stage pay for their exchanges. Megatron-LM hides them since `overlap_p2p_comm` is on by default: in every release that goes by NVIDIA's numbers; not where none is named, as rates were measured before. */
+/**
+ * Whether further chunks of a stage pay for their exchanges. Megatron-LM hides them since `overlap_p2p_comm` is on by default: in every
+ * release that goes by NVIDIA's numbers; not where none is named, as rates were measured before.
+ */
 export function paysForChunks(training: { readonly runtime?: Runtime; readonly runtimeVersion?: string }): boolean {
   return runtimeOf(training).sends === 'exchange' && training.runtimeVersion === undefined;
 }
 
-/** Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates), where it compiles at all; FSDP's trainers call PyTorch's. */
+/**
+ * Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates),
+ * where it compiles at all; FSDP's trainers call PyTorch's.
+ */
 export function usualLoss({
   runtime,
   modelType,

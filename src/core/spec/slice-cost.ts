@@ -5,7 +5,10 @@ export interface SliceTime {
   readonly backwardMs: number;
   /** The part of `backwardMs` that makes gradients of weights, which schedules that split backward put off. */
   readonly backwardWeightMs: number;
-  /** What the rest of backward waits for besides, where gradients of weights are put off: copies from the host that they would have hidden. Absent: nothing. */
+  /**
+   * What the rest of backward waits for besides, where gradients of weights are put off: copies from the host that they would have hidden.
+   * Absent: nothing.
+   */
   readonly splitWaitMs?: number;
 }
 
@@ -32,7 +35,8 @@ export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1
 }
 
 /**
- * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear; outside
+ * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear;
+ * outside
  * as `tableCost` says. Ascending axes.
  */
 export interface CostTable {

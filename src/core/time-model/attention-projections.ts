@@ -2,7 +2,10 @@ import { attentionWidths } from '../model/parameters';
 import type { CostInputs } from './rates';
 import type { Product } from './tally';
 
-/** GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up projections, and that of the output. */
+/**
+ * GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up
+ * projections, and that of the output.
+ */
 export function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { hidden, latent, heads } = model;

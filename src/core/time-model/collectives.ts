@@ -15,7 +15,8 @@ export function networkBandwidth(links: LinkSpec): number {
 }
 
 /**
- * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that a node or NVLink joins runs at the
+ * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that
+ * a node or NVLink joins runs at the
  * node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
  */
 export function allReduceSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
@@ -32,7 +33,8 @@ export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<Cluste
 }
 
 /**
- * Seconds of an all-to-all in which each of `ranks`, lying `stride` GPUs apart, sends `bytes`, its own share included. Inside a node as an all-gather, which moves as much;
+ * Seconds of an all-to-all in which each of `ranks`, lying `stride` GPUs apart, sends `bytes`, its own share included. Inside a node as an
+ * all-gather, which moves as much;
  * a larger group shares the node's network with the groups beside it, at twice the latency.
  */
 export function allToAllSeconds(bytes: number, ranks: number, stride: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
@@ -46,7 +48,8 @@ export function allToAllSeconds(bytes: number, ranks: number, stride: number, cl
 }
 
 /**
- * Bandwidth of a ring that gathers or scatters what `ranks` replicas share out, each on its own tensor-parallel rank, bytes per second: the bus where they lie together, else the slower of the bus and the node's network, over
+ * Bandwidth of a ring that gathers or scatters what `ranks` replicas share out, each on its own tensor-parallel rank, bytes per second: the
+ * bus where they lie together, else the slower of the bus and the node's network, over
  * the groups that pass through one node.
  */
 export function shardBandwidth(
@@ -58,7 +61,10 @@ export function shardBandwidth(
   return Math.min(bus, networkBandwidth(cluster.links) / Math.min(layout.tensor, cluster.gpusPerNode));
 }
 
-/** Part of a collective that comes back as time although compute hides it: they share memory and SMs. Between what rows with their collectives exposed and hidden leave, as `docs/model/time.md`, Sharded weights, says. */
+/**
+ * Part of a collective that comes back as time although compute hides it: they share memory and SMs. Between what rows with their
+ * collectives exposed and hidden leave, as `docs/model/time.md`, Sharded weights, says.
+ */
 const contention = 0.4;
 
 /** Seconds that a collective adds to compute that runs beside it: what lasts longer, and what the two take from each other. */

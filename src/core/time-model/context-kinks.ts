@@ -6,8 +6,10 @@ import { headSizes } from './layer-time';
 import { deviceRates, type CostInputs } from './rates';
 
 /**
- * Contexts between which the analytic `stageCost` of `batch` sequences is affine in the context, for every one of `lengths` tokens: where fused attention, forward or backward (2.5 times as
- * long), rises above the issue floor. Null where it is not: the rate of unfused attention's products follows the cube root of their size, a window ends the growth with the context, layers of several
+ * Contexts between which the analytic `stageCost` of `batch` sequences is affine in the context, for every one of `lengths` tokens: where
+ * fused attention, forward or backward (2.5 times as
+ * long), rises above the issue floor. Null where it is not: the rate of unfused attention's products follows the cube root of their size, a
+ * window ends the growth with the context, layers of several
  * kinds differ in what they feed forward, and the exchange round a ring and copies to the host hide behind what attention takes.
  */
 export function analyticKinks(inputs: CostInputs, batch: number, lengths: readonly number[]): readonly number[] | null {
@@ -24,7 +26,10 @@ export function analyticKinks(inputs: CostInputs, batch: number, lengths: readon
   return lengths.flatMap((tokens) => [1, 2.5].map((passes) => floor / (passes * perPair * tokens) - tokens / 2));
 }
 
-/** The same of `profiledStageCost`. Null with a square term of the context, and where the share of a selective recompute is the analytic model's of unfused attention. */
+/**
+ * The same of `profiledStageCost`. Null with a square term of the context, and where the share of a selective recompute is the analytic
+ * model's of unfused attention.
+ */
 export function profileKinks(
   { training }: CostInputs,
   { fit }: Profile,

@@ -6,14 +6,18 @@ import { allReduceSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
 
-/** Rows of hidden states on one rank: of the target, which asks, and of the source, whose keys and values every decoder layer makes anew from the encoder's output. */
+/**
+ * Rows of hidden states on one rank: of the target, which asks, and of the source, whose keys and values every decoder layer makes anew
+ * from the encoder's output.
+ */
 export interface CrossRows {
   readonly target: number;
   readonly source: number;
 }
 
 /**
- * Adds what attention to the encoder's output takes beside its scores: norm, products, their biases and head splits, residual, as around attention inside a stack; in backward the gradient of the encoder's output of one
+ * Adds what attention to the encoder's output takes beside its scores: norm, products, their biases and head splits, residual, as around
+ * attention inside a stack; in backward the gradient of the encoder's output of one
  * layer more. Operations as Megatron-LM's `CrossAttention` has them (core 0.15, `linear_q`, `linear_kv`, `linear_proj`).
  */
 export function addCross(sum: Tally, { model, training, layout }: CostInputs, rates: DeviceRates, { target, source }: CrossRows): void {
@@ -39,7 +43,8 @@ export function addCross(sum: Tally, { model, training, layout }: CostInputs, ra
 }
 
 /**
- * Exchanges of that attention between tensor-parallel ranks. Without sequence parallelism an all-reduce of the output, and one of the gradient of each input; with it the target and the encoder's output are gathered, in backward
+ * Exchanges of that attention between tensor-parallel ranks. Without sequence parallelism an all-reduce of the output, and one of the
+ * gradient of each input; with it the target and the encoder's output are gathered, in backward
  * beside the product that needs them as far as that lasts.
  */
 export function crossCollectiveSeconds(inputs: CostInputs, { target, source }: CrossRows): { forward: number; backward: number } {
@@ -64,7 +69,10 @@ export function crossCollectiveSeconds(inputs: CostInputs, { target, source }: C
   };
 }
 
-/** Adds a bias by distance to the scores of a layer, and its gradient to that of the layers before: one for all sequences (T5). Derived, not measured. */
+/**
+ * Adds a bias by distance to the scores of a layer, and its gradient to that of the layers before: one for all sequences (T5). Derived, not
+ * measured.
+ */
 export function addRelativeBias(
   sum: Tally,
   { model, layout }: CostInputs,

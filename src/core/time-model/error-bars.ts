@@ -31,7 +31,10 @@ export function runKindOf(gpuName: string, training: Pick<TrainingSpec, 'runtime
   return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null };
 }
 
-/** The measured runs that are nearest in kind: of the same framework, GPU and model; else of those of the framework or the generation; else all. Sources: docs/accuracy.md. */
+/**
+ * The measured runs that are nearest in kind: of the same framework, GPU and model; else of those of the framework or the generation; else
+ * all. Sources: docs/accuracy.md.
+ */
 export function nearestRuns(
   { gpu }: Pick<NodeGroup, 'gpu'>,
   training: TrainingSpec,

@@ -10,7 +10,8 @@ import { addOperation, addProduct, type Tally } from './tally';
 type Within = (modules: readonly RecomputeModule[], add: () => void) => void;
 
 /**
- * Router, permutation, experts, un-permutation and shared experts for `localTokens` rows, balanced: every expert of the rank gets as many rows. Slices with fewer visits than experts leave some
+ * Router, permutation, experts, un-permutation and shared experts for `localTokens` rows, balanced: every expert of the rank gets as many
+ * rows. Slices with fewer visits than experts leave some
  * idle, whose weights are not read. See docs/model/time.md, Experts.
  */
 export function addExperts(
@@ -57,10 +58,16 @@ export function addExperts(
   if (sharedFfn > 0) network(localTokens, sharedFfn / layout.tensor, 1, 'shared_experts', 'shared_experts');
 }
 
-/** Release of NVIDIA's containers from which grouped kernels multiply and quantise all local experts at once (Megatron-Bridge's table: experts in MXFP8 gained 1.17 to 1.53 between 26.04 and 26.06). */
+/**
+ * Release of NVIDIA's containers from which grouped kernels multiply and quantise all local experts at once (Megatron-Bridge's table:
+ * experts in MXFP8 gained 1.17 to 1.53 between 26.04 and 26.06).
+ */
 const groupedSince = 26.06;
 
-/** Whether the release that is planned for runs the experts of a rank as one grouped product; not where none is given: constants were measured on earlier ones. */
+/**
+ * Whether the release that is planned for runs the experts of a rank as one grouped product; not where none is given: constants were
+ * measured on earlier ones.
+ */
 function hasGroupedExperts({ runtimeVersion, gemmPrecision, runtime = 'megatron' }: CostInputs['training']): boolean {
   return (
     runtime === 'megatron' &&
@@ -76,7 +83,8 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
 }
 
 /**
- * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits; with sequence parallelism tensor-parallel ranks share the rows, and ranks that share an expert
+ * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits; with sequence parallelism tensor-parallel ranks
+ * share the rows, and ranks that share an expert
  * gather them and scatter what it makes of them. One pass, seconds.
  */
 export function expertSeconds(inputs: CostInputs, active: number, localTokens: number): number {

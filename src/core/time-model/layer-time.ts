@@ -18,7 +18,9 @@ import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, t
 export interface LayerSeconds {
   readonly forward: number;
   readonly backward: number;
-  /** Part of backward that only makes gradients of weights: their GEMMs and adding them up. Nothing before it in the pipeline waits for it. */
+  /**
+   * Part of backward that only makes gradients of weights: their GEMMs and adding them up. Nothing before it in the pipeline waits for it.
+   */
   readonly weight: number;
   /** Forward work that a selective recompute repeats: that of its modules; of fused attention nothing, which backward repeats by itself. */
   readonly selective: number;
@@ -27,8 +29,10 @@ export interface LayerSeconds {
 }
 
 /**
- * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. Operations, bytes and the floor:
- * docs/model/time.md, Layer operations. Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which does.
+ * Time of one layer for a slice of `tokens` tokens of each of `batch` sequences after `context` earlier ones. Operations, bytes and the
+ * floor:
+ * docs/model/time.md, Layer operations. Split in a part that does not depend on `context`, cached by (batch, tokens), and attention, which
+ * does.
  *
  * @param kind of the layer; absent: that of most layers.
  * @returns a function of (batch, tokens, context); all >= 1 but context >= 0, integers.
@@ -171,7 +175,8 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
 }
 
 /**
- * Forward that TorchTitan's op-level recompute repeats: every second GEMM in the order in which a layer calls them (keys, attention output, the second up projection) and all that is no GEMM; of `sum`, a layer's tokenwise operations.
+ * Forward that TorchTitan's op-level recompute repeats: every second GEMM in the order in which a layer calls them (keys, attention output,
+ * the second up projection) and all that is no GEMM; of `sum`, a layer's tokenwise operations.
  * Attention's output is kept. Source: torchtitan `_apply_op_sac`, which keeps matmuls 1, 3, 5, 7.
  */
 function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates, kind: LayerKind, rows: number, sum: Tally): number {
@@ -182,7 +187,10 @@ function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates
   return attention + up + Math.max(floor, sum.elementwise);
 }
 
-/** All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of the experts and those of a state; none overlapped. */
+/**
+ * All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of
+ * the experts and those of a state; none overlapped.
+ */
 export function collectiveSeconds(
   inputs: CostInputs,
   localTokens: number,
@@ -244,7 +252,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
 }
 
 /**
- * Whether attention runs again before its backward. Megatron-LM and Transformer Engine checkpoint it whatever computes it (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes
+ * Whether attention runs again before its backward. Megatron-LM and Transformer Engine checkpoint it whatever computes it
+ * (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes
  * selectively leaves fused attention out (its `op` option saves the output).
  */
 function repeatsScores(training: CostInputs['training']): boolean {

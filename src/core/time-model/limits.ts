@@ -1,7 +1,10 @@
 import type { CostInputs } from './rates';
 import { stageCost, type StageEnds, type StageLayers } from './stage-time';
 
-/** Where a stage's time goes: kernel-launch overhead, memory traffic, compute, collectives inside a layer (of tensor-, context- and expert-parallel ranks), sending to its neighbours, waiting for activations to leave for the host or to come back. */
+/**
+ * Where a stage's time goes: kernel-launch overhead, memory traffic, compute, collectives inside a layer (of tensor-, context- and
+ * expert-parallel ranks), sending to its neighbours, waiting for activations to leave for the host or to come back.
+ */
 export const limiters = ['issue', 'memory', 'math', 'exchange', 'send', 'offload'] as const;
 export type Limiter = (typeof limiters)[number];
 
@@ -12,7 +15,8 @@ export interface StageLimits {
 }
 
 /**
- * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides; what each step takes off is that limiter's share. Sends are those of both
+ * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides;
+ * what each step takes off is that limiter's share. Sends are those of both
  * boundaries of each chunk on the stage.
  *
  * @param stage with what it waits for copies to and from the host (`offloadMs`).

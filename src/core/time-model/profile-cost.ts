@@ -7,8 +7,10 @@ import type { MeasuredCost } from '../spec/slice-cost';
 import { embeddingSeconds, endCollectiveSeconds, headSeconds, type StageEnds } from './stage-time';
 
 /**
- * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and head on the ends, and the
- * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's forward to its backward; `selective` the share of the
+ * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and
+ * head on the ends, and the
+ * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's
+ * forward to its backward; `selective` the share of the
  * forward that the analytic model gives the unfused attention core.
  *
  * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
@@ -41,7 +43,8 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
 }
 
 /**
- * Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. An end that the profile does not have (imported times, a head too
+ * Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. An end that the profile
+ * does not have (imported times, a head too
  * large for the device's memory) takes the analytic model's time.
  */
 function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['fit']>, ends: StageEnds, batch: number, tokens: number) {

@@ -9,8 +9,10 @@ import { floorShare } from './stage-time';
 import type { CostProvenance } from '../spec/slice-cost';
 
 /**
- * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened where something was not measured: a GPU without its own efficiency, Ethernet-class
- * links, layers with a state, encoders, experts between nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md, Error bars.
+ * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
+ * where something was not measured: a GPU without its own efficiency, Ethernet-class
+ * links, layers with a state, encoders, experts between nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured
+ * step of the same machine +-10 %. See docs/model/time.md, Error bars.
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
@@ -85,7 +87,10 @@ export function tableProvenance(points: number): CostProvenance {
   };
 }
 
-/** Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (docs/model/time.md, Error bars). */
+/**
+ * Least half width of the error bar of a step from measured slices, percent: what one calibrated run reaches (docs/model/time.md, Error
+ * bars).
+ */
 const calibratedPercent = 10;
 /** The same when collectives inside a layer are analytic, and when the plan asks for what was not measured and has to be extrapolated. */
 const exchangedPercent = 15;
@@ -95,7 +100,8 @@ const extrapolatedPercent = 25;
 type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
 
 /**
- * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and, under tensor or expert parallelism, the exchanges
+ * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and,
+ * under tensor or expert parallelism, the exchanges
  * inside a layer stay analytic. What lies outside the measured lengths and batches is extrapolated, which widens the bar and is said.
  */
 export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {

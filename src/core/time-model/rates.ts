@@ -6,7 +6,10 @@ import type { GpuSpec, NodeGroup } from '../spec/cluster';
 import { runtimeOf } from '../spec/runtime';
 import type { CostConstants } from '../spec/cost-constants';
 
-/** What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's, `layout.pipeline` the stages on that kind. */
+/**
+ * What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's,
+ * `layout.pipeline` the stages on that kind.
+ */
 export interface CostInputs {
   readonly model: ModelSpec;
   readonly training: TrainingSpec;
@@ -51,7 +54,9 @@ function underPowerLimit({ powerWatts, powerLimitWatts }: GpuSpec): number {
 /** H100 at 500 of its 700 W reaches 0.60 of its peak for 0.75 (TorchTitan's runs against Llama 3 405B). */
 const powerExponent = 2 / 3;
 
-/** The kernel of fused attention: as asked for, else the first that the runtime takes and the GPU has. Null: none was measured on this GPU. */
+/**
+ * The kernel of fused attention: as asked for, else the first that the runtime takes and the GPU has. Null: none was measured on this GPU.
+ */
 function attentionKernelOf({ gpu }: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): FusedAttentionKernel | null {
   if (training.attentionKernel !== undefined) return training.attentionKernel;
   const has = gpu.attentionEfficiency ?? {};
@@ -76,7 +81,8 @@ function elementwisePasses(training: TrainingSpec): number {
 }
 
 /**
- * Bytes that casting an element to a narrow format moves: it is read in `element` bytes and written along rows and along columns. A scale a tensor needs its largest value first, one a row is not fused with what comes
+ * Bytes that casting an element to a narrow format moves: it is read in `element` bytes and written along rows and along columns. A scale a
+ * tensor needs its largest value first, one a row is not fused with what comes
  * before (docs/model/time.md, GEMMs).
  */
 function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element: number): number {
@@ -88,7 +94,8 @@ function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element:
 const rowwiseCastBytes = 22;
 
 /**
- * Fraction of the fp32 peak that batched products of heads reach whose size is no multiple of 8: tensor cores take rows of 16 bytes (docs/model/time.md, Attention). Fitted on the BLOOM trial of 13,824 hidden units with 128 heads for 96.
+ * Fraction of the fp32 peak that batched products of heads reach whose size is no multiple of 8: tensor cores take rows of 16 bytes
+ * (docs/model/time.md, Attention). Fitted on the BLOOM trial of 13,824 hidden units with 128 heads for 96.
  */
 const misalignedEfficiency = 0.53;
 
@@ -107,7 +114,10 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
   const castPerElement = castBytes(training, element);
   const passes = elementwisePasses(training);
   const attention = attentionRate(cluster, training);
-  /** [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three matrices. */
+  /**
+   * [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three
+   * matrices.
+   */
   const product =
     (rate: number, input: number) =>
     (m: number, n: number, k: number, batch = 1) => {

@@ -12,7 +12,8 @@ export interface ShardedWaits {
 }
 
 /**
- * Whether weights (ZeRO 3, FSDP) are gathered and gradients (ZeRO 2 too) scattered in every micro-batch. On a pipeline FSDP2 keeps what it gathered until the step ends, and DeepSpeed's pipeline engine has neither.
+ * Whether weights (ZeRO 3, FSDP) are gathered and gradients (ZeRO 2 too) scattered in every micro-batch. On a pipeline FSDP2 keeps what it
+ * gathered until the step ends, and DeepSpeed's pipeline engine has neither.
  */
 export function shardsEachPass({ training, layout }: Pick<CostInputs, 'training' | 'layout'>): {
   readonly weights: boolean;
@@ -34,7 +35,8 @@ interface ShardedCollectives {
 }
 
 /**
- * What forward and backward of a micro-batch on a stage wait for gathers of its weights and scatters of its gradients. Null where nothing is exchanged in a pass.
+ * What forward and backward of a micro-batch on a stage wait for gathers of its weights and scatters of its gradients. Null where nothing
+ * is exchanged in a pass.
  *
  * @param ends whether it has the embedding and the head, gathered as layers of their own.
  */
@@ -86,5 +88,7 @@ function gradientBytes(training: TrainingSpec): number {
   return training.gradAccumulationFp32 ? 4 : elementBytes(training);
 }
 
-/** What each further rank adds to a ring all-gather or reduce-scatter, seconds: MPT-1b of 128 to 512 GPUs (docs/model/time.md, Collectives). */
+/**
+ * What each further rank adds to a ring all-gather or reduce-scatter, seconds: MPT-1b of 128 to 512 GPUs (docs/model/time.md, Collectives).
+ */
 const ringLatencySeconds = 3.5e-6;

@@ -6,9 +6,12 @@ import type { CostInputs, DeviceRates } from './rates';
 import { addBackward, addOperation, addProduct, type Tally } from './tally';
 
 /*
- * Time of a mixer with a state. Each kernel reads and writes device memory and, but for Mamba's first version, multiplies matrices of one chunk of tokens: the slower of the two counts. Which tensors each one moves was
- * read from mamba-ssm 2.3 (`_mamba_chunk_scan_combined_fwd` and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention 0.6 (`chunk_gated_delta_rule`); that of lightning attention follows from its
- * algorithm (arXiv 2405.17381). No kernel of these was measured here: the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`) is all this was checked against, which the error bar says.
+ * Time of a mixer with a state. Each kernel reads and writes device memory and, but for Mamba's first version, multiplies matrices of one
+ * chunk of tokens: the slower of the two counts. Which tensors each one moves was
+ * read from mamba-ssm 2.3 (`_mamba_chunk_scan_combined_fwd` and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention
+ * 0.6 (`chunk_gated_delta_rule`); that of lightning attention follows from its
+ * algorithm (arXiv 2405.17381). No kernel of these was measured here: the published throughput of one hybrid (Nemotron 3 Nano, `npm run
+ * golden`) is all this was checked against, which the error bar says.
  */
 
 /** What one entry of the list does for one token of a rank: FLOPs of GEMMs, bytes moved for two-byte elements. */
@@ -31,7 +34,10 @@ interface ChunkSizes {
   readonly heads: number;
 }
 
-/** Chunk state and its passing on, in fp32; products inside a chunk, half of them causal; in backward the first two again, and gradients of gate, states, values, keys of both kinds and decays. */
+/**
+ * Chunk state and its passing on, in fp32; products inside a chunk, half of them causal; in backward the first two again, and gradients of
+ * gate, states, values, keys of both kinds and decays.
+ */
 function mamba2Work({ v, k, n, q }: ChunkSizes): ScanWork {
   const states = (v * n) / q;
   const scores = (q * k) / n;
@@ -51,7 +57,9 @@ function mamba2Work({ v, k, n, q }: ChunkSizes): ScanWork {
   };
 }
 
-/** Keys scored against keys and solved, the two tensors of the WY form, states, outputs; keys and queries repeated for every head of values. */
+/**
+ * Keys scored against keys and solved, the two tensors of the WY form, states, outputs; keys and queries repeated for every head of values.
+ */
 function deltaWork({ v, n, q, heads }: ChunkSizes): ScanWork {
   const k = heads * n;
   const states = (v * n) / q;
@@ -96,13 +104,17 @@ function mambaWork({ v, n }: ChunkSizes): ScanWork {
   return { forward: [{ flops: 0, bytes: 10 * v + 4 * n }], backward: [{ flops: 0, bytes: 18 * v + 12 * n }] };
 }
 
-/** Operations on the elements of Mamba's state for each token and pass, in fp32 on the general units: decay, update and output forward (Megatron-LM counts 7), which backward repeats before it goes back. */
+/**
+ * Operations on the elements of Mamba's state for each token and pass, in fp32 on the general units: decay, update and output forward
+ * (Megatron-LM counts 7), which backward repeats before it goes back.
+ */
 const vectorWork = { forward: 7, backward: 7 + 14 } as const;
 
 const workOf = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaWork, lightning: lightningWork } as const;
 
 /**
- * Adds a mixer with a state for `rows` tokens of a rank, `tokens` of each sequence at once: projections, convolution, the kernels of the state, norm and gate. None of it depends on what came before: a slice takes the same
+ * Adds a mixer with a state for `rows` tokens of a rank, `tokens` of each sequence at once: projections, convolution, the kernels of the
+ * state, norm and gate. None of it depends on what came before: a slice takes the same
  * wherever it lies. The state that the slice before it left stays on the GPU.
  */
 export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, state: StateMixer, rows: number, tokens: number): void {
@@ -129,7 +141,8 @@ export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, sta
 }
 
 /**
- * Exchanges inside a mixer with a state, one pass, seconds: heads for tokens by all-to-all under context parallelism, of everything projected and of the output (`MambaContextParallel`), and the sum of Mamba's step sizes,
+ * Exchanges inside a mixer with a state, one pass, seconds: heads for tokens by all-to-all under context parallelism, of everything
+ * projected and of the output (`MambaContextParallel`), and the sum of Mamba's step sizes,
  * whose matrix tensor parallelism cuts along its rows.
  */
 export function ssmCollectiveSeconds({ training, layout, cluster }: CostInputs, state: StateMixer, rows: number): number {

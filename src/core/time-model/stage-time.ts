@@ -28,8 +28,10 @@ export interface StageEnds {
 }
 
 /**
- * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward to backward, `selective` the
- * forward of the named modules. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of backward comes before the input's gradient.
+ * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward
+ * to backward, `selective` the
+ * forward of the named modules. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of
+ * backward comes before the input's gradient.
  *
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
@@ -80,7 +82,10 @@ function tailSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   return { forward: head.forward + mtp.forward, backward: head.backward + mtp.backward, weight: head.weight + mtp.weight };
 }
 
-/** Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a state. */
+/**
+ * Share of a layer's time that the issue floor adds, 0..1, for whole sequences of `batch`: of the usual layer, or of all where some have a
+ * state.
+ */
 export function floorShare(inputs: CostInputs, batch: number, tokens: number): number {
   const { model } = inputs;
   const groups = model.state === undefined ? [{ kind: usualKind(model), layers: 1 }] : layersByKind(layerGroups(model));
@@ -94,7 +99,9 @@ export function floorShare(inputs: CostInputs, batch: number, tokens: number): n
   return idle / all;
 }
 
-/** What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points. */
+/**
+ * What comes before the first layer: the embedding, or the convolutions over sound, which take it in as spectra of twice as many points.
+ */
 function startSeconds(inputs: CostInputs, localTokens: number): { forward: number; backward: number; weight: number } {
   const melBins = inputs.model.stacks?.melBins;
   if (melBins === undefined) {
@@ -111,7 +118,10 @@ function startSeconds(inputs: CostInputs, localTokens: number): { forward: numbe
   return sum;
 }
 
-/** Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions together, seconds. */
+/**
+ * Embedding look-up and its gradient, with the tensor-parallel all-reduce: 12 bytes per element of the hidden states, both directions
+ * together, seconds.
+ */
 export function embeddingSeconds(inputs: CostInputs, localTokens: number): number {
   const { model } = inputs;
   if (model.vocab === 0) return 0;
@@ -120,13 +130,17 @@ export function embeddingSeconds(inputs: CostInputs, localTokens: number): numbe
 }
 
 /**
- * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the head's gradient to its input.
+ * All-reduce of `localTokens` rows of hidden states, seconds: after the embedding, whose rows tensor-parallel ranks share, and of the
+ * head's gradient to its input.
  */
 export function endCollectiveSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   return allReduceSeconds(elementBytes(training) * localTokens * model.hidden, layout.tensor, cluster);
 }
 
-/** Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element, 12 fused), and an all-reduce, seconds. */
+/**
+ * Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element,
+ * 12 fused), and an all-reduce, seconds.
+ */
 export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
@@ -144,8 +158,10 @@ export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds
 }
 
 /**
- * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data, pipeline): split over the tensor-parallel ranks, up to 8 ranks
- * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
+ * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data,
+ * pipeline): split over the tensor-parallel ranks, up to 8 ranks
+ * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind
+ * fit in one of them.
  *
  * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
  */
@@ -160,7 +176,10 @@ export function megatronBoundary(inputs: CostInputs, batch: number, tokens: numb
   return 1e3 * (link + sendLatencySeconds + gather);
 }
 
-/** The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender waits, ms. */
+/**
+ * The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender
+ * waits, ms.
+ */
 export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
   const { links, gpusPerNode } = inputs.cluster;
   const bandwidth = shareNode(inputs, to) ? nodeBusBandwidth(links, gpusPerNode) : slowerNetwork(inputs, to);
@@ -193,7 +212,8 @@ export interface StageLayers {
 }
 
 /**
- * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for the end stages, one vocabulary matrix (two and the projections where the last stage
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for
+ * the end stages, one vocabulary matrix (two and the projections where the last stage
  * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
@@ -232,9 +252,12 @@ export interface OverlappedCollectives {
 const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, gradients: [] };
 
 /**
- * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
- * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket leave as soon as the last micro-batch's backward has made them, and weights come as the first
- * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, and one bucket always.
+ * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
+ * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
+ * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket
+ * leave as soon as the last micro-batch's backward has made them, and weights come as the first
+ * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is
+ * waited for, and one bucket always.
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
@@ -279,8 +302,10 @@ function bucketParameters(ranks: number): number {
 }
 
 /**
- * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
- * and touches every gradient besides: zeroes it (4) and, with replicas, divides it by their number before the exchange (8: `start_grad_sync` of its gradient buffers).
+ * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its
+ * share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
+ * and touches every gradient besides: zeroes it (4) and, with replicas, divides it by their number before the exchange (8:
+ * `start_grad_sync` of its gradient buffers).
  */
 export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training, layout } = inputs;
@@ -294,7 +319,9 @@ export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
 }
 
-/** Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6). */
+/**
+ * Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6).
+ */
 const hostUpdates = 4e9;
 
 /** Optimizer on the host, ms: gradients down, the update by the node's processors, weights up. */

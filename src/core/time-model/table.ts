@@ -1,9 +1,12 @@
 import type { CostTable, MeasuredCost } from '../spec/slice-cost';
 
 /**
- * Slice times by bilinear interpolation in a table of measured ones. Outside the measured range nothing is promised that was not measured: a slice shorter than
- * the shortest measured one takes as long as that one (a GPU that is not full takes the same time for less), a context below the first takes the first; beyond
- * the last length or context the last cell's line goes on, or level if it falls (then it is noise). A single measured length scales in proportion upwards, a
+ * Slice times by bilinear interpolation in a table of measured ones. Outside the measured range nothing is promised that was not measured:
+ * a slice shorter than
+ * the shortest measured one takes as long as that one (a GPU that is not full takes the same time for less), a context below the first
+ * takes the first; beyond
+ * the last length or context the last cell's line goes on, or level if it falls (then it is noise). A single measured length scales in
+ * proportion upwards, a
  * single context holds for all. So times of a table without negative entries are never negative.
  * The table is of batch 1; `batch` sequences at once take as long as one after another. Ask only for batch 1 where that is not wanted.
  */
@@ -19,7 +22,10 @@ export function tableCost({ tokens, contexts, forwardMs, backwardMs }: CostTable
   });
 }
 
-/** Linear interpolation of `value(index)` over ascending points: level below the first, the last cell's line beyond the last but never falling there. */
+/**
+ * Linear interpolation of `value(index)` over ascending points: level below the first, the last cell's line beyond the last but never
+ * falling there.
+ */
 function along(points: readonly number[], position: number, value: (index: number) => number): number {
   const last = points.length - 1;
   const first = points[0] ?? 0;
@@ -36,7 +42,8 @@ function along(points: readonly number[], position: number, value: (index: numbe
 }
 
 /**
- * Contexts between which `tableCost` is affine in the context, for every length: those of the table, and beyond the longest length those where the last cell's line begins or
+ * Contexts between which `tableCost` is affine in the context, for every length: those of the table, and beyond the longest length those
+ * where the last cell's line begins or
  * ceases to fall.
  */
 export function tableKinks({ tokens, contexts, forwardMs, backwardMs }: CostTable): readonly number[] {

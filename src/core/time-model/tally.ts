@@ -29,7 +29,8 @@ export function addOperation(sum: Tally, floor: number, forward: number, ...back
 export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**
- * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. In a narrow format the gradient of the output is cast before both, and the input
+ * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. In a
+ * narrow format the gradient of the output is cast before both, and the input
  * where `castInput` says that no norm before it writes it so, or the runtime's norms never do.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, [rows, columns, inner]: Product, batch = 1, castInput = true): void {

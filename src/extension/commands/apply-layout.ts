@@ -28,7 +28,8 @@ export interface PickedLayout {
 }
 
 /**
- * Shows the best layout (or the one of `point`) as a change of the config, searching first where there is no current answer. Nothing is written until it is accepted.
+ * Shows the best layout (or the one of `point`) as a change of the config, searching first where there is no current answer. Nothing is
+ * written until it is accepted.
  * @throws ExpectedError as `applyLayout` and `LayoutSearches.search`.
  */
 export async function applyLayoutCommand(commands: ApplyCommands, argument: unknown, point: LayoutPoint | null = null): Promise<void> {
@@ -53,7 +54,9 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   );
 }
 
-/** Says what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown. */
+/**
+ * Says what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown.
+ */
 function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: FoundPlan, remarks: readonly string[]): void {
   const [apply, discard] = [vscode.l10n.t('Apply'), vscode.l10n.t('Discard')];
   const after = formatDuration(found.iterationMs);

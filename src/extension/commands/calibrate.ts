@@ -8,7 +8,8 @@ import { createConfigCommand } from './create-config';
 import { settled, targetOf, type ConfigCommands } from './target';
 
 /**
- * Asks for the time of a measured step and writes it into `terapipe.json`, which is created first for other configs: plans then rescale the GPU's efficiency to it. An empty answer takes it out again.
+ * Asks for the time of a measured step and writes it into `terapipe.json`, which is created first for other configs: plans then rescale the
+ * GPU's efficiency to it. An empty answer takes it out again.
  */
 export async function calibrateCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const state = await settled(commands, await targetOf(commands.shown, argument));

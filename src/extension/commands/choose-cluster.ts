@@ -10,7 +10,8 @@ import { changeConfig } from './change-config';
 import { uriOf, type ConfigCommands } from './target';
 
 /**
- * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json` (in place of groups of nodes), or into the settings when a bare model config (or nothing) is
+ * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json` (in place of groups of nodes), or into the settings
+ * when a bare model config (or nothing) is
  * shown.
  */
 export async function chooseClusterCommand(commands: ConfigCommands, argument: unknown): Promise<void> {

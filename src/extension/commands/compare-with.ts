@@ -20,8 +20,10 @@ export interface CompareCommands extends ConfigCommands {
 }
 
 /**
- * Sets a config beside another one, beside the best layout of a search, or beside a measured run, in its Compare tab, where errors of the comparison are shown.
- * @param other a file (URI or path), `best`, or the files picked in the explorer, of which the one that is not `argument` is taken; asked for otherwise.
+ * Sets a config beside another one, beside the best layout of a search, or beside a measured run, in its Compare tab, where errors of the
+ * comparison are shown.
+ * @param other a file (URI or path), `best`, or the files picked in the explorer, of which the one that is not `argument` is taken; asked
+ * for otherwise.
  * @returns what was found, a sentence each, what matters most first; none where the page shows an error.
  * @throws ExpectedError `no-config`, `compare-schedule`; CancelledError.
  */

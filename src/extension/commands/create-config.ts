@@ -12,10 +12,12 @@ import { uriOf, type ConfigCommands } from './target';
 const planFile = 'terapipe.json';
 
 /**
- * Writes a `terapipe.json` beside a model config or a launcher and opens it; one that is there already is opened as it is. Beside a launcher, one that was
+ * Writes a `terapipe.json` beside a model config or a launcher and opens it; one that is there already is opened as it is. Beside a
+ * launcher, one that was
  * not made from it is left alone, and the new one is called after the launcher: `train.terapipe.json`.
  * @returns its URI.
- * @throws ExpectedError `no-config` without such a config, `config-nothing-known` for a launcher that says nothing, `config-unreadable` when the folder cannot be written.
+ * @throws ExpectedError `no-config` without such a config, `config-nothing-known` for a launcher that says nothing, `config-unreadable`
+ * when the folder cannot be written.
  */
 export async function createConfigCommand(commands: ConfigCommands, argument: unknown): Promise<vscode.Uri> {
   const config = await configOf(commands, argument);

@@ -10,7 +10,8 @@ import type { ProfileCommands } from './profile';
 import { settled, targetOf } from './target';
 
 /**
- * Takes slice times that were measured elsewhere (from PyTorch, say) as a profile of a config's layer: a CSV with tokens, context, forward_ms and backward_ms.
+ * Takes slice times that were measured elsewhere (from PyTorch, say) as a profile of a config's layer: a CSV with tokens, context,
+ * forward_ms and backward_ms.
  * @throws ExpectedError as `importTimes`, placed in the CSV; CancelledError.
  */
 export async function importProfileCommand({ panels, profiles, ...commands }: ProfileCommands, argument: unknown): Promise<void> {

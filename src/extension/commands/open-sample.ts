@@ -10,8 +10,10 @@ const pending = 'terapipe.openSampleFile';
 const firstFile = ['gpt3-175b', 'terapipe.json'] as const;
 
 /**
- * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own storage or a
- * folder of the user's choice. Files that are there already are kept. An open workspace keeps its window, except in a browser, which blocks new ones.
+ * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own
+ * storage or a
+ * folder of the user's choice. Files that are there already are kept. An open workspace keeps its window, except in a browser, which blocks
+ * new ones.
  */
 export async function openSampleCommand(context: vscode.ExtensionContext, argument: unknown): Promise<void> {
   const target = uriOf(argument) ?? (await askFolder(context.globalStorageUri));

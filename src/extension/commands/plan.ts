@@ -7,7 +7,8 @@ import { targetOf, type ConfigCommands } from './target';
 const quickMs = 1000;
 
 /**
- * Plans a config afresh and shows the schedule view. Under a second nothing else is shown; longer work gets a notification that can cancel it.
+ * Plans a config afresh and shows the schedule view. Under a second nothing else is shown; longer work gets a notification that can cancel
+ * it.
  * @throws ExpectedError what stopped the planning.
  */
 export async function planCommand(commands: ConfigCommands, argument: unknown): Promise<void> {

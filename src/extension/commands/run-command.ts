@@ -3,7 +3,8 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import { showErrorMessage, showWarningMessage } from '../platform/ui';
 
 /**
- * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short message
+ * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short
+ * message
  * that leads there.
  * @returns what `action` resolves to, undefined after a failure.
  */

@@ -43,7 +43,8 @@ export async function savePageText(beside: vscode.Uri | null, { name, mime, text
 }
 
 /**
- * Saves a text where the user says, and returns where that is. On this machine's disk the old file stays until the new one is whole, and one in pieces is never whole in memory.
+ * Saves a text where the user says, and returns where that is. On this machine's disk the old file stays until the new one is whole, and
+ * one in pieces is never whole in memory.
  * @throws ExpectedError `export-not-saved`; CancelledError.
  */
 export async function saveText(

@@ -21,7 +21,10 @@ export async function searchLayoutCommand(commands: LayoutCommands, argument: un
   await withSearchProgress(commands, file, commands.layouts.search(file));
 }
 
-/** Opens the Layout tab of a config; searches where there is no answer yet, and for what would help where that was not looked into. @throws as `LayoutSearches.search`. */
+/**
+ * Opens the Layout tab of a config; searches where there is no answer yet, and for what would help where that was not looked into. @throws
+ * as `LayoutSearches.search`.
+ */
 export async function openLayoutCommand(commands: LayoutCommands, argument: unknown): Promise<void> {
   const { layouts, panels, shown } = commands;
   const file = await targetOf(shown, argument);

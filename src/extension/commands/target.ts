@@ -13,7 +13,8 @@ export interface ConfigCommands {
 }
 
 /**
- * The config a command is for: the file or tree row it was called on, else the one that is shown (after a look at the workspace when none is).
+ * The config a command is for: the file or tree row it was called on, else the one that is shown (after a look at the workspace when none
+ * is).
  * @throws ExpectedError `no-config` when there is none, or the file is none.
  */
 export async function targetOf(shown: ShownConfig, argument: unknown): Promise<string> {

@@ -10,7 +10,8 @@ import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /**
- * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than what was
+ * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
+ * what was
  * planned.
  */
 export function hoverAt(state: SessionState, file: string, text: string, offset: number, t: Translate): HoverText | null {

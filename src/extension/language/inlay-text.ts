@@ -62,7 +62,10 @@ const hints: Readonly<Partial<Record<FactName, Hint>>> = {
   lastStageLayers: otherStages,
 };
 
-/** What follows from the values of a launcher, in the order of the text. None for other files, and while the text is newer than what was read. */
+/**
+ * What follows from the values of a launcher, in the order of the text. None for other files, and while the text is newer than what was
+ * read.
+ */
 export function inlayTexts(state: SessionState, file: string, text: string, t: Translate): readonly InlayText[] {
   const { launcher } = state;
   if (launcher?.file !== file || state.texts.get(file) !== text) return [];

@@ -23,7 +23,10 @@ export interface LensText {
 const longestMessage = 100;
 const longestName = 30;
 
-/** The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window. */
+/**
+ * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured
+ * times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
+ */
 export function lensesOf(state: SessionState, search: LayoutSearch | null, t: Translate): readonly LensText[] {
   const totals = totalsLens(state, t);
   const elastic = elasticLens(state, t);

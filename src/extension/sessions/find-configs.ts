@@ -26,7 +26,8 @@ export interface FoundConfig {
 }
 
 /**
- * The configs of the workspace, by path; at most 200 `terapipe.json` or `*.terapipe.json`, 400 `config.json`, 1,000 files that may be launchers and 200 that
+ * The configs of the workspace, by path; at most 200 `terapipe.json` or `*.terapipe.json`, 400 `config.json`, 1,000 files that may be
+ * launchers and 200 that
  * may be DeepSpeed's are looked at, and nothing under dependencies or build output. How long it took goes to the log.
  */
 export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.CancellationToken): Promise<readonly FoundConfig[]> {
@@ -53,7 +54,10 @@ export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.C
   return [...found.values()].sort((a, b) => a.file.localeCompare(b.file));
 }
 
-/** Whether the file is a schedule in PyTorch's CSV: it may be one by its name or language, and it looks like one. False for what cannot be read. */
+/**
+ * Whether the file is a schedule in PyTorch's CSV: it may be one by its name or language, and it looks like one. False for what cannot be
+ * read.
+ */
 export async function isScheduleFile(uri: vscode.Uri): Promise<boolean> {
   if (!mayBeSchedule(uri)) return false;
   try {

@@ -10,7 +10,10 @@ const proposalScheme = 'terapipe-layout';
 export interface LayoutDiffs {
   /** Shows a change as a diff; writes nothing. */
   readonly show: (applied: AppliedLayout, title: string) => Promise<void>;
-  /** Applies the change of a diff (the active one where none is named) as one edit of the open file, which undo reverts. @throws ExpectedError `apply-outdated` when the file is another by now. */
+  /**
+   * Applies the change of a diff (the active one where none is named) as one edit of the open file, which undo reverts. @throws
+   * ExpectedError `apply-outdated` when the file is another by now.
+   */
   readonly apply: (uri: unknown) => Promise<void>;
   /** Closes a diff and discards its change. */
   readonly discard: (uri: unknown) => Promise<void>;

@@ -4,7 +4,10 @@ import { requestOf } from '../../core/layout-search/request-of';
 import { isLauncher } from '../../core/formats/registry';
 import type { LayoutSearchHost } from './layout-search-host';
 
-/** What is searched for a config, and what a plan of the answer asks. A launcher's file fixes its whole layout: its search lets go of all that it may choose. What a `terapipe.json` fixes stays. */
+/**
+ * What is searched for a config, and what a plan of the answer asks. A launcher's file fixes its whole layout: its search lets go of all
+ * that it may choose. What a `terapipe.json` fixes stays.
+ */
 export const layoutQuestions: Pick<LayoutSearchHost, 'problemOf' | 'requestAt'> = {
   problemOf: ({ run, format }, { request }) => {
     if (run === null || format === 'pytorch-schedule') throw new Error('a planned config has a run');

@@ -20,14 +20,18 @@ export interface LayoutSearches {
   /** Whether a search that a person started is running. */
   readonly isAsked: (file: string) => boolean;
   readonly cancel: (file: string) => void;
-  /** Makes the full plan of one layout of the answer; null closes it. @throws ExpectedError of the planner, `layout-outdated` for what is not in the answer `id`; CancelledError. */
+  /**
+   * Makes the full plan of one layout of the answer; null closes it. @throws ExpectedError of the planner, `layout-outdated` for what is
+   * not in the answer `id`; CancelledError.
+   */
   readonly open: (file: string, point: { readonly answer: string; readonly index: number } | null) => Promise<void>;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
   readonly dispose: () => void;
 }
 
 /**
- * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it stops for planning and for searches that a person starts, and starts over after them.
+ * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it stops for planning
+ * and for searches that a person starts, and starts over after them.
  */
 export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchHost): LayoutSearches {
   const searches = new Map<string, ConfigSearch>();

@@ -6,7 +6,8 @@ import { gpuPresets } from '../../core/cluster/presets';
 import { printable } from '../../core/text';
 
 /**
- * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the planner chooses
+ * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the
+ * planner chooses
  * while it is left out.
  * @param modelFile name of the model config, in the same folder.
  * @param run null when it could not be read.
@@ -24,7 +25,8 @@ export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'trait
   // Sizes of the parallel groups; their product is the number of GPUs. If left out, the planner assumes a fast layout that fits.
   // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
 
-  // If left out, the planner takes the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts sequences into token slices, "1F1B" does not.
+  // If left out, the planner takes the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts
+  // sequences into token slices, "1F1B" does not.
   // "schedule": "TeraPipe",
 
   "training": {

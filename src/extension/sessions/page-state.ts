@@ -135,7 +135,9 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
   return values;
 }
 
-/** Candidates whose timelines stay here: neither chosen nor asked for, and more than `affordable` operations together with all before them. */
+/**
+ * Candidates whose timelines stay here: neither chosen nor asked for, and more than `affordable` operations together with all before them.
+ */
 function withheldTimelines({ candidates, chosen }: Plan, affordable: number, drawn: readonly CandidateId[]): CandidateId[] {
   let left = affordable;
   return candidates.flatMap(({ id, timeline }) => {

@@ -9,7 +9,10 @@ export interface PlanSessions {
   readonly all: () => readonly SessionState[];
   /** Files the session read or tried to read, itself included. */
   readonly reads: (file: string) => ReadonlySet<string>;
-  /** Starts a session if there is none. Resolves when planning has ended, with success or failure; if an edit restarts it, when that has ended. */
+  /**
+   * Starts a session if there is none. Resolves when planning has ended, with success or failure; if an edit restarts it, when that has
+   * ended.
+   */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
   /** Drops running planning and plans again. Rejects only with what `SessionHost.reportBug` got too. */
   readonly replan: (file: string) => Promise<SessionState>;

@@ -3,7 +3,10 @@ import { formatCount } from '../../core/format';
 import { problemOfFile } from '../../core/schedules/pytorch-csv/problems';
 import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
 
-/** The most cells and characters (UTF-16 units) of a schedule file that the editor draws: its timeline takes 33 bytes a cell in the extension host, which all extensions share. The terminal reads larger files. */
+/**
+ * The most cells and characters (UTF-16 units) of a schedule file that the editor draws: its timeline takes 33 bytes a cell in the
+ * extension host, which all extensions share. The terminal reads larger files.
+ */
 export const maximumDrawnCells = 1_000_000;
 export const maximumDrawnSize = 16 * 2 ** 20;
 

@@ -19,7 +19,8 @@ export interface ShownConfig {
   readonly show: (file: string) => void;
   readonly onDidChange: vscode.Event<string | null>;
   /**
-   * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` beside it that names it. Null when it is
+   * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` beside it that names it. Null
+   * when it is
    * no config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
@@ -29,7 +30,10 @@ export interface ShownConfig {
   readonly suggest: () => Promise<void>;
 }
 
-/** Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig`, `terapipe.isLauncher`, `terapipe.isSchedule` and `terapipe.hasPlan`. */
+/**
+ * Follows the active editor and keeps the context keys `terapipe.isConfig`, `terapipe.isModelConfig`, `terapipe.isLauncher`,
+ * `terapipe.isSchedule` and `terapipe.hasPlan`.
+ */
 export function createShownConfig(
   sessions: PlanSessions,
   state: vscode.Memento,

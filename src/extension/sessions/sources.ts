@@ -7,7 +7,8 @@ import { referencedPath } from './referenced-path';
 import { maximumDrawnSize } from './schedule-size';
 
 /**
- * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote and
+ * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote
+ * and
  * virtual files work alike.
  * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large` or `config-binary`, placed at the start of the file.
  */

@@ -26,7 +26,10 @@ const postEveryMs = 100;
 export interface PageServices extends PartSources {
   readonly extensionUri: vscode.Uri;
   readonly log: vscode.LogOutputChannel;
-  /** Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is the one the page shows, with the opened layout in place of the config's own. */
+  /**
+   * Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is the one the page shows, with the opened layout in
+   * place of the config's own.
+   */
   readonly act: (message: PageAction, session: SessionState | null) => void;
 }
 
@@ -48,7 +51,10 @@ export interface Page {
   readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
 }
 
-/** Fills a webview with our page and keeps it current. The page sends `ready` first and gets the whole state, which includes what it missed while hidden. */
+/**
+ * Fills a webview with our page and keeps it current. The page sends `ready` first and gets the whole state, which includes what it missed
+ * while hidden.
+ */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, sessions, layouts, log } = services;
   const parts = tabParts(services);

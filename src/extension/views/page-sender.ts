@@ -13,7 +13,8 @@ export interface PageSender {
 }
 
 /**
- * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so each piece of a large message is made when the one before has arrived.
+ * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so each piece of a large
+ * message is made when the one before has arrived.
  * @param post hands one part to VS Code; resolves when it arrived. Where it rejects, the page is gone.
  * @param onIdle called when the last piece has arrived and nothing waits.
  */

@@ -23,7 +23,8 @@ export interface AttentionOutputs {
 }
 
 /**
- * What can run the attention of the job, the one to try first first; `plain` runs everywhere. GroupQueryAttention refuses slices with context of more than one sequence
+ * What can run the attention of the job, the one to try first first; `plain` runs everywhere. GroupQueryAttention refuses slices with
+ * context of more than one sequence
  * (ONNX Runtime 1.30.0: "batch_size must be 1 when sequence_length > 1 and past context is given").
  */
 export function attentionOperators({
@@ -96,7 +97,10 @@ function attendStandard(emit: Emit, inputs: AttentionInputs): AttentionOutputs {
   return { output: graph.reshape(output, [-1, shape.heads * shape.headDim]), key, value, probabilities: null };
 }
 
-/** What the backward pass of attention starts from; layouts as in AttentionInputs and AttentionOutputs. `probabilities` null: computed again from query and key. */
+/**
+ * What the backward pass of attention starts from; layouts as in AttentionInputs and AttentionOutputs. `probabilities` null: computed again
+ * from query and key.
+ */
 export interface AttentionBackwardInputs {
   readonly query: Value;
   readonly key: Value;
@@ -173,7 +177,10 @@ export function toRows(emit: Emit, value: Value, heads: number): Value {
   return graph.reshape(graph.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }), [-1, heads * shape.headDim]);
 }
 
-/** [batch, heads, tokens, width] to [batch, kvHeads, heads / kvHeads * tokens, width]: the heads that share keys become rows of one product, which moves no data. */
+/**
+ * [batch, heads, tokens, width] to [batch, kvHeads, heads / kvHeads * tokens, width]: the heads that share keys become rows of one product,
+ * which moves no data.
+ */
 function grouped(emit: Emit, value: Value, width: number | Value): Value {
   if (emit.shape.heads === emit.shape.kvHeads) return value;
   return emit.graph.reshape(value, [emit.sources.sizes.batch, emit.shape.kvHeads, -1, width]);

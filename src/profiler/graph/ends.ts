@@ -2,7 +2,10 @@ import { accumulateProduct, type Emit, saved, weight } from './emit';
 import { norm, normBackward } from './norms';
 import type { Value } from './onnx';
 
-/** Token embedding [rows, hidden]: rows of the table by `ids` int64 [rows], plus learned positions context, context + 1, ... where the model has them. */
+/**
+ * Token embedding [rows, hidden]: rows of the table by `ids` int64 [rows], plus learned positions context, context + 1, ... where the model
+ * has them.
+ */
 export function embeddingForward(emit: Emit): Value {
   const { graph, shape, sources, limits } = emit;
   const { batch, context, total } = sources.sizes;
@@ -16,8 +19,10 @@ export function embeddingForward(emit: Emit): Value {
 }
 
 /**
- * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden] with dy's row i added to row
- * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of `compactRows` are in [0, rows). The
+ * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden]
+ * with dy's row i added to row
+ * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of
+ * `compactRows` are in [0, rows). The
  * sum is in fp32 whatever the job says: providers add no 16-bit rows at equal indices.
  * With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
  */
@@ -52,7 +57,8 @@ export function headForward(emit: Emit, x: Value): Value {
 }
 
 /**
- * Backward of `headForward` for a loss gradient of 1: softmax minus one-hot, from the saved logits and log-sum-exp, gives dx [rows, hidden], `d.head` and the norm's. The
+ * Backward of `headForward` for a loss gradient of 1: softmax minus one-hot, from the saved logits and log-sum-exp, gives dx [rows,
+ * hidden], `d.head` and the norm's. The
  * division by rows is done on [rows, hidden], where it is cheap and does not underflow in fp16.
  */
 export function headBackward(emit: Emit): Value {

@@ -7,7 +7,8 @@ import type { Dims } from './sources';
 type ExpertCounts = NonNullable<LayerShape['experts']>;
 
 /**
- * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert gets as many rows, whatever the router says, as a
+ * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert
+ * gets as many rows, whatever the router says, as a
  * trained router does on average. `rows` a expert is rounded up; rows past the last slot repeat a token and are dropped.
  */
 interface Routing {
@@ -26,7 +27,8 @@ interface Routing {
 }
 
 /**
- * Mixture of experts of x [rows, hidden]: `active` of `count` experts a token, weighted by the softmax of their router logits. The router's own choice is computed
+ * Mixture of experts of x [rows, hidden]: `active` of `count` experts a token, weighted by the softmax of their router logits. The router's
+ * own choice is computed
  * (result `routed`), but the experts are taken in turn so that every slice has a balanced load.
  */
 export function experts(emit: Emit, x: Value, counts: ExpertCounts): Value {

@@ -7,7 +7,8 @@ export type NormKind = 'layernorm' | 'rmsnorm';
 const epsilon = { axis: -1, epsilon: { float: 1e-5 } };
 
 /**
- * LayerNorm or RMSNorm of the last axis of x [rows, width]; saves the statistics that the backward pass needs. RMSNorm is ONNX Runtime's SimplifiedLayerNormalization,
+ * LayerNorm or RMSNorm of the last axis of x [rows, width]; saves the statistics that the backward pass needs. RMSNorm is ONNX Runtime's
+ * SimplifiedLayerNormalization,
  * which CPU, CUDA, DirectML and WebGPU all have; it sums squares in fp32 whatever the precision, as training does.
  */
 export function norm(emit: Emit, kind: NormKind, x: Value, name: string, width: number): Value {
@@ -27,7 +28,10 @@ export function norm(emit: Emit, kind: NormKind, x: Value, name: string, width: 
   return y;
 }
 
-/** Gradient of `norm` to x, plus accumulated gradients of gain and bias. `rows`: the extent of the first axis; the statistics are one number a row. */
+/**
+ * Gradient of `norm` to x, plus accumulated gradients of gain and bias. `rows`: the extent of the first axis; the statistics are one number
+ * a row.
+ */
 export function normBackward(emit: Emit, kind: NormKind, x: Value, dy: Value, name: string, width: number, rows: Dims = ['rows']): Value {
   const { graph } = emit;
   const statistics: Dims = [...rows, 1];

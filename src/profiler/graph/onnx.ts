@@ -32,7 +32,8 @@ export type Attribute = number | string | readonly number[] | { readonly float: 
 export type Extent = number | string;
 
 /**
- * An ONNX graph in the making. Tensors are named by the graph. Operators of ONNX Runtime's own domain are written `com.microsoft:MultiHeadAttention`; an empty input name
+ * An ONNX graph in the making. Tensors are named by the graph. Operators of ONNX Runtime's own domain are written
+ * `com.microsoft:MultiHeadAttention`; an empty input name
  * leaves an optional input out.
  */
 export interface Graph {

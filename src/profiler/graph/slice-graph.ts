@@ -13,11 +13,14 @@ export interface SliceGraph {
   readonly outputs: readonly string[];
 }
 
-/** The only output of a timed graph to fetch: one fp32 number of a result, so that the run waits for the device without moving data off it. */
+/**
+ * The only output of a timed graph to fetch: one fp32 number of a result, so that the run waits for the device without moving data off it.
+ */
 export const fetchedOutput = 'tiny';
 
 /**
- * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; everything else is made on the device. Every result is a declared output,
+ * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; everything else is made on the
+ * device. Every result is a declared output,
  * hence computed; fetch `tiny` only.
  * @param attention one of `attentionOperators(job)`; the provider may refuse it when the session is created.
  */
@@ -27,7 +30,10 @@ export function timedGraph(job: ProfilerJob, attention: AttentionOperator, part:
   return finish(graph, written, attention);
 }
 
-/** Only those operators of the `timedGraph` of the same arguments that cut its operands to the size of the slice: their time is no part of the slice's. */
+/**
+ * Only those operators of the `timedGraph` of the same arguments that cut its operands to the size of the slice: their time is no part of
+ * the slice's.
+ */
 export function timedInputsGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {
   const graph = createGraph();
   const sources = deviceSources(graph, job.limits);
@@ -35,7 +41,10 @@ export function timedInputsGraph(job: ProfilerJob, attention: AttentionOperator,
   return finish(graph, sources.tensors, attention);
 }
 
-/** All operands of the `timedGraph` of the same arguments as outputs, named as `checkedGraph` wants them: to prove that both graphs compute the same. */
+/**
+ * All operands of the `timedGraph` of the same arguments as outputs, named as `checkedGraph` wants them: to prove that both graphs compute
+ * the same.
+ */
 export function timedOperandsGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {
   const graph = createGraph();
   const sources = deviceSources(graph, job.limits);
@@ -44,8 +53,10 @@ export function timedOperandsGraph(job: ProfilerJob, attention: AttentionOperato
 }
 
 /**
- * The same computation with every operand a graph input and every saved activation and result an output, all fp32 but indices: what tests check. Operands are named after
- * what they are: weights (`qkv`, `qkvBias`), gradients to accumulate onto (`main.qkv`), activations as the forward graph saves them; of the second of two layers with
+ * The same computation with every operand a graph input and every saved activation and result an output, all fp32 but indices: what tests
+ * check. Operands are named after
+ * what they are: weights (`qkv`, `qkvBias`), gradients to accumulate onto (`main.qkv`), activations as the forward graph saves them; of the
+ * second of two layers with
  * `second.` before.
  */
 export function checkedGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {

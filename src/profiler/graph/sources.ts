@@ -19,7 +19,8 @@ export interface NamedTensor {
 }
 
 /**
- * Where a graph takes its operands from. The graphs are written once over this: `inputSources` makes every operand a graph input, for tests; `deviceSources` makes them on
+ * Where a graph takes its operands from. The graphs are written once over this: `inputSources` makes every operand a graph input, for
+ * tests; `deviceSources` makes them on
  * the device, for timing. Both have the inputs `batch`, `tokens` and `context`, int64 [1].
  */
 export interface Sources {
@@ -40,7 +41,9 @@ export interface Sources {
 
 /** Elements of the block of pseudo-random numbers that all operands repeat: prime, so that rows of a matrix do not repeat each other. */
 const blockElements = 65521;
-/** Rows a buffer has beyond the largest slice: tensors of equal extents are cut from one buffer at different rows, so that no two are equal. */
+/**
+ * Rows a buffer has beyond the largest slice: tensors of equal extents are cut from one buffer at different rows, so that no two are equal.
+ */
 const spareRows = 32;
 const weightDeviation = 0.02;
 
@@ -70,8 +73,10 @@ export function inputSources(graph: Graph): Sources {
 }
 
 /**
- * Operands that never leave the device: each is cut out of a constant by the sizes of the slice, so nothing that depends on them can be computed beforehand. The constants
- * are repetitions of one small block; ONNX Runtime evaluates them when it creates the session, so the model stays small whatever the widths.
+ * Operands that never leave the device: each is cut out of a constant by the sizes of the slice, so nothing that depends on them can be
+ * computed beforehand. The constants
+ * are repetitions of one small block; ONNX Runtime evaluates them when it creates the session, so the model stays small whatever the
+ * widths.
  */
 export function deviceSources(graph: Graph, limits: Limits): Sources {
   const tensors: NamedTensor[] = [];
@@ -180,7 +185,8 @@ function largestExtent(extent: Dims[number], limits: Limits): number {
 }
 
 /**
- * Sizes of the slice, int64 [1] each. They pass through a shape because ONNX Runtime keeps arithmetic that starts from shapes on the CPU, where Slice and Reshape want their
+ * Sizes of the slice, int64 [1] each. They pass through a shape because ONNX Runtime keeps arithmetic that starts from shapes on the CPU,
+ * where Slice and Reshape want their
  * arguments; arithmetic on graph inputs would go to the GPU and back, once for every cut.
  */
 function sizesOf(graph: Graph): Sources['sizes'] {

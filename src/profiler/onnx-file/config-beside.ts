@@ -12,7 +12,8 @@ export interface ConfigBeside {
 }
 
 /**
- * The config.json in the folder of an ONNX file, where the graph is silent about something. Exporters put it there (Optimum, or in the folder above).
+ * The config.json in the folder of an ONNX file, where the graph is silent about something. Exporters put it there (Optimum, or in the
+ * folder above).
  * @throws ExpectedError as `readHuggingFace` when sizes depend on it; where only the tie of embedding and head does, that is a doubt.
  */
 export async function configBeside(file: string, { fields }: OnnxModel): Promise<ConfigBeside> {

@@ -49,7 +49,10 @@ function attributeOf(nodes: readonly Node[], names: readonly string[]): Read<num
   return null;
 }
 
-/** Of [batch, key/value heads, earlier tokens, head size], or with tokens before heads; also of GPT-2's old [2, ...]. Inputs first, then outputs. */
+/**
+ * Of [batch, key/value heads, earlier tokens, head size], or with tokens before heads; also of GPT-2's old [2, ...]. Inputs first, then
+ * outputs.
+ */
 function cacheOf(view: GraphView): { readonly kvHeads: Read<number>; readonly headDim: Read<number> } | null {
   const present = view.outputs.filter(({ name }) => /present|past|cache/i.test(name) && !/value/i.test(name));
   for (const port of [...view.inputs.filter(({ name }) => cacheNumber(name) !== null), ...present]) {

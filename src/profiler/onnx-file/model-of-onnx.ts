@@ -109,7 +109,10 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
   };
 }
 
-/** The same fields, none null. @throws ExpectedError `onnx-incomplete` naming those that are missing, `onnx-no-transformer` when one is out of any range. */
+/**
+ * The same fields, none null. @throws ExpectedError `onnx-incomplete` naming those that are missing, `onnx-no-transformer` when one is out
+ * of any range.
+ */
 export function requireComplete(fields: ReadModel, file: string): CompleteModel {
   const missing = Object.entries(fields).flatMap(([field, read]) => (read === null ? [fieldNames[field as keyof WrittenModel]] : []));
   if (missing.length > 0)

@@ -7,7 +7,8 @@ import { onnxError } from './errors';
 import { pruneModel } from './prune';
 
 /**
- * The model of an ONNX file with its weights left out: names, shapes, types, nodes and attributes stay, and constants of up to 4 kB. Files of many GB are read in
+ * The model of an ONNX file with its weights left out: names, shapes, types, nodes and attributes stay, and constants of up to 4 kB. Files
+ * of many GB are read in
  * pieces, skipping the weights; files of external data are not opened.
  * @throws ExpectedError `onnx-unreadable`, `onnx-syntax`, `onnx-too-large`, at the start of the file; CancelledError.
  */

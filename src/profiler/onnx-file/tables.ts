@@ -117,7 +117,10 @@ export function rotaryCache(view: GraphView): Tensor | null {
   return largest(caches.map((tensor) => ({ ...tensor, dims: tensor.dims.slice(-2) })));
 }
 
-/** The product with the vocabulary: as wide as the token table has rows, else (one of the two may be padded) the widest that gives an output of the model. */
+/**
+ * The product with the vocabulary: as wide as the token table has rows, else (one of the two may be padded) the widest that gives an output
+ * of the model.
+ */
 function headOf(view: GraphView, linears: readonly Linear[], tokens: Tensor | null, hidden: number): Linear | null {
   const outputs = new Set(view.outputs.map(({ name }) => name));
   const last = linears.filter(

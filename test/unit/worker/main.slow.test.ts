@@ -55,7 +55,10 @@ describe('planner worker', () => {
     await worker.remove();
   });
 
-  /** How a thread of its own, without a client that loses patience, ends a request that is given up before it starts or at the first that is told of it. */
+  /**
+   * How a thread of its own, without a client that loses patience, ends a request that is given up before it starts or at the first that is
+   * told of it.
+   */
   async function endOf(message: WorkerRequest, givenUp: 'before' | 'told'): Promise<WorkerReply['type']> {
     const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const giveUp = (): number => Atomics.store(cancelFlag, 0, message.id);

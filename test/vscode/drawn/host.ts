@@ -1,4 +1,5 @@
-// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with TERAPIPE_TEST_CANDIDATES candidates.
+// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with TERAPIPE_TEST_CANDIDATES
+// candidates.
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from '../../../src/extension/views/page-host';

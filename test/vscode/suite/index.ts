@@ -1,4 +1,5 @@
-// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Says each as it comes where TERAPIPE_TEST_EVENTS names a file.
+// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Says each as it comes where TERAPIPE_TEST_EVENTS
+// names a file.
 import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
 import { eventWriter } from '../../harness/events.mjs';

@@ -50,7 +50,10 @@ function workedSeconds(pid: number): number {
     .reduce((sum, part) => 60 * sum + Number(part), 0);
 }
 
-/** The child that measures: what tells whether a provider loads is gone after a moment. Two seconds of its work, however long they take, are enough to have measured something. */
+/**
+ * The child that measures: what tells whether a provider loads is gone after a moment. Two seconds of its work, however long they take, are
+ * enough to have measured something.
+ */
 function measuringChild(): Promise<number> {
   return until('a child process that has measured for a while', () => children().find((pid) => workedSeconds(pid) >= 2), 300_000);
 }

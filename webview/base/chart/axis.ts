@@ -35,7 +35,10 @@ export function timeAxis(scale: Scale, least: number, greatest: number): Axis {
   return timesBetween(scale, bounds(scale, least, greatest));
 }
 
-/** Times in ms that are compared with each other: logarithmic where the greatest is several times the least, else the stretch between them. 0 < least <= greatest. */
+/**
+ * Times in ms that are compared with each other: logarithmic where the greatest is several times the least, else the stretch between them.
+ * 0 < least <= greatest.
+ */
 export function stretchedTimeAxis(least: number, greatest: number): Axis {
   if (greatest > 3 * least) {
     const axis = timesBetween('log', bounds('log', least / 1.05, greatest * 1.05));
@@ -125,7 +128,10 @@ function powersOfTwo(min: number, max: number, most: number): Mark[] {
     .map((exponent) => ({ value: 2 ** exponent, text: countText(2 ** exponent) }));
 }
 
-/** 1, 2 and 5 of every decade, or 1 and 3, or the ones, or every few of those: no more than `most`; of a short axis, what a linear one would mark. */
+/**
+ * 1, 2 and 5 of every decade, or 1 and 3, or the ones, or every few of those: no more than `most`; of a short axis, what a linear one would
+ * mark.
+ */
 function decades(min: number, max: number, most: number): readonly number[] {
   const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const exponents = Array.from({ length: last - first + 1 }, (_, index) => first + index);

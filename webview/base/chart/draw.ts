@@ -219,7 +219,10 @@ function drawCross(pen: Pen, dot: Dot): void {
   hairline(pen, x, y, 0, plot.top + plot.height - y);
 }
 
-/** Names curves at their ends, from the top down; names that would lie on each other move apart, and are left out when they would move too far. */
+/**
+ * Names curves at their ends, from the top down; names that would lie on each other move apart, and are left out when they would move too
+ * far.
+ */
 function drawLabels(pen: Pen): void {
   const { context, colors, plot, content } = pen;
   if (!plot.named) return;

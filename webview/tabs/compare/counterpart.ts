@@ -14,7 +14,10 @@ function nameOf({ microBatch, slice, batch, tokens, context }: WorkUnit): string
   return [microBatch, slice, batch, tokens, context].join();
 }
 
-/** The same pass of the other timeline: that of the same chunk on the same tokens of the same micro-batch. Null where the other has none, or cuts its layers into another number of chunks. */
+/**
+ * The same pass of the other timeline: that of the same chunk on the same tokens of the same micro-batch. Null where the other has none, or
+ * cuts its layers into another number of chunks.
+ */
 export function counterpartOf({ chunk, kind, unit }: Operation, from: Operations, to: Operations): Operation | null {
   if (from.timeline.stageOfChunk.length !== to.timeline.stageOfChunk.length) return null;
   const index = unitsByName(to).get(nameOf(unit));
@@ -28,7 +31,10 @@ export interface PassPair {
   readonly b: Operation | null;
 }
 
-/** What a stage runs on either side: the passes of A in their order, each with its counterpart on the same stage, then those that B alone has. */
+/**
+ * What a stage runs on either side: the passes of A in their order, each with its counterpart on the same stage, then those that B alone
+ * has.
+ */
 export function passPairs(a: Operations | null, b: Operations | null, stage: number): PassPair[] {
   const of = (operations: Operations | null): Operation[] => {
     if (operations === null || stage >= operations.stages) return [];

@@ -11,7 +11,10 @@ import { settingsText, sizesText } from './labels';
 /** The plot extends past the usable memory by this share of it. */
 const beyondUsable = 1.12;
 
-/** Step time against peak memory: every row is a point, the Pareto front a step line, and ties are shaded. Layouts that need far more memory lie at the right edge. */
+/**
+ * Step time against peak memory: every row is a point, the Pareto front a step line, and ties are shaded. Layouts that need far more memory
+ * lie at the right edge.
+ */
 export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): ChartContent {
   const { usableBytes, notFitting } = answer;
   const times = [...rows.map(({ plan }) => plan.iterationMs), ...notFitting.map(({ iterationMs }) => iterationMs)];

@@ -1,7 +1,10 @@
 import { firstAtOrAfter } from './search';
 import type { LiveCurve } from '../../../src/core/memory-model/curve';
 
-/** Most bytes in use inside each of `width` pixel columns from `startMs` on: peaks survive any zoom. The curve holds its value between points. */
+/**
+ * Most bytes in use inside each of `width` pixel columns from `startMs` on: peaks survive any zoom. The curve holds its value between
+ * points.
+ */
 export function peaksPerColumn({ timeMs, bytes }: LiveCurve, startMs: number, msPerPx: number, width: number): Float64Array {
   const peaks = new Float64Array(width);
   let next = firstAtOrAfter(timeMs, startMs);

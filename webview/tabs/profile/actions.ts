@@ -7,7 +7,8 @@ import { button } from '../../base/ui';
 import { stoppedNotice } from './notices';
 
 /*
- * Updates keep the elements made here: messages may come ten times a second, and a button that is replaced while it is pressed gets no click.
+ * Updates keep the elements made here: messages may come ten times a second, and a button that is replaced while it is pressed gets no
+ * click.
  */
 
 /** The button that starts to measure; off in a restricted workspace, and its tooltip says why. */

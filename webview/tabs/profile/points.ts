@@ -76,7 +76,10 @@ export function shownContexts(samples: readonly Sample[], most: number): number[
   return [...new Set([0, ...(measured.length === 0 ? [] : spread)])].sort((a, b) => a - b);
 }
 
-/** Lengths from `smallest` to `largest` at which a curve is drawn: `steps` in equal ratios, rounded, and every length of `knots` between, so that no step is cut. */
+/**
+ * Lengths from `smallest` to `largest` at which a curve is drawn: `steps` in equal ratios, rounded, and every length of `knots` between, so
+ * that no step is cut.
+ */
 export function lengthsBetween(smallest: number, largest: number, knots: readonly number[], steps = 96): number[] {
   if (!(largest >= smallest) || smallest < 1) return [];
   const grid = Array.from({ length: steps + 1 }, (_, index) => Math.round(smallest * (largest / smallest) ** (index / steps)));
@@ -139,7 +142,10 @@ export interface Ratio {
   readonly backward: number;
 }
 
-/** Ratios other / shown of the layer at powers of two and both ends of the lengths that both measured, without context; empty without common ones or a fit. */
+/**
+ * Ratios other / shown of the layer at powers of two and both ends of the lengths that both measured, without context; empty without common
+ * ones or a fit.
+ */
 export function ratiosOf(shown: Profile, other: Profile): Ratio[] {
   const [fit, otherFit] = [fitOf(shown, 'layer'), fitOf(other, 'layer')];
   const [range, otherRange] = [tokenRange(shown), tokenRange(other)];

@@ -14,7 +14,10 @@ export interface ShownProfile {
 /** Parts in the order they are offered. */
 export const profileParts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
 
-/** The running measurement, else the selected profile, else the plan's, else the newest that the plan can use, else the newest; null without any. */
+/**
+ * The running measurement, else the selected profile, else the plan's, else the newest that the plan can use, else the newest; null without
+ * any.
+ */
 export function shownProfile(state: PageState['profile'], view: ViewState): ShownProfile | null {
   if (state === null) return null;
   const known = state.running === null ? knownShown(state, view) : null;

@@ -7,7 +7,10 @@ import { t } from '../../base/strings';
 /** Ranks listed one by one; the sums are of all. */
 const mostRanks = 64;
 
-/** Idle steps of a schedule file by cause, over all ranks, and of each rank with its micro-batches in flight. Causes that no rank idles for are left out. */
+/**
+ * Idle steps of a schedule file by cause, over all ranks, and of each rank with its micro-batches in flight. Causes that no rank idles for
+ * are left out.
+ */
 export function idleTable({ idle, inFlight, timeline }: SteppedSchedule): HTMLElement {
   const { stages, makespanMs } = timeline;
   const sumOf = (cause: IdleCause): number => idle[cause].reduce((sum, steps) => sum + steps, 0);

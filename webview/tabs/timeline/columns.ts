@@ -41,7 +41,8 @@ export function makeColumns(width: number): Columns {
 }
 
 /**
- * Fills `columns` with what stage `stage` does from `startMs` on at `msPerPx`. Many operations inside one pixel are summed with the prefix sums of
+ * Fills `columns` with what stage `stage` does from `startMs` on at `msPerPx`. Many operations inside one pixel are summed with the prefix
+ * sums of
  * `operations` and skipped by a galloping search.
  */
 export function fillColumns(operations: Operations, stage: number, startMs: number, msPerPx: number, columns: Columns): void {

@@ -26,7 +26,10 @@ export function criticalPath({ timeline, parts }: Operations): Uint32Array {
   return pathOf(timeline, parts).rows;
 }
 
-/** The path of a micro-batch through the pipeline: forward down the chunks, backward up, slice after slice. Steps one on (1) or back (-1). The weight gradient depends on the input gradient. */
+/**
+ * The path of a micro-batch through the pipeline: forward down the chunks, backward up, slice after slice. Steps one on (1) or back (-1).
+ * The weight gradient depends on the input gradient.
+ */
 export function alongMicroBatch(operations: Operations, { chunk, kind, unitIndex, unit }: Operation, step: 1 | -1): Operation | null {
   const { timeline, rowOf } = operations;
   const chunks = timeline.stageOfChunk.length;

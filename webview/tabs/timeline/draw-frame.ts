@@ -31,7 +31,10 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
   }
 }
 
-/** Draws stage numbers left of the lanes and each stage's idle share right of them (NaN: nothing is known of the stage); every n-th where rows are too thin for all. */
+/**
+ * Draws stage numbers left of the lanes and each stage's idle share right of them (NaN: nothing is known of the stage); every n-th where
+ * rows are too thin for all.
+ */
 export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, idle: Float64Array, marked: number | null): void {
   const { context, scale, left, extent, top } = area;
   const { first, end: lastSeen } = visibleRows(viewport, extent);

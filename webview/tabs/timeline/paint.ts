@@ -11,7 +11,10 @@ export interface Paints {
   readonly blend: (forward: number, backward: number, weight: number, level: number) => number;
   /** Pixel of an operation. */
   readonly pixel: (part: Part, microBatch: number) => number;
-  /** Pixel of the line that parts an operation `widthPx` wide from the next one: fainter the narrower they are, so that many do not turn into a pattern. */
+  /**
+   * Pixel of the line that parts an operation `widthPx` wide from the next one: fainter the narrower they are, so that many do not turn
+   * into a pattern.
+   */
   readonly hairline: (part: Part, microBatch: number, widthPx: number) => number;
   /** High contrast only: outline of a part, and what fills it: nothing, diagonal lines for backward, wider ones for weight backward. */
   readonly line: (part: Part) => string;

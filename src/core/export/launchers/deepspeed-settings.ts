@@ -16,7 +16,10 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 
-/** What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file. */
+/**
+ * What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this
+ * file.
+ */
 export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const { tensor, pipeline, context, expert, virtualStages, sequenceLength, zeroStage, stageLayers } = plan;
   const script = 'that is up to the training script, not to this file';
@@ -71,7 +74,10 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
   ];
 }
 
-/** `train_batch_size` = `train_micro_batch_size_per_gpu` x `gradient_accumulation_steps` x data parallel size; DeepSpeed works out one that is left out. */
+/**
+ * `train_batch_size` = `train_micro_batch_size_per_gpu` x `gradient_accumulation_steps` x data parallel size; DeepSpeed works out one that
+ * is left out.
+ */
 function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): readonly DesiredSetting[] {
   const steps = globalBatch / (data * microBatch);
   const accumulation: DesiredSetting = {
@@ -88,7 +94,10 @@ function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): reado
   ];
 }
 
-/** Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to do so by this file as well: sizes go where they already are, or into a new file. */
+/**
+ * Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to do so by this file as well: sizes go where they
+ * already are, or into a new file.
+ */
 function sizeSetting(what: string, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
   const setting = countSetting(what, fact, value, 1);
   const alternatives: DesiredSetting['alternatives'] = (facts) =>

@@ -102,7 +102,10 @@ export function narrowFormatSettings(
   ];
 }
 
-/** The optimizer and its state on the host or on the GPU. Switching offload off is one edit; switching it on takes several settings, so a person has to. */
+/**
+ * The optimizer and its state on the host or on the GPU. Switching offload off is one edit; switching it on takes several settings, so a
+ * person has to.
+ */
 export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
   return {
     what: `optimizer on the ${offload ? 'host' : 'GPU'}`,

@@ -28,7 +28,9 @@ export interface Recompute {
   readonly group?: number;
 }
 
-/** A plan as a launcher's settings: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences. */
+/**
+ * A plan as a launcher's settings: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences.
+ */
 export interface LaunchSettings {
   readonly title: string;
   readonly model: ModelSpec;
@@ -106,7 +108,8 @@ export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, foun
 
 /**
  * The launcher settings of the plan's chosen candidate.
- * @throws ExpectedError `export-groups` for stages on several kinds of nodes: the cluster's scheduler, not the launcher's file, decides which nodes a stage gets.
+ * @throws ExpectedError `export-groups` for stages on several kinds of nodes: the cluster's scheduler, not the launcher's file, decides
+ * which nodes a stage gets.
  */
 export function launchSettingsOf(plan: Plan): LaunchSettings {
   const { request } = plan;

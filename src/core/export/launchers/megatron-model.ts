@@ -56,7 +56,10 @@ export function modelGaps(model: ModelSpec): readonly string[] {
   ];
 }
 
-/** The pattern of a model whose layers are Mamba-2, attention or a feed-forward network in turn, as Megatron-LM builds them; null for others. */
+/**
+ * The pattern of a model whose layers are Mamba-2, attention or a feed-forward network in turn, as Megatron-LM builds them; null for
+ * others.
+ */
 export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): string | null {
   if (state?.kind !== 'mamba2' || state.convolution !== 4 || !state.convolutionBias || state.projectionBias) return null;
   if (layerKinds.length !== layers || layerKinds.some((kind) => sublayers(kind) !== 1 || kind.mixer === 'both')) return null;
@@ -65,7 +68,9 @@ export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): st
   return layerKinds.map(letterOf).join('');
 }
 
-/** Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant` of core 0.16. */
+/**
+ * Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant` of core 0.16.
+ */
 function isDeltaHybrid({ state, layerKinds = [] }: ModelSpec): boolean {
   return (
     state?.kind === 'gated-delta-net' &&

@@ -160,7 +160,10 @@ function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern
   return letters?.length === sum(stageLayers) ? letters : null;
 }
 
-/** Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core 0.16 and older do not know. */
+/**
+ * Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core
+ * 0.16 and older do not know.
+ */
 function hybridAlternatives(
   { stageLayers, pipeline, virtualStages }: LaunchSettings,
   letters: string,

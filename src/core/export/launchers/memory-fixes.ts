@@ -18,7 +18,8 @@ export interface Launched {
 }
 
 /**
- * The finding that the step of a launcher's file does not fit, at the flag that decides most about memory; each of the remedies is a quick fix where the file can say it: the settings that change, and none else, read back and planned again.
+ * The finding that the step of a launcher's file does not fit, at the flag that decides most about memory; each of the remedies is a quick
+ * fix where the file can say it: the settings that change, and none else, read back and planned again.
  * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
  */
 export function launchedMemoryFindings(

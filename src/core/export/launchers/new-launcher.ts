@@ -36,7 +36,9 @@ const writers: Readonly<Record<NewFormat, Writer>> = {
   deepspeed: { fileName: 'ds_config.json', keys: deepspeedKeys, write: deepspeedJson },
 };
 
-/** Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them. */
+/**
+ * Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them.
+ */
 const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
 
 /**

@@ -38,7 +38,8 @@ export interface Written {
 }
 
 /**
- * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of the step except what is reported as a gap, and planned again on the same cluster, with the same
+ * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of
+ * the step except what is reported as a gap, and planned again on the same cluster, with the same
  * assumptions, it takes the same time.
  * @throws ExpectedError `export-unsound`, which names the first difference.
  */
@@ -100,7 +101,10 @@ interface Part {
   readonly training?: Partial<TrainingSpec>;
 }
 
-/** One setting of a plan: what a message calls it, its value as one of them is compared with another (null: none), and what of a request says so. */
+/**
+ * One setting of a plan: what a message calls it, its value as one of them is compared with another (null: none), and what of a request
+ * says so.
+ */
 interface ComparedSetting {
   readonly words: string;
   readonly of: (step: Step) => unknown;

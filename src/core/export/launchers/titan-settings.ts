@@ -162,7 +162,10 @@ function weightsFor({ stageLayers, pipeline, virtualStages, model }: LaunchSetti
   );
 }
 
-/** Without a pipeline a pass takes one micro-batch and gradients accumulate; with one a pass takes the whole batch of a replica and the schedule cuts it. */
+/**
+ * Without a pipeline a pass takes one micro-batch and gradients accumulate; with one a pass takes the whole batch of a replica and the
+ * schedule cuts it.
+ */
 function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettings): readonly DesiredSetting[] {
   const local = pipeline === 1 ? microBatch : globalBatch / data;
   const cut: DesiredSetting = {

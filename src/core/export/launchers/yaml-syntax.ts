@@ -33,7 +33,10 @@ function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<Fa
 /** In what the YAML of one launcher is written otherwise than that of the others. */
 interface Dialect {
   readonly keys: (document: YamlDocument) => KeyNames;
-  /** Settings are arguments: there or not, and a precision is a key of its own. Otherwise what is not set is null, so that a remark behind it stays. */
+  /**
+   * Settings are arguments: there or not, and a precision is a key of its own. Otherwise what is not set is null, so that a remark behind
+   * it stays.
+   */
   readonly isOfArguments: boolean;
   /** What is written for values of ours that have other words. */
   readonly spelled: Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;

@@ -14,7 +14,10 @@ const beside = [
 /** GPT-NeoX takes DeepSpeed's keys at the top level of its own files, which may be written in JSON. */
 const others = ['pipe-parallel-size', 'pipe_parallel_size', 'model-parallel-size', 'model_parallel_size', 'num-layers', 'num_layers'];
 
-/** Whether a JSON text (or an object with these keys) is a DeepSpeed config or a template of one. One scan, no parse: works on broken files too. */
+/**
+ * Whether a JSON text (or an object with these keys) is a DeepSpeed config or a template of one. One scan, no parse: works on broken files
+ * too.
+ */
 export function isDeepSpeed(from: string | ReadonlySet<string>): boolean {
   const quick = typeof from !== 'string' || own.some((key) => from.includes(key)) || from.includes('train_batch_size');
   if (!quick) return false;

@@ -4,7 +4,8 @@ import type { Run } from '../run';
 import { modelSpecOf } from '../written-model';
 
 /**
- * Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders with decoders, layers that are not attention, types we do not know).
+ * Parameters of a run's model, elements, tied embeddings counted once; null for kinds of models whose weights are not counted (encoders
+ * with decoders, layers that are not attention, types we do not know).
  */
 export function parametersOf({ model, traits, unplanned, encoder }: Run): number | null {
   const spec = modelSpecOf(model, traits);

@@ -53,7 +53,10 @@ export interface WindowRule {
   readonly tokens: number | null;
 }
 
-/** What HuggingFace transformers documents of a family: key names (the class's own first, aliases after), defaults, and what every model of it has. */
+/**
+ * What HuggingFace transformers documents of a family: key names (the class's own first, aliases after), defaults, and what every model of
+ * it has.
+ */
 export interface Family {
   readonly configClass: string;
   readonly kind?: 'encoder' | 'encoder-decoder';
@@ -103,7 +106,10 @@ export interface Family {
 /** Sizes of a state that a config can set. `inner`: width of all its values together. */
 export type StateField = 'heads' | 'headDim' | 'stateDim' | 'groups' | 'stepRank' | 'convolution' | 'expand' | 'inner';
 
-/** How the configs of a family write what a mixer with a state has: key names, and defaults. A size that follows from others where it is not written (or `auto`) has no default. */
+/**
+ * How the configs of a family write what a mixer with a state has: key names, and defaults. A size that follows from others where it is not
+ * written (or `auto`) has no default.
+ */
 export interface StateFamily {
   readonly kind: StateKind;
   readonly keys: Readonly<Partial<Record<StateField, readonly string[]>>>;

@@ -40,7 +40,8 @@ const tells = [
 ] as const;
 
 /**
- * Finds the language model of a config.json: the whole, or its text_config. A type we do not know is read as a Llama when it has the usual keys.
+ * Finds the language model of a config.json: the whole, or its text_config. A type we do not know is read as a Llama when it has the usual
+ * keys.
  * @throws ExpectedError `config-unknown-model-type`, `config-wrong-type`, `config-duplicate-key`, `config-forbidden-key`; placed.
  */
 export function findModel(document: JsonDocument): FoundModel {

@@ -52,7 +52,9 @@ const gptj: Family = {
   approximated: parallel,
 };
 
-/** Families with the layers of GPT: plain feed-forward, LayerNorm. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
+/**
+ * Families with the layers of GPT: plain feed-forward, LayerNorm. Source: configuration and modelling classes of transformers 4.40 to 5.0.
+ */
 export const gptFamilies = {
   gpt2,
   gpt_neox: {

@@ -125,7 +125,10 @@ const cohere: Family = {
   approximated: 'attention and feed-forward one after the other, though they run beside each other',
 };
 
-/** Families with the layers of Llama: gated feed-forward, rotary positions. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
+/**
+ * Families with the layers of Llama: gated feed-forward, rotary positions. Source: configuration and modelling classes of transformers 4.40
+ * to 5.0.
+ */
 export const llamaFamilies = {
   llama,
   mistral,

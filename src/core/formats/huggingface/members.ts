@@ -25,7 +25,8 @@ export function located<T>(document: JsonDocument, member: Member, value: T): Lo
 }
 
 /**
- * What a member says, judged by a rule; undefined when it is absent, and, in a config of a family that we only guess at, when the rule refuses it.
+ * What a member says, judged by a rule; undefined when it is absent, and, in a config of a family that we only guess at, when the rule
+ * refuses it.
  * @throws ExpectedError as `readByRule`.
  */
 export function readMember<T>({ document, family }: Source, member: Member | undefined, rule: Rule<T>): Located<T> | undefined {

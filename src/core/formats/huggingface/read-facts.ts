@@ -17,7 +17,8 @@ const modelFacts = [
 ] as const satisfies readonly (FactName & keyof WrittenModel)[];
 
 /**
- * Everything a config says as facts, documented defaults of its class included (their source says so). What the class leaves open, and what this model does not have, is absent.
+ * Everything a config says as facts, documented defaults of its class included (their source says so). What the class leaves open, and what
+ * this model does not have, is absent.
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {

@@ -117,7 +117,9 @@ const knownKeys: ReadonlySet<string> = new Set([
   ...Object.values(families).flatMap(({ state }) => Object.values(state?.keys ?? {}).flat()),
 ]);
 
-/** HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word. */
+/**
+ * HuggingFace configs hold many keys that mean nothing to planning; one that nearly spells a size we then took by default is worth a word.
+ */
 function misspelt({ document, members, family }: FoundModel): Finding[] {
   if (family.assumed === true) return [];
   const missing = Object.keys(family.keys)

@@ -19,7 +19,8 @@ const llama3: Readonly<Record<string, Sizes>> = {
 const vocabularies = { llama2: 32000, llama3: 128256 };
 
 /**
- * Sizes of one of Megatron-Bridge's classes of Llama models (`models/llama/llama_provider.py`, 2025), as the text of a HuggingFace config; null for a class that is not known here.
+ * Sizes of one of Megatron-Bridge's classes of Llama models (`models/llama/llama_provider.py`, 2025), as the text of a HuggingFace config;
+ * null for a class that is not known here.
  */
 export function bridgeClassConfig(name: string): string | null {
   const family = Object.hasOwn(llama2, name) ? 'llama2' : 'llama3';

@@ -26,7 +26,10 @@ const bridgeSections = [
   'comm_overlap',
 ];
 
-/** Overrides of a Megatron-Bridge recipe: Megatron Core's parallel sizes under `model`, or its batch sizes under `train`; no Lightning trainer. */
+/**
+ * Overrides of a Megatron-Bridge recipe: Megatron Core's parallel sizes under `model`, or its batch sizes under `train`; no Lightning
+ * trainer.
+ */
 function isMegatronBridge({ sections }: YamlHead): boolean {
   if (sections.has('trainer')) return false;
   const train = sections.get('train');

@@ -30,7 +30,8 @@ export const gated = anyOf((written) =>
 );
 
 /**
- * Fields of Megatron Core's `TransformerConfig` and `ModelParallelConfig`, which NeMo, Megatron-Bridge and Megatron-LM's `--yaml-cfg` share,
+ * Fields of Megatron Core's `TransformerConfig` and `ModelParallelConfig`, which NeMo, Megatron-Bridge and Megatron-LM's `--yaml-cfg`
+ * share,
  * without the section they stand in.
  */
 export const coreKeys: KeyTable = {

@@ -4,7 +4,10 @@ import { isHybrid, stateDefaults } from '../hybrid';
 
 type Values = { readonly [K in FactName]?: FactValues[K] };
 
-/** What Megatron-LM takes where a flag is missing (`megatron/training/arguments.py`, the defaults of argparse), apart from those that follow from other flags. */
+/**
+ * What Megatron-LM takes where a flag is missing (`megatron/training/arguments.py`, the defaults of argparse), apart from those that follow
+ * from other flags.
+ */
 export const megatronDefaultValues = {
   positions: 'learned',
   norm: 'layernorm',

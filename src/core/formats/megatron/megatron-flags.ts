@@ -62,7 +62,8 @@ const positionKinds = {
 const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
 
 /**
- * The flags of Megatron-LM (`megatron/training/arguments.py`), of Megatron-DeepSpeed where it has its own, and of the launchers in front of them,
+ * The flags of Megatron-LM (`megatron/training/arguments.py`), of Megatron-DeepSpeed where it has its own, and of the launchers in front of
+ * them,
  * by the fact that they give. Of several flags the first one present wins.
  */
 const flagTable: FlagTable = {
@@ -206,7 +207,10 @@ export function flagWords(key: string): FlagRead<unknown>['words'] | undefined {
   return readsByFlag.get(key)?.words;
 }
 
-/** What flags say, by `flagKey`, as argparse leaves them (of a repeated flag the last). A value that is unknown or not allowed gives no fact; see `megatronRemarks`. */
+/**
+ * What flags say, by `flagKey`, as argparse leaves them (of a repeated flag the last). A value that is unknown or not allowed gives no
+ * fact; see `megatronRemarks`.
+ */
 export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const facts: Partial<Record<FactName, Fact<unknown>>> = {};
   for (const [name, rules] of Object.entries(flagTable) as [FactName, readonly FlagRule<unknown>[]][]) {

@@ -11,7 +11,9 @@ import { environmentOnly, plainOf } from '../yaml/references';
 import { removalOf } from '../yaml/removal';
 import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../yaml/yaml-document';
 
-/** Megatron-LM's `--yaml-cfg` (examples/gpt3/gpt_config.yaml): sizes in `language_model`, layout in `model_parallel`, the rest at the root. */
+/**
+ * Megatron-LM's `--yaml-cfg` (examples/gpt3/gpt_config.yaml): sizes in `language_model`, layout in `model_parallel`, the rest at the root.
+ */
 const configKeys: KeyTable = joined(
   {
     gatedMlp: [key('swiglu', on(true)), key('language_model.gated_linear_unit', on(true)), key('language_model.activation_func', gated)],

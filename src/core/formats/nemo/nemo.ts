@@ -61,7 +61,8 @@ const nemoKeys: KeyTable = joined(
 );
 
 /**
- * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) says of a run: sections `trainer`, `model`, with OmegaConf references resolved where the file
+ * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) says of a run: sections `trainer`, `model`, with OmegaConf references resolved where
+ * the file
  * itself gives them. Values that cannot be are remarks of severity error, and no facts.
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */

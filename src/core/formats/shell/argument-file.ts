@@ -1,6 +1,9 @@
 import type { FlatWord, Piece, Site } from './words';
 
-/** The words of a file of arguments: quotes group, `#` starts a comment, a backslash at the end of a line means nothing. `$X` is known to nobody. */
+/**
+ * The words of a file of arguments: quotes group, `#` starts a comment, a backslash at the end of a line means nothing. `$X` is known to
+ * nobody.
+ */
 export function argumentWords(text: string): readonly FlatWord[] {
   const words: FlatWord[] = [];
   for (const match of text.matchAll(/#[^\n]*|"[^"\n]*"|'[^'\n]*'|(?:[^\s"'#]|(?<=\S)#)+(?:"[^"\n]*"|'[^'\n]*')?|["']/g)) {

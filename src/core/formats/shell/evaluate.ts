@@ -43,7 +43,10 @@ interface State {
 const maximumSteps = 200_000;
 const maximumCallDepth = 10;
 
-/** Follows a script statement by statement. Nothing is executed: assignments are remembered, conditions judged where their words are known, both branches followed where not. */
+/**
+ * Follows a script statement by statement. Nothing is executed: assignments are remembered, conditions judged where their words are known,
+ * both branches followed where not.
+ */
 export function evaluate(text: string, root: ShellNode, environment: ReadonlyMap<string, Value>): Evaluation {
   const variables = new Map([...environment].map(([name, value]): [string, Variable] => [name, { value }]));
   const state: State = {
@@ -222,7 +225,8 @@ function runList(state: State, node: ShellNode): void {
 }
 
 /**
- * Follows branches of which one at most is taken, nobody knows which. What was set before them stays (`exhaustive`: unless every branch sets it);
+ * Follows branches of which one at most is taken, nobody knows which. What was set before them stays (`exhaustive`: unless every branch
+ * sets it);
  * what only they set is taken from the first that does. Either way it is marked with the condition.
  */
 function runBranches(state: State, branches: readonly (readonly ShellNode[])[], exhaustive: boolean, { start, end }: TextRange): void {

@@ -37,7 +37,10 @@ const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift
 /** Far more pieces than the commands of a script have together. */
 const maximumSteps = 200_000;
 
-/** The flags of the command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in all lists that the script sets. */
+/**
+ * The flags of the command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in
+ * all lists that the script sets.
+ */
 export function launchFlags(file: string, text: string, { commands, variables }: Evaluation): LaunchFlags {
   const budget = { left: maximumSteps };
   let best: LaunchFlags = new Map();

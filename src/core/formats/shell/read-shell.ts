@@ -15,7 +15,8 @@ import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-re
 import type { ShellNode, ShellParser } from './shell-parser';
 
 /**
- * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and said.
+ * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
+ * said.
  * The reader throws ExpectedError `config-empty`, `config-binary`, `config-too-large` or `shell-too-complex`, placed.
  */
 export function createShellReader(parser: ShellParser): LauncherReader {

@@ -11,7 +11,8 @@ const sniffedLength = 262_144;
 const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w+)\w*\.py\b/;
 
 /**
- * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the name of its program. Cheap, by content
+ * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the
+ * name of its program. Cheap, by content
  * alone.
  */
 export function isMegatronShell(text: string): boolean {

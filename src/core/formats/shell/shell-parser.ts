@@ -6,7 +6,9 @@ export interface ShellWasm {
   readonly bash: Uint8Array;
 }
 
-/** A node of a script as plain data: named ones, and the few words of the grammar that say which child is what. Offsets are UTF-16 units. */
+/**
+ * A node of a script as plain data: named ones, and the few words of the grammar that say which child is what. Offsets are UTF-16 units.
+ */
 export interface ShellNode {
   readonly type: string;
   readonly start: number;

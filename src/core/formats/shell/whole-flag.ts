@@ -4,7 +4,8 @@ import { pathOf, type FlatWord, type Piece, type Site } from './words';
 type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };
 
 /**
- * What to cut out of a text to remove words `from` to `to` (exclusive) of a command: in the one array, string or command where they all stand.
+ * What to cut out of a text to remove words `from` to `to` (exclusive) of a command: in the one array, string or command where they all
+ * stand.
  * Undefined where they come from different places, or where something else would go with them.
  */
 export function wholeOf(text: string, words: readonly FlatWord[], from: number, to: number): TextRange | undefined {
@@ -23,7 +24,10 @@ export function wholeOf(text: string, words: readonly FlatWord[], from: number, 
   return withSpaces(text, range);
 }
 
-/** The deepest level at which the pieces stand side by side; one up where the element around them holds nothing else, so that no empty quotes stay. */
+/**
+ * The deepest level at which the pieces stand side by side; one up where the element around them holds nothing else, so that no empty
+ * quotes stay.
+ */
 function levelOf(paths: readonly (readonly Step[])[], neighbours: readonly (Piece | undefined)[]): number {
   const [first = [], ...rest] = paths;
   let level = 0;
@@ -41,7 +45,10 @@ function same(a: Step | undefined, b: Step | undefined): boolean {
   return a !== undefined && a.kind === b?.kind && a.start === b.start && a.end === b.end;
 }
 
-/** Takes the blanks before along, or the line where nothing else is on it. The continuation of the line before stays valid, and so do comments. */
+/**
+ * Takes the blanks before along, or the line where nothing else is on it. The continuation of the line before stays valid, and so do
+ * comments.
+ */
 function withSpaces(text: string, { start, end }: TextRange): TextRange {
   const before = spacesBefore(text, start);
   const continued = /[ \t]*(?:\\\r?\n[ \t]*)+$/.exec(text.slice(Math.max(0, before - 400), start));

@@ -67,7 +67,10 @@ export interface Budget {
 /** Sizes, names and paths are short; a longer text counts as unknown. */
 const maximumTextSteps = 300;
 
-/** Expands variables and splits words as a shell does; patterns are left alone. Variables that double (`A=$B$B`) end where the budget does, with an unknown word. */
+/**
+ * Expands variables and splits words as a shell does; patterns are left alone. Variables that double (`A=$B$B`) end where the budget does,
+ * with an unknown word.
+ */
 export function flatten(elements: readonly Element[], budget: Budget): readonly FlatWord[] {
   const words: FlatWord[] = [];
   let word: Piece[] = [];

@@ -53,7 +53,8 @@ export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'n
 
 /**
  * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
- * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups beside a GPU, or as `readByRule`.
+ * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups beside
+ * a GPU, or as `readByRule`.
  */
 export function readCluster(root: Section): GivenCluster {
   const cluster = openChild(root, 'cluster', clusterKeys);
@@ -71,7 +72,10 @@ export function readCluster(root: Section): GivenCluster {
   };
 }
 
-/** GPUs of a node of an instance, or the part of them that is given. @throws ExpectedError `config-inconsistent`, placed, for more than it has. */
+/**
+ * GPUs of a node of an instance, or the part of them that is given. @throws ExpectedError `config-inconsistent`, placed, for more than it
+ * has.
+ */
 function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName>, given: Located<number> | undefined): Located<number> {
   const { gpusPerNode } = instances[name];
   if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', reason: `as ${name} has` } };
@@ -193,7 +197,9 @@ interface GivenGpu {
   readonly preset: GpuPresetName;
 }
 
-/** The GPU that a file gives, or that of its instance. @throws ExpectedError `config-inconsistent`, placed, where these are not the same. */
+/**
+ * The GPU that a file gives, or that of its instance. @throws ExpectedError `config-inconsistent`, placed, where these are not the same.
+ */
 function readGpu(cluster: Section, instance: Located<InstanceName> | undefined): GivenGpu | undefined {
   const given = readGivenGpu(cluster);
   if (instance === undefined) return given;

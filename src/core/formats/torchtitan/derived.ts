@@ -19,7 +19,9 @@ function deriveRecompute(facts: Draft): void {
     derive(facts, 'recomputeOption', '2', 'TorchTitan default: selective_ac_option 2, every second layer');
 }
 
-/** Versions with [parallelism], of 2025, compile the cross entropy with the model; since 2025-08 unless `compile.components` leaves it out. */
+/**
+ * Versions with [parallelism], of 2025, compile the cross entropy with the model; since 2025-08 unless `compile.components` leaves it out.
+ */
 function deriveLoss(settings: Settings, facts: Draft): void {
   if (facts.compile === undefined) return;
   const components = settings.get('compile.components')?.value;
@@ -50,7 +52,10 @@ function deriveBatches(settings: Settings, facts: Draft): void {
     derive(facts, 'microBatch', localBatch.value / microBatches.value, reason(microBatches));
 }
 
-/** Versions with [experimental] cut a batch into as many micro-batches as stages, those with `local_batch_size` into micro-batches of 1; between them a file does not tell. */
+/**
+ * Versions with [experimental] cut a batch into as many micro-batches as stages, those with `local_batch_size` into micro-batches of 1;
+ * between them a file does not tell.
+ */
 function assumeMicroBatch(settings: Settings, facts: Draft, pipeline: Fact<number>): void {
   if (settings.has('training.local_batch_size')) derive(facts, 'microBatch', 1, 'TorchTitan default: pipeline_parallel_microbatch_size 1');
   else if (/^(experimental|training)\./.test(nameOf(pipeline)))

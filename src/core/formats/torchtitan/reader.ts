@@ -8,7 +8,10 @@ import { closestFlavor } from './flavors';
 import { entries } from './settings';
 import { parseToml } from './toml';
 
-/** Settings that name a folder or file of the model; a folder of assets holds its `config.json`. Paths are relative to where the launcher is started. */
+/**
+ * Settings that name a folder or file of the model; a folder of assets holds its `config.json`. Paths are relative to where the launcher is
+ * started.
+ */
 const modelPaths = ['model.hf_assets_path', 'model.config'];
 
 /**

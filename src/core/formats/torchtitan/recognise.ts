@@ -4,7 +4,10 @@ const line = /^[ \t]*(?:\[[ \t]*([\w.-]+)[ \t]*\]|([\w.-]+)[ \t]*=)/gm;
 const own =
   /^(parallelism|training|experimental)\.((data|tensor|pipeline|context|expert)(_tensor)?_parallel(_replicate|_shard)?_degree|pipeline_parallel_\w+)$/;
 
-/** Whether a TOML text is TorchTitan's: a parallel degree where TorchTitan has it, or a model's flavour with a sequence length. Two passes at most, no parse: works on broken files too. */
+/**
+ * Whether a TOML text is TorchTitan's: a parallel degree where TorchTitan has it, or a model's flavour with a sequence length. Two passes
+ * at most, no parse: works on broken files too.
+ */
 export function isTorchTitan(text: string): boolean {
   if (!text.includes('_parallel_') && !text.includes('flavor')) return false;
   let section = '';

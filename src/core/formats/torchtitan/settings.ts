@@ -2,7 +2,10 @@ import * as v from 'valibot';
 import { entry, entryAs, type Entry } from '../fact-table';
 import { boolean, integer, type Rule } from '../rules';
 
-/** Sections changed over the years: sizes of parallelism stood under [training] (2024), those of pipelines under [experimental] (2024), all under [parallelism] since 2025. */
+/**
+ * Sections changed over the years: sizes of parallelism stood under [training] (2024), those of pipelines under [experimental] (2024), all
+ * under [parallelism] since 2025.
+ */
 const sections = ['parallelism', 'training', 'experimental'];
 const anywhere = (key: string): readonly string[] => sections.map((section) => `${section}.${key}`);
 
@@ -51,7 +54,10 @@ const precisions: ReadonlyMap<string, 'bf16' | 'fp16' | 'fp32'> = new Map([
 ]);
 const precisionOf = (name: string) => precisions.get(name) ?? null;
 
-/** What a TorchTitan TOML can say of a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from 2024-03 to 2026-02, when Python configs replaced TOML. */
+/**
+ * What a TorchTitan TOML can say of a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from 2024-03
+ * to 2026-02, when Python configs replaced TOML.
+ */
 export const entries: readonly Entry[] = [
   entryAs('modelType', word, filled, 'model.name'),
   entryAs('flavor', word, filled, 'model.flavor'),

@@ -7,8 +7,10 @@ import type { Setting, Settings } from '../fact-table';
 import { refuseUnfitToml } from './toml-limits';
 
 /**
- * Every setting of a TOML 1.0 text by its dotted name (`training.seq_len`), with places; tables inside arrays are left out, and keys that themselves contain a dot.
- * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-toml-syntax`, `config-duplicate-key` or `config-forbidden-key`, placed.
+ * Every setting of a TOML 1.0 text by its dotted name (`training.seq_len`), with places; tables inside arrays are left out, and keys that
+ * themselves contain a dot.
+ * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-toml-syntax`,
+ * `config-duplicate-key` or `config-forbidden-key`, placed.
  */
 export function parseToml(file: string, text: string): Settings {
   const clean = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;

@@ -8,7 +8,10 @@ const scanned = 2 ** 18;
 const scannedKeys = 5000;
 const line = /^\uFEFF?([ ]*)(?:"([\w.-]{1,80})"|'([\w.-]{1,80})'|([\w.<-][\w.-]{0,79}))[ ]*:(?=[ \t\r\n]|$)/gm;
 
-/** Scans the first 256 KiB and 5,000 keys; works on broken files too. In a flow mapping (`{ "a": 1 }`) every key that begins a line counts as one of the top level. */
+/**
+ * Scans the first 256 KiB and 5,000 keys; works on broken files too. In a flow mapping (`{ "a": 1 }`) every key that begins a line counts
+ * as one of the top level.
+ */
 export function yamlHead(text: string): YamlHead {
   const sections = new Map<string, Set<string>>();
   const isFlow = /^\uFEFF?(?:\s|#[^\n]*\n|---)*\{/.test(text.slice(0, 10_000));

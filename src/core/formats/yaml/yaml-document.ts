@@ -51,13 +51,16 @@ const maximumDepth = 100;
 const maximumAliases = 1000;
 /** Merging, unlike an alias, copies: of one large mapping into many. */
 const maximumMerged = 10_000;
-/** The parser takes about a second for a hostile text of this length or this many tokens; launcher files have some 20 kB and 2,000 tokens. */
+/**
+ * The parser takes about a second for a hostile text of this length or this many tokens; launcher files have some 20 kB and 2,000 tokens.
+ */
 const maximumSize = 2 ** 20;
 const maximumTokens = 100_000;
 
 /**
  * Parses a YAML config whose root is a mapping. Nothing in it is constructed or executed: tags are ignored and scalars stay text.
- * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-yaml-syntax`, `config-yaml-aliases`,
+ * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-yaml-syntax`,
+ * `config-yaml-aliases`,
  * `config-duplicate-key`, `config-forbidden-key` or `config-wrong-type`, placed.
  */
 export function parseYaml(file: string, text: string): YamlDocument {

@@ -42,7 +42,10 @@ function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** `--step-batch-size-schedule` names every batch size of a run (`0:16 2.4B:320`); Megatron's older `--rampup-batch-size` goes with a global batch. */
+/**
+ * `--step-batch-size-schedule` names every batch size of a run (`0:16 2.4B:320`); Megatron's older `--rampup-batch-size` goes with a global
+ * batch.
+ */
 function scheduleWithBatch({ facts }: ConfigView): Issue | null {
   const { batchSchedule, globalBatch } = facts;
   if (batchSchedule === undefined || globalBatch?.source.kind !== 'file') return null;

@@ -88,8 +88,10 @@ function removals(facts: Facts): Change[] {
 }
 
 /**
- * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers / stages), so the last ones may stay empty. Seen
- * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than stages.
+ * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers
+ * / stages), so the last ones may stay empty. Seen
+ * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than
+ * stages.
  */
 function emptyStagesOf(layers: number, stages: number, balanced: boolean): number {
   if (layers <= stages || !balanced) return Math.max(0, stages - layers);
@@ -114,7 +116,10 @@ function emptyStage({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** The next smaller and the next larger number of stages that all get layers: with portions of ceil(layers / stages) layers, and of one fewer. */
+/**
+ * The next smaller and the next larger number of stages that all get layers: with portions of ceil(layers / stages) layers, and of one
+ * fewer.
+ */
 function stagesNear(layers: number, stages: number): number[] {
   const portion = Math.ceil(layers / stages);
   const below = Math.ceil(layers / portion);

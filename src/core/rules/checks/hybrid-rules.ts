@@ -8,7 +8,9 @@ import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 
-/** Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16. */
+/**
+ * Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16.
+ */
 export const hybridRules: readonly Rule[] = [
   {
     code: 'hybrid-letters',

@@ -57,7 +57,10 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
   };
 }
 
-/** Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not divide. */
+/**
+ * Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not
+ * divide.
+ */
 function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
   if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
   const stages = virtualStagesOf(facts, format);

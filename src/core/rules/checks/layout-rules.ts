@@ -81,7 +81,10 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each of the other 2`. */
+/**
+ * In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each
+ * of the other 2`.
+ */
 function unevenDeal(layers: number, stages: number): string {
   const each = Math.ceil(layers / stages);
   const middle = stages - 2;
@@ -116,7 +119,10 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** Layers for `ends` end stages (at least one each, about as many as a middle stage or fewer) that leave the same for `between` others; null when there are none. */
+/**
+ * Layers for `ends` end stages (at least one each, about as many as a middle stage or fewer) that leave the same for `between` others; null
+ * when there are none.
+ */
 function evenShares(layers: number, between: number, ends: number): number[] | null {
   if (between < 1) return null;
   for (let each = Math.ceil(layers / (between + ends)); each >= 1; each--) {

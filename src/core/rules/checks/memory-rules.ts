@@ -86,7 +86,10 @@ interface StageSizes {
   readonly embedding: number;
 }
 
-/** Layer counts for the ends, or a smaller number of stages, that even the stages out or at least come nearer to it; in words, and as fixes where they do. */
+/**
+ * Layer counts for the ends, or a smaller number of stages, that even the stages out or at least come nearer to it; in words, and as fixes
+ * where they do.
+ */
 function lighterEnds(
   facts: Facts,
   format: ConfigFormat,
@@ -124,7 +127,10 @@ function endRatio({ layer, embedding }: StageSizes, end: number, middle: number)
   return (end * layer + embedding) / (middle * layer);
 }
 
-/** The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, whose fullest stage is the least full; null when an even deal is. */
+/**
+ * The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, whose fullest stage is the least
+ * full; null when an even deal is.
+ */
 function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
   let best: { readonly end: number; readonly middle: number } | null = null;
   const even = Math.floor(layers / stages);
@@ -139,7 +145,10 @@ function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly 
   return best;
 }
 
-/** Parameters of one layer and of the vocabulary, before tensor parallelism (which divides both alike); null where layers differ or sizes are missing. */
+/**
+ * Parameters of one layer and of the vocabulary, before tensor parallelism (which divides both alike); null where layers differ or sizes
+ * are missing.
+ */
 function parametersOf(facts: Facts, format: ConfigFormat): { readonly layer: number; readonly embedding: number } | null {
   const mixed = ['sharedExperts', 'moeLayerFrequency', 'firstDenseLayers', 'decoderSparseStep', 'hybridPattern', 'encoderLayers'] as const;
   if (

@@ -97,7 +97,9 @@ export function dividesState(view: ConfigView, tensor: number): boolean {
   return state.isWhole ? tensor === 1 : [state.heads, state.groups].every((count) => (count ?? 0) % tensor === 0);
 }
 
-/** Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free. */
+/**
+ * Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free.
+ */
 export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
   const world = worldOf(facts);
   const old = sizeOf(facts, format, name);
@@ -106,7 +108,9 @@ export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, si
   return world % ((replica / old) * size) === 0;
 }
 
-/** The smallest number of nodes (or GPUs), and the next one above what there is, that a unit of `gpus` GPUs divides; in words and as fixes. */
+/**
+ * The smallest number of nodes (or GPUs), and the next one above what there is, that a unit of `gpus` GPUs divides; in words and as fixes.
+ */
 export function largerWorld(facts: Facts, gpus: number): { readonly remedy: string; readonly changes: readonly Change[] } {
   const perNode = countOf(facts, 'gpusPerNode');
   if (perNode === null || facts.world?.source.kind === 'file') {

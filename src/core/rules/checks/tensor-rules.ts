@@ -79,7 +79,10 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   };
 }
 
-/** Megatron-LM divides the feed-forward width by the tensor size, and that of each expert by the expert tensor size (`ColumnParallelLinear`, `RowParallelLinear`). */
+/**
+ * Megatron-LM divides the feed-forward width by the tensor size, and that of each expert by the expert tensor size (`ColumnParallelLinear`,
+ * `RowParallelLinear`).
+ */
 function widthsOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');

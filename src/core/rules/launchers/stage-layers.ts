@@ -10,7 +10,8 @@ import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtu
 const maximumStages = 100_000;
 
 /**
- * Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL` (`PipelineParallelLayerLayout` of Megatron Core 0.13): E embedding, t decoder layer, m multi-token prediction, L loss, `|` ends a
+ * Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL` (`PipelineParallelLayerLayout` of Megatron Core 0.13): E
+ * embedding, t decoder layer, m multi-token prediction, L loss, `|` ends a
  * stage, `x*n` and `(...)*n` repeat. Null for a text that is none.
  */
 export function stagesOfPattern(pattern: string): readonly number[] | null {
@@ -36,7 +37,8 @@ function repeat(text: string, times: number): string | null {
 }
 
 /**
- * Layers of each stage (virtual ones counted, in the order of the model) that Megatron deals by these facts; null when they do not tell, or cannot be.
+ * Layers of each stage (virtual ones counted, in the order of the model) that Megatron deals by these facts; null when they do not tell, or
+ * cannot be.
  * @param layers those of the model, where the facts leave them out.
  */
 export function megatronStages(facts: Facts, format: ConfigFormat, layers: number): readonly number[] | null {
@@ -91,7 +93,8 @@ function dealt(facts: Facts, layers: number, pipeline: number, virtual: number):
 }
 
 /**
- * Layers of each stage that TorchTitan deals: the embedding counts as `first` layers and the head as `last`, what does not divide goes to the first stages (`generate_llm_fqn_per_model_part`, torchtitan
+ * Layers of each stage that TorchTitan deals: the embedding counts as `first` layers and the head as `last`, what does not divide goes to
+ * the first stages (`generate_llm_fqn_per_model_part`, torchtitan
  * 2025-07). Null where it refuses.
  */
 export function titanStages(layers: number, stages: number, first: number, last: number): readonly number[] | null {
@@ -106,7 +109,10 @@ export function titanStages(layers: number, stages: number, first: number, last:
   );
 }
 
-/** What a TorchTitan file deals: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null when the file does not show it. */
+/**
+ * What a TorchTitan file deals: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null when the file
+ * does not show it.
+ */
 export function titanStagesOf(facts: Facts, text: string, stages: number, layers: number): readonly number[] | null {
   const { totalStages: listed } = facts;
   if (listed?.source.kind === 'file') {
@@ -136,7 +142,10 @@ const megatronSettings = [
 ] as const;
 const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers'] as const;
 
-/** The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they say nothing of it, or what cannot be. */
+/**
+ * The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they say nothing of
+ * it, or what cannot be.
+ */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
   const names: readonly FactName[] = launcherTraitsOf(format).countsEndsAsLayers ? titanSettings : megatronSettings;
   const said = names

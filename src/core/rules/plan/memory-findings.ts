@@ -9,7 +9,8 @@ import { findingAt, settingAt, settingEdits } from '../settings';
 const searchRemedy = 'search layouts that fit, or use more or larger GPUs';
 
 /**
- * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information only.
+ * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information
+ * only.
  * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited.
  * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot say so; left out: it is of none.
  */

@@ -26,7 +26,10 @@ export interface Remedy extends Change {
   readonly iterationMs: number;
   /** Time for as many tokens, over that of the plan as it is, less 1: 0.03 is 3 % slower. */
   readonly slower: number;
-  /** The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its candidates. */
+  /**
+   * The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its
+   * candidates.
+   */
   readonly plan: Plan | null;
 }
 
@@ -38,7 +41,8 @@ export const mostTrials = 5;
 const maximumTrialOperations = 200_000;
 
 /**
- * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns those that fit, smallest change first. The caller plans, here or on another
+ * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned),
+ * and returns those that fit, smallest change first. The caller plans, here or on another
  * thread. At most `mostTrials` are yielded; what does not fit by memory alone is not.
  */
 function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
@@ -90,7 +94,9 @@ function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tok
   return { sets, label, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1, plan };
 }
 
-/** The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already. */
+/**
+ * The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already.
+ */
 function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy[] {
   const [best] = candidates
     .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && mayRun(request, candidate))
@@ -100,7 +106,10 @@ function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy
   return [remedyOf(change, chosen, best, null)];
 }
 
-/** Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another runtime. */
+/**
+ * Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another
+ * runtime.
+ */
 function mayRun({ runs }: PlanRequest, candidate: Candidate): boolean {
   return runs?.includes(candidate.schedule) ?? isUsual(candidate);
 }

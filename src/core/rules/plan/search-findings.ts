@@ -29,7 +29,8 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
 const memoryCauses = ['training.recompute', 'training.microBatch', 'layout.pipeline', 'layout.tensor', 'training.zeroStage'];
 
 /**
- * What a search says of the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs most, or that it does not fit where another one does. Empty where it is
+ * What a search says of the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs
+ * most, or that it does not fit where another one does. Empty where it is
  * as good as the best, or no better one fits.
  * @param launched the files' own layout, predicted as the others are; null where they fix none.
  */
@@ -61,7 +62,10 @@ interface Cause {
   readonly key: string | null;
 }
 
-/** The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before all: it lengthens several. */
+/**
+ * The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before
+ * all: it lengthens several.
+ */
 function costliest(run: Run, launched: FoundPlan, best: FoundPlan, cluster: ClusterSpec): Cause {
   const exchange = launched.parts.exchange - best.parts.exchange;
   if (launched.point.layout.tensor > joinedGpus(cluster) && blamed(run, launched, best, ['layout.tensor']) !== null)

@@ -62,7 +62,10 @@ export const dualPipeV: ScheduleKind = {
 
 type Side = 'down' | 'up';
 
-/** The passes of a stage with a chunk on either side of the V; each runs the next micro-batch of its kind, `weight` the oldest split backward that lacks it. */
+/**
+ * The passes of a stage with a chunk on either side of the V; each runs the next micro-batch of its kind, `weight` the oldest split
+ * backward that lacks it.
+ */
 function passesOf(down: number, up: number, emit: Emit) {
   const chunks = { down, up };
   const forwards = { down: 0, up: 0 };

@@ -2,7 +2,10 @@ import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
-/** 1F1B, also called PipeDream-flush and DAPPLE: stage s runs `stages - s - 1` micro-batches ahead (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). */
+/**
+ * 1F1B, also called PipeDream-flush and DAPPLE: stage s runs `stages - s - 1` micro-batches ahead (Narayanan et al. 2021, arXiv 2104.04473,
+ * section 2.2.1).
+ */
 export const oneForwardOneBackward: ScheduleKind = {
   name: '1F1B',
   placement: 'one',

@@ -2,7 +2,10 @@ import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitHandMade } from '../zero-bubble/hand-made';
 
-/** ZB-H1 (arXiv 2401.10241, section 2.2): with at least as many micro-batches as stages a bubble of (p - 1) (F + I - W), as many micro-batches in flight as 1F1B. */
+/**
+ * ZB-H1 (arXiv 2401.10241, section 2.2): with at least as many micro-batches as stages a bubble of (p - 1) (F + I - W), as many
+ * micro-batches in flight as 1F1B.
+ */
 export const zbH1: ScheduleKind = {
   name: 'ZB-H1',
   placement: 'one',

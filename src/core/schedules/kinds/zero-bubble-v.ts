@@ -1,7 +1,10 @@
 import type { ScheduleKind } from '../kind';
 import { plannedOrder, plannerUnmet } from '../zero-bubble/planned';
 
-/** As `ZeroBubble`, on two chunks a stage in a V: activations of the last chunks are short-lived, which leaves room (arXiv 2405.15362), by a search of our own (`../zero-bubble/plan`). */
+/**
+ * As `ZeroBubble`, on two chunks a stage in a V: activations of the last chunks are short-lived, which leaves room (arXiv 2405.15362), by a
+ * search of our own (`../zero-bubble/plan`).
+ */
 export const zeroBubbleV: ScheduleKind = {
   name: 'ZeroBubbleV',
   placement: 'v',

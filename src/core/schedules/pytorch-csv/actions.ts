@@ -1,7 +1,8 @@
 import { operationKind, type Schedule } from '../schedule';
 
 /**
- * Actions of a schedule as PyTorch writes them (torch.distributed.pipelining, torch 2.14): the four passes first, numbered as `operationKind`, then sends and receives of activations (F) and
+ * Actions of a schedule as PyTorch writes them (torch.distributed.pipelining, torch 2.14): the four passes first, numbered as
+ * `operationKind`, then sends and receives of activations (F) and
  * gradients (B), then what FSDP does to the weights of a chunk.
  */
 export const actionNames = [
@@ -26,7 +27,8 @@ export const actionType = {
 export const typesWithMicroBatch = 8;
 
 /**
- * The actions of every rank in columns: rank r owns rows `rowStart[r]` to `rowStart[r + 1] - 1`. PyTorch's "stage" is the chunk here, its "rank" our stage, and token slices count as micro-batches.
+ * The actions of every rank in columns: rank r owns rows `rowStart[r]` to `rowStart[r + 1] - 1`. PyTorch's "stage" is the chunk here, its
+ * "rank" our stage, and token slices count as micro-batches.
  */
 export interface ActionTable {
   readonly rowStart: Uint32Array;

@@ -26,7 +26,8 @@ const names = [...actionNames].sort((a, b) => b.length - a.length).join('|');
 const pairEnding = ')OVERLAP_F_B';
 
 /**
- * The actions of a cell from `from` to `to`, blanks around them aside: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this order. Strict, where PyTorch's own reader takes whatever
+ * The actions of a cell from `from` to `to`, blanks around them aside: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this
+ * order. Strict, where PyTorch's own reader takes whatever
  * begins with an action (`0F0xyz` and `0BW1` run as `0F0` and `0B`). Null for anything else; `faultOfCell` says why.
  */
 export function actionsAt(
@@ -149,7 +150,10 @@ export function isScheduleCsv(text: string): boolean {
   return 2 * cells.filter((cell) => looksLikeAction.test(cell)).length > cells.length;
 }
 
-/** The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that stands. Null between actions and in cells that are none. */
+/**
+ * The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that stands. Null between actions and in
+ * cells that are none.
+ */
 export function actionsAround(
   text: string,
   offset: number,

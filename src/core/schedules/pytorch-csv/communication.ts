@@ -94,7 +94,8 @@ interface Weights {
 }
 
 /**
- * UNSHARD, RESHARD and REDUCE_GRAD out of turn: in a file with any UNSHARD (it is for FSDP) each pass needs gathered weights; in a file with any REDUCE_GRAD each chunk reduces its gradients once, after its
+ * UNSHARD, RESHARD and REDUCE_GRAD out of turn: in a file with any UNSHARD (it is for FSDP) each pass needs gathered weights; in a file
+ * with any REDUCE_GRAD each chunk reduces its gradients once, after its
  * last backward.
  */
 export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): CsvProblem[] {

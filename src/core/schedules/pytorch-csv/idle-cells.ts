@@ -7,7 +7,8 @@ import { operationKind, type Schedule } from '../schedule';
 export type Cells = readonly (number | null)[];
 
 /**
- * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a cell is roughly a time step, and PyTorch
+ * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a
+ * cell is roughly a time step, and PyTorch
  * skips idle cells. Other schedules have none.
  */
 export function cellsOf(schedule: Schedule): readonly Cells[] {

@@ -13,8 +13,10 @@ interface Row {
 }
 
 /**
- * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering (torch 2.14): weights of the next chunks gathered and of the others let go (UNSHARD, RESHARD), gradients
- * reduced after the last backward of each chunk, and each pass's output sent and received as soon as it is there, so that all ranks agree on the order of transfers. `schedule` must be one that can run.
+ * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering (torch 2.14): weights of the next
+ * chunks gathered and of the others let go (UNSHARD, RESHARD), gradients
+ * reduced after the last backward of each chunk, and each pass's output sent and received as soon as it is there, so that all ranks agree
+ * on the order of transfers. `schedule` must be one that can run.
  */
 export function lowerSchedule(schedule: Schedule): ActionTable {
   const table = actionsOf(schedule);

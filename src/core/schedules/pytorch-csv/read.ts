@@ -15,7 +15,10 @@ export interface WantedSchedule {
   readonly ranks?: number | null;
   /** Before they are cut into slices. */
   readonly microBatches?: number | null;
-  /** Into how many slices each micro-batch is cut, 1 where left out: what the file counts as micro-batch q s + j is slice j of micro-batch q, since PyTorch has no slices. */
+  /**
+   * Into how many slices each micro-batch is cut, 1 where left out: what the file counts as micro-batch q s + j is slice j of micro-batch
+   * q, since PyTorch has no slices.
+   */
   readonly slices?: number;
   /** What the program that runs it can load, where that is not both formats. */
   readonly format?: CsvFormat;
@@ -27,13 +30,18 @@ export interface WantedSchedule {
 export interface ScheduleCsv {
   readonly format: CsvFormat;
   readonly problems: readonly CsvProblem[];
-  /** Null when it cannot run. Problems that leave it whole are those of `blank`, `reduce-grad` and `sharding`. Units have batch 1 and slices of 1 token, which the file does not say. */
+  /**
+   * Null when it cannot run. Problems that leave it whole are those of `blank`, `reduce-grad` and `sharding`. Units have batch 1 and slices
+   * of 1 token, which the file does not say.
+   */
   readonly schedule: Schedule | null;
 }
 
 /**
- * Reads a schedule in PyTorch's CSV (torch.distributed.pipelining, torch 2.14), `compute_only` or `compute_comms` by what is in it, and checks it as strictly as it would run: what PyTorch's reader and
- * `_validate_schedule` refuse, what they let pass and no rank can run, and ranks that wait for each other. Never throws. Linear in the file's length.
+ * Reads a schedule in PyTorch's CSV (torch.distributed.pipelining, torch 2.14), `compute_only` or `compute_comms` by what is in it, and
+ * checks it as strictly as it would run: what PyTorch's reader and
+ * `_validate_schedule` refuse, what they let pass and no rank can run, and ranks that wait for each other. Never throws. Linear in the
+ * file's length.
  * @param name of the schedule: the file's.
  */
 export function readScheduleCsv(text: string, name: string, wanted: WantedSchedule = {}): ScheduleCsv {

@@ -6,7 +6,8 @@ import type { CsvProblem, CsvProblemCode } from './problems';
 import { readScheduleCsv, type CsvFormat } from './read';
 
 /**
- * A schedule without times of its own, drawn in steps: a forward, an input gradient and a weight gradient take one, a full backward two, and what they hand on is there at once. What its timeline and
+ * A schedule without times of its own, drawn in steps: a forward, an input gradient and a weight gradient take one, a full backward two,
+ * and what they hand on is there at once. What its timeline and
  * idle times call ms are steps.
  */
 export interface SteppedSchedule {
@@ -28,7 +29,8 @@ export interface ScheduleFile {
 const harmless: readonly CsvProblemCode[] = ['blank', 'reduce-grad', 'sharding'];
 
 /**
- * Reads, checks and draws a schedule in PyTorch's CSV. Problems are errors at their cells under `schedule-csv-` and the problem's code, warnings when the schedule runs all the same. Never throws.
+ * Reads, checks and draws a schedule in PyTorch's CSV. Problems are errors at their cells under `schedule-csv-` and the problem's code,
+ * warnings when the schedule runs all the same. Never throws.
  * @param file its identity, in the places of findings.
  * @param name of the schedule: the file's for the eye.
  */

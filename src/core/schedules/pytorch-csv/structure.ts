@@ -19,7 +19,8 @@ export type Structure =
   { readonly index: ActionIndex; readonly problems: readonly [] } | { readonly index: null; readonly problems: readonly CsvProblem[] };
 
 /**
- * Whether every chunk lies on one rank and runs every micro-batch once, forward and backward (PyTorch's `_validate_schedule`, which lets passes run twice and micro-batches have any number).
+ * Whether every chunk lies on one rank and runs every micro-batch once, forward and backward (PyTorch's `_validate_schedule`, which lets
+ * passes run twice and micro-batches have any number).
  * There are as many micro-batches as have a forward somewhere.
  */
 export function structureOf(table: LocatedTable): Structure {
@@ -123,7 +124,10 @@ function inOldLetters(table: LocatedTable, { rowOf }: ActionIndex): CsvProblem |
   return problemAt(table, row, code, message, remedy);
 }
 
-/** Passes that no rank runs, by chunk and kind, and backwards that are both full and split, at what there is of the same chunk and micro-batch. */
+/**
+ * Passes that no rank runs, by chunk and kind, and backwards that are both full and split, at what there is of the same chunk and
+ * micro-batch.
+ */
 function incomplete(table: LocatedTable, index: ActionIndex): CsvProblem[] {
   const problems: CsvProblem[] = [];
   const { forward, backward, backwardInput, backwardWeight } = actionType;

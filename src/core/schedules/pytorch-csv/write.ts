@@ -7,9 +7,11 @@ import type { CsvFormat } from './read';
 /**
  * A schedule as PyTorch's CSV (torch.distributed.pipelining, torch 2.14): a row for each stage, lines ending in LF.
  * - `compute_only`: the passes, with the idle cells of PyTorch's own generators; `_PipelineScheduleRuntime._load_csv` adds the rest.
- * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts them.
+ * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts
+ *   them.
  *
- * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts the batch alone and keeps no keys and values of earlier slices.
+ * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts the batch alone and
+ * keeps no keys and values of earlier slices.
  */
 export function writeScheduleCsv(schedule: Schedule, format: CsvFormat): string {
   if (format === 'compute_comms') return textOf(lowerSchedule(schedule));

@@ -4,7 +4,10 @@ import { kindText, operationText } from './deadlock';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
 export type Fault =
-  /** A row whose kind, chunk or unit does not exist, whose chunk is on another stage, or that is a forward to be overlapped without a backward after it on its stage. */
+  /**
+   * A row whose kind, chunk or unit does not exist, whose chunk is on another stage, or that is a forward to be overlapped without a
+   * backward after it on its stage.
+   */
   | { readonly fault: 'unknown' | 'wrong-stage' | 'no-overlap'; readonly row: number }
   /** A row that does again what an earlier row of its stage did. */
   | { readonly fault: 'double'; readonly row: number }
@@ -16,7 +19,10 @@ const allParts = 7;
 /** Faults found at most: more say nothing new. */
 const mostFaults = 1000;
 
-/** Every unit must run on every chunk forward once, and backward once: whole, or input and weight apart. Linear; the faults by row, then those of what is missing, at most 1000. */
+/**
+ * Every unit must run on every chunk forward once, and backward once: whole, or input and weight apart. Linear; the faults by row, then
+ * those of what is missing, at most 1000.
+ */
 export function faultsOf(schedule: Schedule): Fault[] {
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = schedule;
   const { forward } = operationKind;

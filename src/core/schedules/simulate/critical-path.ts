@@ -1,7 +1,10 @@
 import { indexParts, lastOfPair, sourceOf, type Parts } from '../parts';
 import { operationKind, type Timeline } from '../schedule';
 
-/** Values of the `link` column: the row starts the step, follows the row before on its stage, or waited for activations or gradients of another stage. */
+/**
+ * Values of the `link` column: the row starts the step, follows the row before on its stage, or waited for activations or gradients of
+ * another stage.
+ */
 export const linkKind = { start: 0, order: 1, activation: 2, gradient: 3 } as const;
 
 /** One chain of operations, each waiting for the one before it, from 0 to the end of the step; columns in time order. */
@@ -14,7 +17,8 @@ export interface CriticalPath {
 }
 
 /**
- * A critical path: shortening the step takes shortening it. Its durations and transfers add up to the makespan. Where a row waited for its stage and for data alike, the stage counts. A result
+ * A critical path: shortening the step takes shortening it. Its durations and transfers add up to the makespan. Where a row waited for its
+ * stage and for data alike, the stage counts. A result
  * of an overlapped pair is there when the pair ends, so both of its rows are on the path. Linear.
  */
 export function criticalPath(timeline: Timeline, parts: Parts = indexParts(timeline)): CriticalPath {
@@ -52,7 +56,10 @@ export interface WaitedFor {
   readonly link: (typeof linkKind)[keyof typeof linkKind];
 }
 
-/** The last thing that a row waited for: the row before it on its stage, or what another chunk hands to it or, at the start of an overlapped pair, to the other row of the pair. */
+/**
+ * The last thing that a row waited for: the row before it on its stage, or what another chunk hands to it or, at the start of an overlapped
+ * pair, to the other row of the pair.
+ */
 export function waitedFor(timeline: Timeline, parts: Parts, row: number): WaitedFor {
   const { stageOfChunk, rowStart, chunk, kind, startMs, endMs, arrivalMs, overlapsNext } = timeline;
   const first = rowStart[stageOfChunk[chunk[row] ?? 0] ?? 0] ?? 0;

@@ -52,7 +52,10 @@ export interface Gap {
   readonly row: number | null;
 }
 
-/** The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking for the other row of overlapped pairs anew for every stage. */
+/**
+ * The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking for the other row of overlapped pairs anew for every
+ * stage.
+ */
 export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] {
   const { rowStart, kind, startMs, endMs, makespanMs, overlapsNext } = timeline;
   const from = rowStart[stage] ?? 0;
@@ -81,7 +84,9 @@ export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] 
   return gaps;
 }
 
-/** Causes that share out the idle time of a stage: those of its gaps, and the parts of them that links and unequal stages are to blame for. */
+/**
+ * Causes that share out the idle time of a stage: those of its gaps, and the parts of them that links and unequal stages are to blame for.
+ */
 export const idleCauses = ['warm-up', 'turn', 'activation', 'gradient', 'drain', 'link', 'imbalance'] as const;
 export type IdleCause = (typeof idleCauses)[number];
 
@@ -91,7 +96,8 @@ export type IdleTimes = Readonly<Record<IdleCause, Float64Array>>;
 /**
  * Shares out the idle time of every stage. Each gap is cut in three:
  * - `link`: its end, from when the operation that it waited for was done: what that hands on waits for the link and is sent;
- * - `imbalance`: of the rest, by how much it is longer than the rest of the gap at the same place would be if every pass took its mean over all chunks (the same schedule and transfers, simulated);
+ * - `imbalance`: of the rest, by how much it is longer than the rest of the gap at the same place would be if every pass took its mean over
+ *   all chunks (the same schedule and transfers, simulated);
  * - its own cause: what is left.
  *
  * @param durations and `transfers` that the timeline was simulated with.
@@ -120,7 +126,8 @@ export function idleTimes(timeline: Timeline, durations: Durations, transfers: T
 const outsideSpan = ['warm-up', 'drain', 'imbalance', 'link'] as const;
 
 /**
- * Idle times of a step in which each stage begins the next one while others still end this one: shorter by `overlappedMs` on every stage, its warm-up and drain first.
+ * Idle times of a step in which each stage begins the next one while others still end this one: shorter by `overlappedMs` on every stage,
+ * its warm-up and drain first.
  *
  * @param overlappedMs no more than any stage stands still before its first and after its last operation together.
  */

@@ -4,7 +4,8 @@ import type { Durations, LinkTimes, Transfers } from './transfers';
 import type { DeadlockedStage } from './deadlock';
 
 /*
- * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result is `2 * cell` for what its forward makes and
+ * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result
+ * is `2 * cell` for what its forward makes and
  * `2 * cell + 1` for what its full or input backward makes.
  */
 
@@ -33,7 +34,10 @@ export interface Run {
   readonly hasLater: Uint8Array;
   readonly forwardHops: Hops;
   readonly backwardHops: Hops;
-  /** Busy time that every operation has for its transfer, latency from stage to stage, and how long the link is taken: entry `chunk * stride + unit`. */
+  /**
+   * Busy time that every operation has for its transfer, latency from stage to stage, and how long the link is taken: entry `chunk * stride
+   * + unit`.
+   */
   readonly held: LinkTimes;
   readonly latency: LinkTimes;
   readonly onLink: LinkTimes | null;
@@ -151,8 +155,10 @@ function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes):
 }
 
 /**
- * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with all columns in local constants: cut into smaller ones
- * it takes two to five times as long. Rows go one by one, except the two of an overlapped pair, which are checked, placed and passed on together.
+ * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with
+ * all columns in local constants: cut into smaller ones
+ * it takes two to five times as long. Rows go one by one, except the two of an overlapped pair, which are checked, placed and passed on
+ * together.
  */
 function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;

@@ -4,9 +4,11 @@ import type { Pipeline } from './pipeline';
 /**
  * docs/model/schedules.md, Planned orders. A time, ms, that the longest stage span of no order can go below, whatever the order:
  * - a stage has its own work to do;
- * - before its first input gradient (in a V, before the first forward of its second chunk) a stage can run no more forwards than the memory limit lets it hold;
+ * - before its first input gradient (in a V, before the first forward of its second chunk) a stage can run no more forwards than the memory
+ *   limit lets it hold;
  * - what a micro-batch holds on a stage, for as long as it must at the least, is a share of the limit times the span;
- * - when a stage has run its last input gradient, no more weight gradients can be left than the limit lets it hold, and that gradient still has to go up to each stage before.
+ * - when a stage has run its last input gradient, no more weight gradients can be left than the limit lets it hold, and that gradient still
+ *   has to go up to each stage before.
  */
 export function boundMs(pipeline: Pipeline): number {
   const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
@@ -56,7 +58,10 @@ export function boundMs(pipeline: Pipeline): number {
     return taken(stage, slot) + (memory[stage * operationCount + slots + slot] ?? 0);
   }
 
-  /** What a stage may hold; so many forwards before its first input gradient, or in a V before the first forward of its second chunk; and the weight gradients that it can leave after its last input gradient, ms. */
+  /**
+   * What a stage may hold; so many forwards before its first input gradient, or in a V before the first forward of its second chunk; and
+   * the weight gradients that it can leave after its last input gradient, ms.
+   */
   function holding(stage: number): { readonly room: number; readonly ahead: number; readonly weightsLeftMs: number } {
     const room = limit[stage] ?? 0;
     const own = Array.from({ length: slots }, (_, slot) => slot);

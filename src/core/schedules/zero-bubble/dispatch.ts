@@ -10,14 +10,18 @@ export interface Rules {
   /** Most micro-batches of slot 0 between forward and input gradient: this on stage 0, `fewer` less from stage to stage. */
   readonly ahead: number;
   readonly fewer: number;
-  /** Shares of a pass: a forward is put off when an input gradient is to come within this share of its time, a weight gradient when an input gradient or a forward is. */
+  /**
+   * Shares of a pass: a forward is put off when an input gradient is to come within this share of its time, a weight gradient when an input
+   * gradient or a forward is.
+   */
   readonly forwardWaits: number;
   readonly weightWaitsForInput: number;
   readonly weightWaitsForForward: number;
 }
 
 /**
- * An order in which every stage decides at each moment it is free, by rules, from what has come and what is known to be on its way, within the memory limit; room for the forward of the last slot
+ * An order in which every stage decides at each moment it is free, by rules, from what has come and what is known to be on its way, within
+ * the memory limit; room for the forward of the last slot
  * is kept, so that what is under way can always finish.
  * @returns null when the rules lead where nothing can go on.
  */

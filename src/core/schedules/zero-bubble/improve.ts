@@ -26,7 +26,8 @@ const patience = 0.4;
 const movesBetweenPolls = 256;
 
 /**
- * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a little longer (simulated annealing on the neighbourhood
+ * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a
+ * little longer (simulated annealing on the neighbourhood
  * of job-shop scheduling). A move is timed only when its estimate promises something. The same for the same arguments.
  * @throws CancelledError.
  */

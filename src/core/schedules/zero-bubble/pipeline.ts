@@ -2,10 +2,13 @@ import type { ChunkPasses, Emit, ScheduleProblem } from '../kind';
 import { operationKind, type OperationKind } from '../schedule';
 
 /**
- * What a zero-bubble planner plans: micro-batches that walk a chain of `links` passes, down the chunks forward and up again backward, and leave a weight gradient at each chunk.
- * Link x is the forward of chunk x, or the input gradient of chunk `links - 1 - x`; it needs link x - 1 of the same micro-batch, and nothing else.
+ * What a zero-bubble planner plans: micro-batches that walk a chain of `links` passes, down the chunks forward and up again backward, and
+ * leave a weight gradient at each chunk.
+ * Link x is the forward of chunk x, or the input gradient of chunk `links - 1 - x`; it needs link x - 1 of the same micro-batch, and
+ * nothing else.
  *
- * The orders of all stages are one array: entries `s * length` to `(s + 1) * length - 1` are the order of stage s. Operation `kind * slots + slot` is the next forward (kind 0), input gradient (1) or weight
+ * The orders of all stages are one array: entries `s * length` to `(s + 1) * length - 1` are the order of stage s. Operation `kind * slots
+ * + slot` is the next forward (kind 0), input gradient (1) or weight
  * gradient (2) of the stage's chunk in that slot. Micro-batches are alike, so each operation takes the lowest micro-batch not yet taken.
  */
 export interface Pipeline {
@@ -92,7 +95,10 @@ export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
   };
 }
 
-/** Passes without a length, of chunks without a layer, get a tiny one: in a circle of such passes that wait for each other times would not grow, and it would pass for an order that runs. */
+/**
+ * Passes without a length, of chunks without a layer, get a tiny one: in a circle of such passes that wait for each other times would not
+ * grow, and it would pass for an order that runs.
+ */
 function lengthened(durationMs: Float64Array): Float64Array {
   const least = 1e-12 * durationMs.reduce((most, ms) => Math.max(most, ms), 0);
   return durationMs.map((ms) => Math.max(ms, least));
@@ -151,7 +157,10 @@ function roundingOf(limit: number): number {
   return Number.isFinite(limit) ? 1e-9 * Math.abs(limit) : 0;
 }
 
-/** Whether a stage's order takes each step after the one it needs on the same stage, and holds no more than the limit at any moment. `counts` is scratch, one entry per operation. */
+/**
+ * Whether a stage's order takes each step after the one it needs on the same stage, and holds no more than the limit at any moment.
+ * `counts` is scratch, one entry per operation.
+ */
 export function fits(pipeline: Pipeline, orders: Uint8Array, stage: number, counts: Int32Array): boolean {
   const { operationCount, length, memory, limit, needs } = pipeline;
   counts.fill(0);

@@ -28,8 +28,10 @@ const mostTolerance = 0.1;
 const rounding = 1e-10;
 
 /**
- * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths find under the memory limit. Most of the search happens
- * with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
+ * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths
+ * find under the memory limit. Most of the search happens
+ * with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady state between is repeated. Bounded
+ * work, the same for the same arguments.
  * @throws CancelledError.
  */
 export function plan(pipeline: Pipeline): Plan {
@@ -45,7 +47,10 @@ export function plan(pipeline: Pipeline): Plan {
   return bestOf(whole).spanMs <= enoughMs ? bestOf(whole) : bestOf(search(pipeline, whole, wholeShare * work));
 }
 
-/** Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to seconds. */
+/**
+ * Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to
+ * seconds.
+ */
 export function workFor(steps: number): number {
   return Math.min(20_000 * steps, 400_000 * Math.sqrt(steps), 80e6);
 }

@@ -2,8 +2,10 @@ import type { Pipeline } from './pipeline';
 import type { Times } from './times';
 
 /**
- * Longer orders made of one for fewer micro-batches: at a moment of it every stage's next steps, one of each kind, are repeated. Moments are the starts of stage 0's steps; where a stage has no such steps
- * soon, none is made. Memory stays within what the short order holds, since what is repeated gives back what it takes; times are for the caller to measure.
+ * Longer orders made of one for fewer micro-batches: at a moment of it every stage's next steps, one of each kind, are repeated. Moments
+ * are the starts of stage 0's steps; where a stage has no such steps
+ * soon, none is made. Memory stays within what the short order holds, since what is repeated gives back what it takes; times are for the
+ * caller to measure.
  * @param times of the short order
  */
 export function* repeated(short: Pipeline, orders: Uint8Array, times: Times, microBatches: number): Generator<Uint8Array> {
@@ -19,7 +21,9 @@ export function* repeated(short: Pipeline, orders: Uint8Array, times: Times, mic
   }
 }
 
-/** For each step (and the end of each stage), the first one at or after it with one operation of each kind in a row from there; -1 for none. */
+/**
+ * For each step (and the end of each stage), the first one at or after it with one operation of each kind in a row from there; -1 for none.
+ */
 function periodsAfter({ stages, length, operationCount }: Pipeline, orders: Uint8Array): Int32Array {
   const after = new Int32Array(stages * length).fill(-1);
   for (let stage = 0; stage < stages; stage++) {

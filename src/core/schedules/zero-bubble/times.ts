@@ -3,7 +3,10 @@ import type { Pipeline } from './pipeline';
 /** Times of one order, in columns by step (a position in the orders) and by link (entry `link * microBatches + microBatch`). */
 export interface Times {
   readonly endMs: Float64Array;
-  /** From a step's start to the end of the whole, less the start of the stage where that path ends: `start + tail` is the longest span that the step is part of. */
+  /**
+   * From a step's start to the end of the whole, less the start of the stage where that path ends: `start + tail` is the longest span that
+   * the step is part of.
+   */
   readonly tailMs: Float64Array;
   /** 1 where the link before, 0 where the step before on the same stage, ended last before this step. */
   readonly waitsForLink: Uint8Array;
@@ -64,7 +67,8 @@ export function originsOf({ stages, operationCount, durationMs, lagMs }: Pipelin
 }
 
 /**
- * Fills in `times` (all but the tails) for an order whose every step starts as soon as its stage is free and what it needs is there. Linear in the steps; allocates nothing.
+ * Fills in `times` (all but the tails) for an order whose every step starts as soon as its stage is free and what it needs is there. Linear
+ * in the steps; allocates nothing.
  * @returns longest time from a stage's first start to its last end, ms; `Infinity` when stages wait for each other.
  */
 export function measure(pipeline: Pipeline, orders: Uint8Array, times: Times): number {
@@ -150,7 +154,8 @@ export function measureTails(pipeline: Pipeline, orders: Uint8Array, times: Time
 }
 
 /**
- * Estimate of the span, ms, after operations `from` to `to` (positions in the orders) of a stage have changed places, and nothing else: `times`, tails included, are of the order before, and what
+ * Estimate of the span, ms, after operations `from` to `to` (positions in the orders) of a stage have changed places, and nothing else:
+ * `times`, tails included, are of the order before, and what
  * other stages wait for is taken to be as it was then.
  */
 export function estimateMs(pipeline: Pipeline, orders: Uint8Array, times: Times, stage: number, from: number, to: number): number {

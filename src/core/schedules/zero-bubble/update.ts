@@ -12,8 +12,10 @@ export function queueOf({ stages, length }: Pipeline): Queue {
 }
 
 /**
- * Brings `times`, tails included but `sorted` not, up to date after steps `from` to `to` of one stage have changed places. Times spread from there only as far as they change.
- * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring anew is quicker: then `times` are of no use.
+ * Brings `times`, tails included but `sorted` not, up to date after steps `from` to `to` of one stage have changed places. Times spread
+ * from there only as far as they change.
+ * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring anew is quicker:
+ * then `times` are of no use.
  */
 export function update(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number): number {
   renumber(pipeline, orders, times, from, to);
@@ -37,7 +39,10 @@ function renumber(pipeline: Pipeline, orders: Uint8Array, times: Times, from: nu
   }
 }
 
-/** Times again steps `from` to `to`, and what follows from them: `forward` their ends and those after, otherwise their tails and those before. */
+/**
+ * Times again steps `from` to `to`, and what follows from them: `forward` their ends and those after, otherwise their tails and those
+ * before.
+ */
 function spread(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number, forward: boolean): number {
   const { operationCount, length, links, microBatches, linkOfOperation } = pipeline;
   const { microBatch, linkStep } = times;

@@ -16,7 +16,9 @@ function rates(rows: readonly (readonly [number, number, number])[]): Throughput
   return rows.map(([frozenLayers, pipelineLength, samplesPerSecond]) => ({ frozenLayers, pipelineLength, samplesPerSecond }));
 }
 
-/** Rates that the CIFAR-10 log prints once an epoch runs as the one before, and in the first epoch of each setting; the seconds it trained. */
+/**
+ * Rates that the CIFAR-10 log prints once an epoch runs as the one before, and in the first epoch of each setting; the seconds it trained.
+ */
 const log = {
   steady: rates([[0, 8, 428], [8, 4, 1740], [10, 2, 3832], [12, 1, 16496]]), // prettier-ignore
   first: rates([[6, 4, 588], [8, 4, 1736], [10, 2, 1056], [12, 1, 2304]]), // prettier-ignore

@@ -17,7 +17,10 @@ const bart = (model_type: string, vocab_size: number, d_model: number, layers: n
   decoder_ffn_dim: ffn,
 });
 
-/** Parameters as the weights' publishers or those who loaded them report, with sinusoids that the class counts though they are not learned; what the config leaves out is the class's default. */
+/**
+ * Parameters as the weights' publishers or those who loaded them report, with sinusoids that the class counts though they are not learned;
+ * what the config leaves out is the class's default.
+ */
 const published: readonly (readonly [name: string, parameters: number, config: object, sinusoids?: number])[] = [
   ['T5 small', 60506624, { model_type: 't5' }],
   ['T5 large', 737668096, t5(1024, 4096, 64, 16, 24)],

@@ -3,7 +3,10 @@ import { readHuggingFace } from '../../../../src/core/formats/huggingface/reader
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
-/** Parameters as the publishers' weights have them (the safetensors metadata of the model pages), and the config they come from; what is left out is the class's default. */
+/**
+ * Parameters as the publishers' weights have them (the safetensors metadata of the model pages), and the config they come from; what is
+ * left out is the class's default.
+ */
 const published: readonly (readonly [name: string, parameters: number, config: object])[] = [
   [
     'DeepSeek-V2',

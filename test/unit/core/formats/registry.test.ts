@@ -23,7 +23,10 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'megatron-shell': 'megatron-moe.sh',
 };
 
-/** Languages of VS Code by the endings of their files; a file of another ending is known by its pattern once something else has started the extension. */
+/**
+ * Languages of VS Code by the endings of their files; a file of another ending is known by its pattern once something else has started the
+ * extension.
+ */
 const languages: Readonly<Record<string, string>> = { json: 'json', jsonc: 'jsonc', yaml: 'yaml', yml: 'yaml', toml: 'toml', sh: 'shellscript', bash: 'shellscript', slurm: 'shellscript', sbatch: 'shellscript' }; // prettier-ignore
 
 describe('launchers', () => {

@@ -21,7 +21,10 @@ const nano30b = 'MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME';
 const attendingAt = (layers: number, at: readonly number[], state: string, attention: string): string[] =>
   Array.from({ length: layers }, (_, layer) => (at.includes(layer) ? attention : state));
 
-/** Parameters of models as their publishers give them, and of the same config in transformers 5.23 to the last one (`num_parameters()` of the class on the meta device). */
+/**
+ * Parameters of models as their publishers give them, and of the same config in transformers 5.23 to the last one (`num_parameters()` of
+ * the class on the meta device).
+ */
 const published: readonly (readonly [name: string, parameters: number, config: object])[] = [
   ['Mamba 130M', 129_135_360, { model_type: 'mamba', num_hidden_layers: 24 }],
   ['Mamba-2 130M', 128_989_632, { model_type: 'mamba2', num_hidden_layers: 24, hidden_size: 768, num_heads: 24, n_groups: 1, vocab_size: 50288, tie_word_embeddings: true }], // prettier-ignore

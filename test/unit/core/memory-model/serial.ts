@@ -1,7 +1,10 @@
 import type { ChunkMemory, UnitMemory } from '../../../../src/core/memory-model/chunk-memory';
 import { unitsOf, type OperationKind, type Timeline } from '../../../../src/core/schedules/schedule';
 
-/** A unit that holds 10 bytes of activations, 4 kept for the weight gradient, and backwards, whole and in halves, that work with 1, 2 and 3 more. */
+/**
+ * A unit that holds 10 bytes of activations, 4 kept for the weight gradient, and backwards, whole and in halves, that work with 1, 2 and 3
+ * more.
+ */
 export function unitMemory(changed: Partial<UnitMemory> = {}): UnitMemory {
   const saved = { activations: 10, keysValues: changed.keysValues ?? 0, logits: 0, keptForWeights: 0 };
   return {

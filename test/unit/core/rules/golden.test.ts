@@ -19,7 +19,10 @@ interface GoldenRule {
   readonly example: { readonly bad: Example; readonly ok: Example };
 }
 
-/** What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message says, `csv_rows` the rows of the schedule file. */
+/**
+ * What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message says, `csv_rows` the rows of
+ * the schedule file.
+ */
 const names: Readonly<Record<string, FactName>> = {
   layers: 'layers', hidden: 'hidden', heads: 'heads', kv_heads: 'kvHeads', vocab: 'vocab', div: 'vocabDivisor', experts: 'experts',
   tp: 'tensor', pp: 'pipeline', dp: 'data', cp: 'context', ep: 'expert', etp: 'expertTensor', world: 'world', sp: 'sequenceParallel',

@@ -14,7 +14,10 @@ export function device(forwardMs: Device['forwardMs'], backwardToForward = 2.1):
   return { forwardMs, backwardMs: (cell) => backwardToForward * forwardMs(cell) };
 }
 
-/** A CPU with one layer of width 512: 70 us a token, attention over the slice and the context, cache misses that grow with the square of the context (facts: 4.1, 45.8 and 92.8 ms at 64, 512 after 512 and 1024). */
+/**
+ * A CPU with one layer of width 512: 70 us a token, attention over the slice and the context, cache misses that grow with the square of the
+ * context (facts: 4.1, 45.8 and 92.8 ms at 64, 512 after 512 and 1024).
+ */
 export const cpu = device(({ batch, tokens, context }) => {
   const rows = 0.068 * batch * tokens + 0.4 * Math.sqrt(batch * tokens) * 0.2;
   const attention = batch * tokens * (2.2e-5 * tokens + 4e-5 * context);
@@ -35,7 +38,10 @@ export const jumpy = device(({ batch, tokens, context }) => {
   return 0.3 + 0.002 * n * kernel + 1e-6 * n * context + (context > 0 ? 0.02 : 0);
 });
 
-/** Measures as the profiler does: rounds in turn over all cells that are not settled; each time is the true one times noise of up to 6 %, and in bursts (a tenth of the time) up to twice. */
+/**
+ * Measures as the profiler does: rounds in turn over all cells that are not settled; each time is the true one times noise of up to 6 %,
+ * and in bursts (a tenth of the time) up to twice.
+ */
 export function measurer(truth: Device, seed: number) {
   const random = randomNumbers(seed);
   let burstLeft = 0;

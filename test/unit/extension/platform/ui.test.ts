@@ -123,7 +123,10 @@ function shownArgument(node: ts.Node): ts.Expression | null {
   return isShown ? node.initializer : null;
 }
 
-/** What VS Code makes links of (src/vs/base/common/linkedText.ts), in its older and newer form, and pictures (src/vs/base/browser/ui/iconLabel/iconLabels.ts). */
+/**
+ * What VS Code makes links of (src/vs/base/common/linkedText.ts), in its older and newer form, and pictures
+ * (src/vs/base/browser/ui/iconLabel/iconLabels.ts).
+ */
 const links = [
   /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i,
   /\[((?:(?!\]\().)+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i,

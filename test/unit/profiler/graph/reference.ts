@@ -76,7 +76,10 @@ const scale = (tape: Tape, a: Matrix, factor: number) =>
     () => factor,
   );
 
-/** Layer over a slice of each sequence. x: one [tokens, hidden] a sequence; past keys and values: of each sequence, of each key-value head, [context, headDim]. */
+/**
+ * Layer over a slice of each sequence. x: one [tokens, hidden] a sequence; past keys and values: of each sequence, of each key-value head,
+ * [context, headDim].
+ */
 export function referenceLayer(
   weights: Weights,
   shape: LayerShape,
@@ -250,7 +253,8 @@ export interface ReferencePass {
 }
 
 /**
- * Forward of a layer over operands named as the graphs name them, and the gradients of <dy, y> + <dKeyIn, own keys> + <dValueIn, own values>, with `main.*` added to those
+ * Forward of a layer over operands named as the graphs name them, and the gradients of <dy, y> + <dKeyIn, own keys> + <dValueIn, own
+ * values>, with `main.*` added to those
  * of weights.
  */
 export function referencePass(shape: LayerShape, operands: Operands, batch: number, tokens: number, context: number): ReferencePass {

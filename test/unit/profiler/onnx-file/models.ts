@@ -189,7 +189,10 @@ export function llama(options: LlamaOptions = {}): GraphWriter {
 
 export const packedSizes = { layers: 2, hidden: 128, heads: 8, kvHeads: 2, headDim: 16, ffn: 320, vocab: 500, positions: 256 };
 
-/** A Llama as the model builder of ONNX Runtime writes it: 4-bit weights, GroupQueryAttention, skip norms, and the last norm numbered like a layer. */
+/**
+ * A Llama as the model builder of ONNX Runtime writes it: 4-bit weights, GroupQueryAttention, skip norms, and the last norm numbered like a
+ * layer.
+ */
 export function packedLlama(): GraphWriter {
   const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, positions } = packedSizes;
   const g = graphWriter();

@@ -55,7 +55,10 @@ function field(number: number, content: Uint8Array): Uint8Array {
 
 const graphField = 7;
 
-/** A GPT-2 after a weight of `bytes` bytes: the bytes before the weight, those after, and how many there are with it. The graph comes in two parts, which are merged. */
+/**
+ * A GPT-2 after a weight of `bytes` bytes: the bytes before the weight, those after, and how many there are with it. The graph comes in two
+ * parts, which are merged.
+ */
 function withHole(bytes: number) {
   const initializer = toBinary(TensorProtoSchema, create(TensorProtoSchema, { name: 'huge', dims: [BigInt(bytes / 4)], dataType: 1 }));
   const rawHeader = [...varint(8 * 9 + 2), ...varint(bytes)];

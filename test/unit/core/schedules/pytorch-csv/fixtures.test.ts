@@ -67,7 +67,10 @@ describe('schedules of PyTorch', () => {
   });
 });
 
-/** Steps of a schedule in which every pass, send and receive takes one, by the rule of PyTorch's `_simulate_comms_compute`: ranks try in turn, those that could not try once more. */
+/**
+ * Steps of a schedule in which every pass, send and receive takes one, by the rule of PyTorch's `_simulate_comms_compute`: ranks try in
+ * turn, those that could not try once more.
+ */
 function stepsOf(text: string): number {
   const rows = cellsOf(text).map((cells) => cells.filter((cell) => !/SHARD|REDUCE/.test(cell)));
   const done = new Set<string>();
