@@ -58,6 +58,19 @@ const harness = `
   const said = [];
   const complaints = [];
   let state = SAVED;
+  const timers = new Set();
+  const { setTimeout, clearTimeout } = window;
+  window.setTimeout = (run, delayMs, ...values) => {
+    const timer = setTimeout(() => { timers.delete(timer); run(...values); }, delayMs);
+    timers.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => { timers.delete(timer); clearTimeout(timer); };
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const drawn = async () => { await frame(); await frame(); };
+  const settled = async () => {
+    do await drawn(); while (timers.size > 0);
+  };
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
   window.addEventListener('error', (event) => complaints.push('error ' + event.message));
@@ -67,7 +80,7 @@ const harness = `
     setState: (next) => { state = structuredClone(next); },
   });
   window.harness = {
-    said, complaints,
+    said, complaints, settled, drawn,
     state: () => state,
     send: ({ json, base64 }) => {
       const text = atob(base64);
@@ -109,7 +122,7 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
       const scale = options.scale ?? 1;
       const left = idle.get(scale) ?? [];
       idle.set(scale, left);
-      const page = left.pop() ?? (await (await contextOf(scale)).newPage());
+      const page = left.pop() ?? (await newPage(await contextOf(scale)));
       return openPage(page, server, pages, options, () => void left.push(page));
     },
     close: async () => {
@@ -145,6 +158,23 @@ async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, u
   if (url === '/page.css') return { type: 'text/css', text: await readFile(path.join(root, 'dist/page.css'), 'utf8') };
   if (url === '/favicon.ico') return { type: 'image/x-icon', text: '' };
   throw new Error('not found');
+}
+
+/** What the page has saved, once it has drawn what it was asked to draw and no timer of it is left. */
+export async function savedState<T>(page: Page): Promise<T> {
+  await page.evaluate('harness.settled()');
+  return page.evaluate<T>('harness.state()');
+}
+
+/** A new page whose keys are pressed as a person presses them: the next one after the page has drawn what the last one did. */
+async function newPage(context: BrowserContext): Promise<Page> {
+  const page = await context.newPage();
+  const press = page.keyboard.press.bind(page.keyboard);
+  page.keyboard.press = async (key, options) => {
+    await press(key, options);
+    await page.evaluate('harness.drawn()');
+  };
+  return page;
 }
 
 /** A page that has grown larger is closed: together they would take more than a small machine has. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { formatDuration } from '../../src/core/format';
 import { fullAnswer, type PageComparison } from '../../src/protocol/comparison';
 import type { PageMessage } from '../../src/protocol/page';
-import type { OpenOptions, OpenPage } from './browser';
+import { savedState, type OpenOptions, type OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { comparedState, comparisonOf, launched, plansAnswerOf, plansCompared, timesCompared, traceCompared } from './comparisons';
 
@@ -17,8 +17,7 @@ interface SavedSettings {
 }
 
 async function settings(page: Page): Promise<SavedSettings> {
-  await new Promise((resolve) => setTimeout(resolve, 220));
-  return (await page.evaluate<{ comparisonSettings: SavedSettings }>('harness.state()')).comparisonSettings;
+  return (await savedState<{ comparisonSettings: SavedSettings }>(page)).comparisonSettings;
 }
 
 const section = (page: Page): ReturnType<Page['locator']> => page.getByRole('region', { name: 'Comparison' });

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { Plan } from '../../src/core/planner/plan';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
-import type { OpenOptions } from './browser';
+import { savedState, type OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 
@@ -30,10 +30,7 @@ interface Saved {
   readonly selection: { readonly type: string; readonly chunk: number; readonly unit: number; readonly kind: number } | null;
 }
 
-async function saved(page: Page): Promise<Saved> {
-  await new Promise((resolve) => setTimeout(resolve, 220));
-  return page.evaluate('harness.state()');
-}
+const saved = (page: Page): Promise<Saved> => savedState<Saved>(page);
 
 /** Where the first operation of a stage is on screen in the fitted view. */
 async function spot(page: Page, x: number, y: number): Promise<{ x: number; y: number }> {
