@@ -58,18 +58,24 @@ const harness = `
   const said = [];
   const complaints = [];
   let state = SAVED;
-  const timers = new Set();
-  const { setTimeout, clearTimeout } = window;
-  window.setTimeout = (run, delayMs, ...values) => {
-    const timer = setTimeout(() => { timers.delete(timer); run(...values); }, delayMs);
-    timers.add(timer);
-    return timer;
+  const waiting = new Set();
+  /** Has \`waiting\` hold what the page asked to be called back for, as long as it has not been. */
+  const counted = (ask, drop) => {
+    const [request, cancel] = [window[ask], window[drop]];
+    window[ask] = (run, ...rest) => {
+      const id = request((...given) => { waiting.delete(key); run(...given); }, ...rest);
+      const key = ask + id;
+      waiting.add(key);
+      return id;
+    };
+    window[drop] = (id) => { waiting.delete(ask + id); cancel(id); };
+    return request;
   };
-  window.clearTimeout = (timer) => { timers.delete(timer); clearTimeout(timer); };
-  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-  const drawn = async () => { await frame(); await frame(); };
+  counted('setTimeout', 'clearTimeout');
+  const request = counted('requestAnimationFrame', 'cancelAnimationFrame');
+  const drawn = () => new Promise((resolve) => request(() => request(resolve)));
   const settled = async () => {
-    do await drawn(); while (timers.size > 0);
+    do await drawn(); while (waiting.size > 0);
   };
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
