@@ -1,0 +1,165 @@
+// How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`. Prints
+// the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file; with
+// `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one. Exit code 1 where
+// an error is false, over 5 % of the warnings are, or a file takes over 2 s.
+import { writeFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readReferenced } from '../../src/cli/read-file';
+import { ExpectedError } from '../../src/core/errors';
+import type { Finding, Severity } from '../../src/core/findings';
+import { startOf } from '../../src/core/formats/json-document';
+import type { LauncherReader } from '../../src/core/formats/facts';
+import type { Run } from '../../src/core/formats/run';
+import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
+import { hasLauncherEnding, recogniseConfig } from '../../src/core/load/readers';
+import { makePlan } from '../../src/core/planner/make-plan';
+import { resolveRun } from '../../src/core/resolve/resolve';
+import { assumedGpuName } from '../../src/core/resolve/defaults';
+import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
+import { isLauncher } from '../../src/core/formats/registry';
+import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
+
+/** What one file of the corpus came to. */
+interface Read {
+  readonly file: string;
+  /** Null: not recognised as a config. */
+  readonly format: string | null;
+  /** Errors and warnings. */
+  readonly findings: readonly Pick<Finding, 'code' | 'severity' | 'message'>[];
+  readonly cpuMs: number;
+  /** Null: nothing to plan, as in a script that converts. Else whether it is planned, or the code of what refuses it. */
+  readonly planned: true | string | null;
+}
+
+/** Longest that one file may take to read, in processor time. */
+const slowestMs = 2000;
+/** Share of false warnings that is tolerated. */
+const falseWarnings = 0.05;
+
+const [folder, ...options] = process.argv.slice(2);
+if (folder === undefined) throw new Error('name a folder: npm run corpus -- FOLDER [--plan] [--list]');
+const isPlanned = options.includes('--plan');
+const isListed = options.includes('--list');
+const verdicts = readVerdicts();
+if (options.includes('--sort')) writeFileSync(path.join(import.meta.dirname, 'verdicts.json'), writtenVerdicts(verdicts));
+process.chdir(folder);
+void report();
+
+async function report(): Promise<void> {
+  const judge = judgeOf(verdicts);
+  const grammar = shellReader();
+  const reads: Read[] = [];
+  for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
+  printRecognised(reads, judge);
+  const isGood = printFindings(reads, judge);
+  if (isPlanned) printPlanned(reads);
+  const slowest = reads.reduce((most, read) => (read.cpuMs > most.cpuMs ? read : most));
+  const total = reads.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  console.log(`\nprocessor time: ${(total / reads.length).toFixed(1)} ms a file, at most ${slowest.cpuMs.toFixed(0)} ms (${slowest.file})`);
+  if (!isGood || slowest.cpuMs > slowestMs) process.exitCode = 1;
+}
+
+async function filesUnder(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && hasLauncherEnding(entry.name));
+  return files.map((entry) => path.join(entry.parentPath, entry.name)).sort();
+}
+
+async function readOne(file: string, text: string, shell: () => Promise<LauncherReader>): Promise<Read> {
+  const before = process.cpuUsage();
+  const format = recogniseConfig(file, text);
+  if (format === null) return { file, format, findings: [], cpuMs: 0, planned: null };
+  try {
+    const config = await loadConfig(file, text, { read: readReferenced, shell });
+    const findings = judged(config, file).filter(({ severity }) => severity !== 'information');
+    const { user, system } = process.cpuUsage(before);
+    return { file, format, findings, cpuMs: (user + system) / 1000, planned: isPlanned ? plannedOf(config) : null };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    const finding = findingOfError(error, startOf(file));
+    return { file, format, findings: finding.severity === 'information' ? [] : [finding], cpuMs: 0, planned: error.code };
+  }
+}
+
+/** As `terapipe check` judges a file, before anything is planned. */
+function judged({ run, noRun, launcher, findings }: LoadedConfig, file: string): readonly Finding[] {
+  const refused = noRun === null ? [] : [findingOfError(noRun, startOf(file))];
+  return run === null || launcher !== null ? [...refused, ...findings] : findingsOf(run, null);
+}
+
+function plannedOf({ run, noRun }: LoadedConfig): Read['planned'] {
+  if (run === null) return noRun?.code ?? null;
+  try {
+    makePlan(resolveRun(withNodes(run), { gpu: assumedGpuName, nodes: null, gpusPerNode: null }));
+    return true;
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+}
+
+/** As many nodes of eight GPUs as whole replicas take, where a file that is launched says none. */
+function withNodes(run: Run): Run {
+  if (!isLauncher(run.format) || run.nodes !== undefined || run.groups !== undefined) return run;
+  const perNode = run.gpusPerNode?.value ?? 8;
+  const { tensor, pipeline, context, data } = run.layout;
+  const gpus = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
+  let nodes = 1;
+  while ((nodes * perNode) % gpus !== 0 && nodes < gpus) nodes += 1;
+  return { ...run, nodes: { value: nodes, source: { kind: 'override' } } };
+}
+
+function printRecognised(reads: readonly Read[], judge: Judge): void {
+  const formats = new Map<string, number>();
+  for (const { format } of reads) if (format !== null) formats.set(format, (formats.get(format) ?? 0) + 1);
+  const unknown = reads.filter(({ format, file }) => format === null && judge(file, 'recognised')?.verdict !== false);
+  const configs = reads.length - reads.filter(({ file }) => judge(file, 'recognised')?.verdict === false).length;
+  const known = configs - unknown.length;
+  console.log(`recognised: ${known} of ${configs} configs (${percent(known, configs)}) among ${reads.length} files`);
+  for (const [format, count] of [...formats].sort((a, b) => b[1] - a[1])) console.log(`  ${String(count).padStart(5)} ${format}`);
+  if (isListed) for (const { file } of unknown) console.log(`  not recognised: ${file}`);
+}
+
+/** Whether no error is known to be false, and few enough warnings. */
+function printFindings(reads: readonly Read[], judge: Judge): boolean {
+  const all = reads.flatMap(({ file, findings }) =>
+    findings.map((finding) => ({ file, ...finding, verdict: judge(file, finding.code)?.verdict })),
+  );
+  console.log('\nfindings                                   all files  true false unjudged');
+  const none = { all: 0, false: 0 };
+  const counts: Record<Severity, typeof none> = { error: { ...none }, warning: { ...none }, information: { ...none } };
+  for (const rule of [...new Set(all.map(({ severity, code }) => `${severity} ${code}`))].sort()) {
+    const own = all.filter(({ severity, code }) => `${severity} ${code}` === rule);
+    const right = own.filter(({ verdict }) => verdict === true).length;
+    const wrong = own.filter(({ verdict }) => verdict === false).length;
+    const files = new Set(own.map(({ file }) => file)).size;
+    const columns = [own.length, files, right, wrong, own.length - right - wrong];
+    console.log(`  ${rule.padEnd(40)}${columns.map((count) => String(count).padStart(6)).join('')}`);
+    const { severity } = own[0] ?? { severity: 'information' as const };
+    counts[severity].all += own.length;
+    counts[severity].false += wrong;
+  }
+  const { error, warning } = counts;
+  console.log(`  errors: ${error.all}, false ${error.false}`);
+  console.log(`  warnings: ${warning.all}, false ${warning.false} (${percent(warning.false, warning.all)})`);
+  if (isListed)
+    for (const { file, code, severity, message, verdict } of all)
+      if (verdict !== true) console.log(`  ${verdict === false ? 'false' : 'unjudged'} ${severity} ${code} ${file}: ${message}`);
+  return error.false === 0 && warning.false <= falseWarnings * warning.all;
+}
+
+function printPlanned(reads: readonly Read[]): void {
+  const runs = reads.filter(({ planned }) => planned !== null);
+  const planned = runs.filter(({ planned }) => planned === true).length;
+  console.log(`\nplanned with nodes given: ${planned} of ${runs.length} (${percent(planned, runs.length)})`);
+  const reasons = new Map<string, string[]>();
+  for (const { file, planned: reason } of runs) if (typeof reason === 'string') reasons.set(reason, [...(reasons.get(reason) ?? []), file]);
+  for (const [reason, files] of [...reasons].sort((a, b) => b[1].length - a[1].length).slice(0, 20))
+    console.log(`  ${String(files.length).padStart(5)} ${reason} (${files[0] ?? ''})`);
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`;
+}
