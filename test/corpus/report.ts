@@ -1,7 +1,7 @@
-// How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`. Prints
-// the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file; with
-// `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one. Exit code 1 where
-// an error is false, over 5 % of the warnings are, or a file takes over 2 s.
+// How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`.
+// Prints the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file;
+// with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
+// `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
