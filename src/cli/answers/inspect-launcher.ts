@@ -63,6 +63,7 @@ const sections = {
       'offloadOptimizer',
       'overlapGradReduce',
       'overlapParamGather',
+      'fp8ParamGather',
       'variableSequenceLengths',
       'overlapP2p',
       'schedule',

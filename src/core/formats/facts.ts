@@ -159,6 +159,8 @@ export interface FactValues {
   /** Gradients are exchanged beside backward, weights gathered beside forward. */
   readonly overlapGradReduce: boolean;
   readonly overlapParamGather: boolean;
+  /** The layers' weights are kept in FP8 alone. */
+  readonly fp8ParamGather: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */

@@ -202,6 +202,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'attention',
       'overlapGradReduce',
       'overlapParamGather',
+      'fp8ParamGather',
       'compile',
       'fusedCrossEntropy',
       'gradAccumulationFp32',

@@ -38,7 +38,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
   const { training } = inputs;
   const element = elementBytes(training);
   return {
-    weights: heldBytes(held, element, training.zeroStage >= 3) + narrowWeights(inputs, stage),
+    weights: heldBytes(held, element, training.zeroStage >= 3) + narrowWeights(inputs, stage, element),
     gradients: heldBytes(held, training.gradAccumulationFp32 ? 4 : element, training.zeroStage >= 2),
     optimizer: heldBytes(held, stateBytes(inputs), training.zeroStage >= 1),
     dummyGradients: element * distinctParameters(inputs, stage),
@@ -47,17 +47,18 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
 }
 
 /**
- * Copies of the layers' weights in a narrow format, along rows and along columns, which Transformer Engine keeps from the first micro-batch
- * of a step to its end (its weight workspaces; `--fp8-param-gather` would take
- * them for the weights themselves). The router is no module of it.
+ * Copies of the layers' weights in a narrow format, along rows and along columns or one for both, which Transformer Engine keeps from the
+ * first micro-batch of a step to its end (its weight workspaces); less what they take the place of, `element` bytes each, where they are
+ * the weights themselves (`--fp8-param-gather`). The router is no module of it.
  */
-function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents): number {
+function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents, element: number): number {
   if (training.gemmPrecision === undefined) return 0;
   const matrices = groupsOf(model, stage).reduce(
     (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
     0,
   );
-  return 2 * narrowBytes[training.gemmPrecision] * matrices;
+  const replaced = training.fp8ParamGather === true && training.gemmPrecision === 'fp8' && training.zeroStage < 3 ? element : 0;
+  return ((training.narrowCopies ?? 2) * narrowBytes[training.gemmPrecision] - replaced) * matrices;
 }
 
 /**

@@ -2,6 +2,7 @@ import { nodeGroups } from '../cluster/groups';
 import type { Given } from '../formats/given';
 import type { Run } from '../formats/run';
 import { lacksBf16, type ClusterSpec } from '../spec/cluster';
+import type { Fp8Recipe } from '../spec/number-formats';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
@@ -106,20 +107,36 @@ function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof with
 
 /** The format of the layers' products, where the GPU has a rate for it. */
 function narrowProducts(
-  { gemmPrecision, fp8Recipe }: Run['training'],
+  { gemmPrecision, fp8Recipe, fp8ParamGather }: Run['training'],
   cluster: ClusterSpec,
   valueOrDefault: ValueOrDefault,
-): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe'> {
+): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe' | 'fp8ParamGather' | 'narrowCopies'> {
   const value = gemmPrecision?.value;
   if (value === undefined) return {};
   const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
   if (without === undefined)
-    return { gemmPrecision: value, ...(value === 'fp8' && fp8Recipe !== undefined ? { fp8Recipe: fp8Recipe.value } : {}) };
+    return value === 'fp8'
+      ? {
+          gemmPrecision: value,
+          ...(fp8Recipe === undefined ? {} : { fp8Recipe: fp8Recipe.value }),
+          ...(fp8ParamGather === undefined ? {} : { fp8ParamGather: fp8ParamGather.value }),
+          ...(multipliesEitherWay(cluster, fp8Recipe?.value) ? { narrowCopies: 1 as const } : {}),
+        }
+      : { gemmPrecision: value };
   valueOrDefault('training.gemmPrecision', undefined, () => ({
     value: 'none',
     reason: `${without.gpu.name} has no rate for products in ${value}`,
   }));
   return {};
+}
+
+/**
+ * Whether FP8 weights with one scale a tensor need no transposed copy: tensor cores that know NVFP4 (Blackwell) take FP8 either way round
+ * (`is_non_tn_fp8_gemm_supported` of Transformer Engine).
+ */
+function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe = 'tensorwise'): boolean {
+  const perTensor = recipe === 'tensorwise' || recipe === 'delayed';
+  return perTensor && nodeGroups(cluster).every(({ gpu: { peakTflops } }) => peakTflops.nvfp4 !== undefined);
 }
 
 /** Plain values of located fields. */

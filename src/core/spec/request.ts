@@ -29,6 +29,16 @@ export interface TrainingSpec extends Recompute {
   readonly gemmPrecision?: NarrowFormat;
   /** How FP8 inputs are scaled (Transformer Engine, torchao); absent: one scale a tensor. */
   readonly fp8Recipe?: Fp8Recipe;
+  /**
+   * The layers' weights are kept in FP8 alone, beside the optimizer's master weights (Megatron-LM's `--fp8-param-gather`); absent: in the
+   * training precision, with copies in FP8.
+   */
+  readonly fp8ParamGather?: boolean;
+  /**
+   * Copies of a weight in a narrow format: along rows and along columns, or one where the GPU multiplies it either way round. By the GPU;
+   * absent: 2.
+   */
+  readonly narrowCopies?: 1 | 2;
   readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;

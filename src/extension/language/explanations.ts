@@ -138,6 +138,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.recomputeEvery': { meaning: (t) => t('With recompute "every": each so many layers one is computed again.') },
   'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
   'training.fp8Recipe': { meaning: (t) => t('How FP8 inputs are scaled: it decides what the casts cost.') },
+  'training.fp8ParamGather': {
+    meaning: (t) => t('The layers’ weights are kept in FP8 alone, beside the master weights of the optimizer.'),
+  },
   'training.runtimeVersion': { meaning: (t) => t('Release of the runtime: its kernels differ from one to the next.') },
   'training.compile': { meaning: (t) => t('Whether torch.compile fuses element-wise operations: without it they move more memory.') },
   'training.attentionKernel': { meaning: (t) => t('What computes attention: it decides the rate, most of all at long sequences.') },

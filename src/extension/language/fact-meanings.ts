@@ -116,6 +116,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   variableSequenceLengths: (t) => t('Sequences of different lengths: the size of P2P transfers differs from one micro-batch to the next.'),
   overlapGradReduce: 'training.overlapGradReduce',
   overlapParamGather: 'training.overlapParamGather',
+  fp8ParamGather: 'training.fp8ParamGather',
   overlapP2p: (t) => t('Stages exchange activations while they compute; it takes an interleaved schedule.'),
   schedule: 'schedule',
   scheduleCsv: (t) => t('A file with the order of operations on each GPU, in place of a schedule by name.'),

@@ -66,7 +66,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'attention',
       'cpuOffloading',
     ] as const),
-    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather'] as const),
+    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8ParamGather'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
   ]),
   ...inGroup('cluster', ['nodes', 'gpusPerNode', 'world']),

@@ -13,6 +13,8 @@ import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
 const recipePrecision = anyOf((name) =>
   /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
 );
+/** Its recipes of FP8 but those of scales a block set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
+const gathersFp8 = anyOf((name) => (/fp8[_-](?:delayed|current)|mxfp8/i.test(name) ? true : undefined));
 const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
 const bridgeKeys: KeyTable = joined(
@@ -41,6 +43,7 @@ const bridgeKeys: KeyTable = joined(
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
+    fp8ParamGather: [key('mixed_precision', gathersFp8), key('mixed_precision.fp8_param_gather', on(true))],
     recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
   },
   under(['model.'], coreKeys),

@@ -103,6 +103,7 @@ export const coreKeys: KeyTable = {
   overlapP2p: [key('overlap_p2p_comm', on(true))],
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
+  fp8ParamGather: [key('fp8_param_gather', on(true))],
   microBatch: [key('micro_batch_size', count(1))],
   globalBatch: [key('global_batch_size', count(1))],
   batchSchedule: [key('rampup_batch_size', phrase)],

@@ -173,6 +173,7 @@ const flagTable: FlagTable = {
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
+  fp8ParamGather: [rule('fp8-param-gather', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
   nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [

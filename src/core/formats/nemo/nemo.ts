@@ -34,6 +34,7 @@ const modelKeys: KeyTable = {
   optimizer: [key('optim.name', word)],
   overlapGradReduce: [key('optim.overlap_grad_sync', on(true))],
   overlapParamGather: [key('optim.overlap_param_sync', on(true))],
+  fp8ParamGather: [key('fp8_params', on(true))],
   distributedOptimizer: [
     key(
       'optim.name',

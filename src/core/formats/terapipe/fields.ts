@@ -48,6 +48,7 @@ export const trainingFields: Fields<TrainingGiven> = {
   precision: oneOf(['fp32', 'fp16', 'bf16']),
   gemmPrecision: oneOf(narrowFormats),
   fp8Recipe: oneOf(fp8Recipes),
+  fp8ParamGather: boolean,
   optimizer: oneOf(optimizers),
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(recomputeModes),

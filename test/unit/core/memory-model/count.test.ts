@@ -10,6 +10,7 @@ import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import type { TrainingSpec } from '../../../../src/core/spec/request';
 import { unitsOf, type Schedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
@@ -111,6 +112,17 @@ describe('static memory', () => {
     assert.equal(at(1).optimizer, optimizer / 4);
     assert.equal(at(2).gradients, gradients / 4);
     assert.equal(at(3).weights, weights / 4);
+  });
+
+  it('has weights of products in FP8 beside them, or instead of them, once or twice', () => {
+    const weights = (training: Partial<TrainingSpec>) =>
+      staticBytes(request('H100-80GB', gpt(1, 1024, 16, 0), { training: { precision: 'bf16', ...training }, layout: {} }), middle).weights;
+    const matrices = 12 * 1024 ** 2;
+    const inFp8 = { gemmPrecision: 'fp8' } as const;
+    assert.equal(weights(inFp8) - weights({}), 2 * matrices);
+    assert.equal(weights({ ...inFp8, narrowCopies: 1 }) - weights({}), matrices);
+    assert.equal(weights({ ...inFp8, fp8ParamGather: true }), weights({}));
+    assert.equal(weights({ ...inFp8, fp8ParamGather: true, narrowCopies: 1 }), weights({}) - matrices);
   });
 });
 

@@ -112,6 +112,14 @@ describe('resolving a run', () => {
     assert.equal(cluster.nodes, 8);
   });
 
+  it('keeps one copy of FP8 weights where the GPU takes them either way round and a tensor has one scale', async () => {
+    const copies = async (gpu: string, fp8Recipe: string) =>
+      (await resolved({ model: llama8b, cluster: { gpu, nodes: 1 }, training: { gemmPrecision: 'fp8', fp8Recipe } })).training.narrowCopies;
+    assert.equal(await copies('B200', 'tensorwise'), 1);
+    assert.equal(await copies('B200', 'mxfp8'), undefined);
+    assert.equal(await copies('H100-80GB', 'tensorwise'), undefined);
+  });
+
   it('falls back to fp16 and unfused attention on a V100', async () => {
     const { training } = await resolved({ model: llama8b, cluster: { gpu: 'V100-32GB' } });
     assert.equal(training.precision, 'fp16');

@@ -243,6 +243,7 @@ describe('Megatron-Bridge YAML', () => {
       microBatch: 1,
       distributedOptimizer: true,
       precision: 'fp8',
+      fp8ParamGather: true,
     });
     assert.equal(
       Object.values(read(bridge).facts).every(({ source }) => source.kind === 'file'),
