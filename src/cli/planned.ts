@@ -6,6 +6,7 @@ import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
 import { isLauncher } from '../core/formats/registry';
 import type { LoadedConfig } from '../core/load/load-config';
 import { findingsOf } from '../core/rules/run-findings';
+import { heeded } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/resolve/defaults';
@@ -56,7 +57,10 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
  */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
   const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
-  return isLauncher(run.format) ? [...config.findings, ...launchedMemoryFindings(run, plan, remedies)] : findingsOf(run, plan, remedies);
+  const found = isLauncher(run.format)
+    ? [...config.findings, ...launchedMemoryFindings(run, plan, remedies)]
+    : findingsOf(run, plan, remedies);
+  return heeded(found, run.file, run.texts ?? new Map());
 }
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */

@@ -1,3 +1,4 @@
+import { formatCount } from './format';
 import type { Place } from './spec/located';
 
 export type Severity = 'error' | 'warning' | 'information';
@@ -41,4 +42,37 @@ export function mostSevereFirst(findings: readonly Finding[]): Finding[] {
  */
 export function startErrors<F extends Pick<Finding, 'code' | 'severity'>>(findings: readonly F[]): readonly F[] {
   return findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity');
+}
+
+/** Of a file's informations so many are shown at once; one line tells the rest. */
+const shownInformations = 5;
+
+/** What is shown of a file's findings, and the informations that are not. */
+export interface Shown<F> {
+  readonly shown: readonly F[];
+  readonly left: readonly F[];
+}
+
+/** All errors and warnings of one file and a few of its informations, in their order; one of each code before a second one of any. */
+export function fewInformations<F>(findings: readonly F[], told: (finding: F) => Pick<Finding, 'code' | 'severity'>): Shown<F> {
+  const seen = new Map<string, number>();
+  const informations = findings.flatMap((finding) => {
+    const { code, severity } = told(finding);
+    if (severity !== 'information') return [];
+    const round = seen.get(code) ?? 0;
+    seen.set(code, round + 1);
+    return [{ finding, round }];
+  });
+  const first = informations.toSorted((a, b) => a.round - b.round).slice(0, shownInformations);
+  const kept = new Set(first.map(({ finding }) => finding));
+  const left = informations.map(({ finding }) => finding).filter((finding) => !kept.has(finding));
+  const hidden = new Set(left);
+  return { shown: findings.filter((finding) => !hidden.has(finding)), left };
+}
+
+/** `flag-conditional (9), shell-syntax`: how many findings there are of each code. */
+export function countsByCode(codes: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return [...counts].map(([code, count]) => (count === 1 ? code : `${code} (${formatCount(count)})`)).join(', ');
 }

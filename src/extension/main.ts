@@ -24,7 +24,7 @@ import { reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
 import { configEndings } from '../core/load/readers';
 import { limitSessions } from './sessions/session-limit';
-import { affectsPlans, planDefaults, planDelayMs, searchesLayouts } from './platform/settings';
+import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
 import { shellReader } from './platform/shell-reader';
 import { createShownConfig } from './sessions/shown-config';
 import { readText, resolvePath } from './sessions/sources';
@@ -84,6 +84,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       readSchedule: planner.readSchedule,
       profiles: (file) => profiles.found(file),
       defaults: defaultsOf,
+      switchedOff,
       delayMs: planDelayMs,
       reportBug: (error) => reportBug(log, 'planning', error),
     }),

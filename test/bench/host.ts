@@ -71,6 +71,7 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
     readSchedule: planner.readSchedule,
     profiles: () => Promise.resolve([]),
     defaults: () => defaults,
+    switchedOff: () => new Set(),
     delayMs: () => null,
     reportBug: (error) => console.error(error),
   });

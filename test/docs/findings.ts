@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { documentedCodes } from '../../src/core/rules/table';
+import { launchFindings } from '../../src/core/rules/launch-findings';
+import { documentedCodes, type DocumentedCode } from '../../src/core/rules/table';
+import { launcherOf } from '../unit/core/rules/launcher';
+import { pairs } from '../unit/core/rules/pairs';
+import { ownPairs } from '../unit/core/rules/run-pairs';
 
 const page = join(resolve(import.meta.dirname, '../..'), 'docs/findings.md');
 
@@ -12,6 +16,35 @@ export function findingsText(): string {
   const written = readFileSync(page, 'utf8');
   const [from, to] = [written.indexOf(start), written.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`docs/findings.md lacks the line ${start} or ${end}`);
-  const sections = documentedCodes().flatMap(({ code, doc }) => [`## \`${code}\``, '', doc, '']);
-  return [written.slice(0, from) + start, '', ...sections, written.slice(to)].join('\n');
+  return [written.slice(0, from) + start, '', ...documentedCodes().flatMap(sectionOf), written.slice(to)].join('\n');
+}
+
+function sectionOf({ code, rule, doc, guidance }: DocumentedCode): string[] {
+  const example = exampleOf(rule);
+  return [
+    `## \`${code}\``,
+    '',
+    doc,
+    '',
+    ...(example === null ? [] : [`- Example: ${example}`]),
+    `- Source: ${guidance.source}`,
+    `- Right to ignore when ${guidance.ignore}`,
+    '',
+  ];
+}
+
+/** What the tests break the rule with, and what is said of it. */
+function exampleOf(code: string): string | null {
+  const pair = pairs.find((each) => each.code === code);
+  if (pair !== undefined) {
+    const found = launchFindings(launcherOf(pair.bad, pair.format)).find((finding) => finding.code === code);
+    const values = Object.entries(pair.bad).map(
+      ([name, value]) => `\`${name}\` ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
+    );
+    return `${values.join(', ')}. "${found?.message ?? pair.says}"`;
+  }
+  const own = ownPairs.find((each) => each.code === code);
+  if (own === undefined) return null;
+  const bad = Object.entries(own.bad).filter(([name]) => name !== 'model');
+  return `\`${JSON.stringify(Object.fromEntries(bad))}\`. "${own.says}"`;
 }

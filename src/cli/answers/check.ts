@@ -1,15 +1,25 @@
 import { startOf } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
-import type { Finding } from '../../core/findings';
+import { countsByCode, fewInformations, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
 import { findingOfError, findingsOf } from '../../core/rules/run-findings';
+import { heeded } from '../../core/rules/switched-off';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { printable } from '../../core/text';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
-import { findingLine, printedFinding, type Answer } from '../answer';
+import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exitCodeFor, planRun } from '../planned';
 import { readConfig, requireRun, type ReadingOptions } from '../read-config';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
 import { configsUnder, isScheduleFile, type Found } from '../walk';
+
+/** Which findings are told. */
+interface Heeding {
+  /** Codes that are not looked for. */
+  readonly off?: ReadonlySet<string>;
+  /** Print every information, not a few of each file. */
+  readonly all?: boolean;
+}
 
 /**
  * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it
@@ -19,7 +29,7 @@ import { configsUnder, isScheduleFile, type Found } from '../walk';
  */
 export async function checkAnswer(
   paths: readonly string[],
-  reading: ReadingOptions,
+  reading: ReadingOptions & Heeding,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
   progress: (line: string) => void,
@@ -28,7 +38,8 @@ export async function checkAnswer(
   const findings = new Map(unread.map((finding) => [identityOf(finding), finding]));
   for (const [index, source] of sources.entries()) {
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
-    for (const finding of await findingsFor(source, reading, defaults, texts)) findings.set(identityOf(finding), finding);
+    const found = await findingsFor(source, reading, defaults, texts);
+    for (const finding of heeded(found, source.file, texts, reading.off)) findings.set(identityOf(finding), finding);
   }
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
   const summary =
@@ -37,9 +48,24 @@ export async function checkAnswer(
       : `${plural(printed.length, 'finding')} in ${plural(sources.length, 'config')}`;
   return {
     json: { version: 1, findings: printed, configs: sources.map(({ file }) => file) },
-    text: [...printed.map(findingLine), summary].join('\n'),
+    text: [...(reading.all === true ? printed.map(findingLine) : fewLines(printed)), summary].join('\n'),
     exitCode: exitCodeFor(printed),
   };
+}
+
+/** The findings of each file in lines, with one for the informations that are left out. */
+function fewLines(printed: readonly PrintedFinding[]): string[] {
+  const left = new Set<PrintedFinding>();
+  const rest = [...new Set(printed.map(({ file }) => file))].flatMap((file) => {
+    const { left: ofFile } = fewInformations(
+      printed.filter((finding) => finding.file === file),
+      (finding) => finding,
+    );
+    for (const finding of ofFile) left.add(finding);
+    const counts = countsByCode(ofFile.map(({ code }) => code));
+    return ofFile.length === 0 ? [] : [printable(`${file}: ${plural(ofFile.length, 'more information')}: ${counts}; --all prints them`)];
+  });
+  return [...printed.flatMap((finding) => (left.has(finding) ? [] : [findingLine(finding)])), ...rest];
 }
 
 /** What the paths name and hold. @throws ExpectedError the first one's, when none can be opened. */

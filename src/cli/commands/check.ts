@@ -5,9 +5,13 @@ import { configOptions } from '../common-options';
 export const checkCommand = defineCommand({
   takes: 'PATH...',
   description: 'everything wrong in the configs of files and folders',
-  options: configOptions,
-  start:
-    ({ paths, sets, defaults }) =>
-    (terminal, texts) =>
-      checkAnswer(paths, { sets, shell: terminal.shell }, defaults, texts, terminal.status),
+  options: {
+    ...configOptions,
+    all: { help: 'print every information, not five of each file' },
+    ignore: { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' },
+  },
+  start: ({ paths, sets, defaults }, { all, ignore = '' }) => {
+    const heeding = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
+    return (terminal, texts) => checkAnswer(paths, { sets, shell: terminal.shell, ...heeding }, defaults, texts, terminal.status);
+  },
 });

@@ -35,4 +35,8 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     code: 'layout-too-large',
     doc: 'The layout that the files fix needs more memory than is usable of the GPUs, and another one for the same model, GPUs and batch fits. The quick fix shows that one as a change of the file.',
   },
+  {
+    code: 'more-informations',
+    doc: 'Of the informations on a file five are shown, one of each code before a second one of any; this line tells how many more there are, by code. `terapipe check --all` and `--json` print them all.',
+  },
 ];

@@ -13,6 +13,7 @@ import { tensorRules } from './checks/tensor-rules';
 import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
 import { runRules } from './checks/run-rules';
+import { guidance, type Guidance } from './guidance';
 import { remarks } from './remarks';
 
 /** Every rule, over one view of a config: each names the formats that it applies to. */
@@ -37,13 +38,33 @@ export const rules: readonly Rule[] = [
 export interface DocumentedCode {
   readonly code: string;
   readonly doc: string;
+  /** The code of its rule, which examples go by. */
+  readonly rule: string;
+  readonly guidance: Guidance;
+}
+
+interface Documented {
+  readonly code: string;
+  readonly planCode?: string;
+  readonly doc: string;
 }
 
 /** Every code of a finding, once, with what all its rules say of it. */
 export function documentedCodes(): DocumentedCode[] {
-  const docs = new Map<string, string[]>();
-  const documented: readonly (DocumentedCode & Pick<Rule, 'planCode'>)[] = [...rules, ...remarks];
+  const pages = new Map<string, DocumentedCode>();
+  const documented: readonly Documented[] = [...rules, ...remarks];
   for (const { code, planCode, doc } of documented)
-    for (const name of planCode === undefined ? [code] : [code, planCode]) docs.set(name, [...(docs.get(name) ?? []), doc]);
-  return [...docs].map(([code, texts]) => ({ code, doc: texts.join('\n\n') }));
+    for (const name of planCode === undefined ? [code] : [code, planCode]) {
+      const before = pages.get(name);
+      if (before !== undefined) pages.set(name, { ...before, doc: `${before.doc}\n\n${doc}` });
+      else pages.set(name, { code: name, doc, rule: code, guidance: guidanceOf(code) });
+    }
+  return [...pages.values()];
+}
+
+/** @throws Error where a rule has none. */
+function guidanceOf(code: string): Guidance {
+  const found = guidance[code];
+  if (found === undefined) throw new Error(`src/core/rules/guidance.ts lacks ${code}`);
+  return found;
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Finding, Severity } from '../../core/findings';
+import { countsByCode, fewInformations, type Finding, type Severity } from '../../core/findings';
 import type { Place } from '../../core/spec/located';
 import { findingOfError, isOfAnotherKind } from '../../core/rules/run-findings';
 import { isOpen } from '../sessions/follow-files';
@@ -37,7 +37,7 @@ export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearc
     shownFiles.clear();
     for (const [file, diagnostics] of byFile) {
       shownFiles.add(file);
-      collection.set(vscode.Uri.parse(file), diagnostics);
+      collection.set(vscode.Uri.parse(file), few(diagnostics, documentation));
     }
   }
 
@@ -91,6 +91,32 @@ function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic:
   byFile.set(file, diagnostics);
   const twin = diagnostics.some(({ message, range }) => message === diagnostic.message && range.isEqual(diagnostic.range));
   if (!twin) diagnostics.push(diagnostic);
+}
+
+/** A file's problems with a few of its informations, and one more that tells of the rest. */
+function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Uri): readonly vscode.Diagnostic[] {
+  const { shown, left } = fewInformations(diagnostics, (diagnostic) => ({
+    code: codeOf(diagnostic),
+    severity: diagnostic.severity === severities.information ? 'information' : 'error',
+  }));
+  const [first] = left;
+  if (first === undefined) return shown;
+  const rest = new vscode.Diagnostic(
+    first.range,
+    vscode.l10n.t(
+      '{0} more informations: {1}; "terapipe check --all" prints them, the setting terapipe.findings.ignore switches codes off',
+      left.length,
+      countsByCode(left.map(codeOf)),
+    ),
+    severities.information,
+  );
+  rest.source = source;
+  rest.code = { value: 'more-informations', target: documentation.with({ fragment: 'more-informations' }) };
+  return [...shown, rest];
+}
+
+function codeOf({ code }: vscode.Diagnostic): string {
+  return typeof code === 'object' ? String(code.value) : '';
 }
 
 function sameEntries(a: ReadonlyMap<string, readonly object[]>, b: ReadonlyMap<string, readonly object[]>): boolean {

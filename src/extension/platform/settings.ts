@@ -68,9 +68,15 @@ export function searchesLayouts(file: string): boolean {
   return vscode.workspace.getConfiguration(section, vscode.Uri.parse(file)).get<unknown>('search.automatic') !== false;
 }
 
-/** Whether a change of settings can change a plan. */
+/** Codes of findings that are not shown of a file. */
+export function switchedOff(file: string): ReadonlySet<string> {
+  const codes = vscode.workspace.getConfiguration(section, vscode.Uri.parse(file)).get<unknown>('findings.ignore');
+  return new Set(Array.isArray(codes) ? codes.filter((code): code is string => typeof code === 'string') : []);
+}
+
+/** Whether a change of settings can change a plan or its findings. */
 export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
-  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'search.schedules'].some((key) =>
+  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'search.schedules', 'findings.ignore'].some((key) =>
     event.affectsConfiguration(`${section}.${key}`),
   );
 }

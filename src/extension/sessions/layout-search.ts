@@ -121,7 +121,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       if (result === undefined || run === null || state.staleEdits > 0) return [];
       const of = [run, result];
       if (findings?.of.every((part, index) => part === of[index]) !== true)
-        findings = { of, list: searchFindings(run, result.launched, result) };
+        findings = { of, list: sessions.heeded(file, searchFindings(run, result.launched, result)) };
       return findings.list;
     },
     open: async (point) => {

@@ -41,6 +41,8 @@ export interface SessionHost {
   readonly defaults: (file: string) => ResolveDefaults;
   /** Profiles that lie near a config. Never rejects. */
   readonly profiles: (file: string) => Promise<readonly NamedProfile[]>;
+  /** Codes of findings that settings switch off for a file. */
+  readonly switchedOff: (file: string) => ReadonlySet<string>;
   /** Pause after an edit before planning, ms; null: do not plan on edits. */
   readonly delayMs: () => number | null;
   /** Called with anything that is neither cancelled nor expected. */

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkAnswer } from '../../../src/cli/answers/check';
+import { shellReader } from '../core/formats/shell/shell-reader';
 import { readReferenced, referencedPath } from '../../../src/cli/read-file';
 import type { PrintedFinding } from '../../../src/cli/answer';
 
@@ -84,6 +85,24 @@ describe('terapipe check of files that cannot be read', () => {
     assert.deepEqual(findings, ['missing.json config-not-found error', 'z/terapipe.json/x config-not-found error']);
     assert.deepEqual([configs, exitCode], [['z/terapipe.json'], 1]);
     await assert.rejects(check('missing.json', 'missing-too.json'), { code: 'config-not-found', message: /missing\.json does not exist$/ });
+  });
+
+  it('prints five informations of a file and one line for the others, unless all are asked for or they are switched off', async () => {
+    const flags = ['num-layers', 'hidden-size', 'num-attention-heads', 'seq-length', 'micro-batch-size', 'global-batch-size', 'lr'];
+    const script = `torchrun pretrain_gpt.py --tensor-model-parallel-size $T ${flags.map((flag) => `--${flag} $X`).join(' ')}\n`;
+    write('z/train.sh', script);
+    const grammar = { ...reading, shell: shellReader };
+    const answer = (shown = {}) => checkAnswer([at('z/train.sh')], { ...grammar, ...shown }, defaults, new Map(), () => undefined);
+    const lines = async (shown = {}) => (await answer(shown)).text.split('\n');
+    const few = await lines();
+    assert.equal(few.filter((line) => line.endsWith('[flag-unknown-value]')).length, 5);
+    assert.ok(few.at(-2)?.endsWith('train.sh: 2 more informations: flag-unknown-value (2); --all prints them'), few.join('\n'));
+    assert.equal(few.at(-1), '7 findings in 1 config');
+    assert.equal((await lines({ all: true })).filter((line) => line.endsWith('[flag-unknown-value]')).length, 7);
+    assert.equal(((await answer()).json as { readonly findings: object[] }).findings.length, 7);
+    assert.deepEqual(await lines({ off: new Set(['flag-unknown-value']) }), ['No findings in 1 config']);
+    write('z/train.sh', `# terapipe-ignore: flag-unknown-value\n${script}`);
+    assert.deepEqual(await lines(), ['No findings in 1 config']);
   });
 });
 

@@ -51,7 +51,12 @@ export interface TestHost {
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
 
-export function testHost(files: Readonly<Record<string, string>>, delayMs: number | null = 1, shell = noShell): TestHost {
+export function testHost(
+  files: Readonly<Record<string, string>>,
+  delayMs: number | null = 1,
+  shell = noShell,
+  switchedOff: ReadonlySet<string> = new Set(),
+): TestHost {
   const stored = new Map(Object.entries(files).map(([name, text]) => [uri(name), text]));
   const requests: PlanRequest[] = [];
   const elasticRequests: ElasticRequest[] = [];
@@ -92,6 +97,7 @@ export function testHost(files: Readonly<Record<string, string>>, delayMs: numbe
     defaults: () => defaults,
     profiles: () => Promise.resolve([]),
     shell,
+    switchedOff: () => switchedOff,
     delayMs: () => delayMs,
     reportBug: (error) => bugs.push(error),
   };

@@ -22,6 +22,7 @@ export async function showCandidates(): Promise<void> {
     plan: () => Promise.resolve(plan),
     profiles: () => Promise.resolve([]),
     defaults: () => ({ gpu: 'H100-80GB', nodes: null, gpusPerNode: null }),
+    switchedOff: () => new Set(),
     delayMs: () => null,
     reportBug: (error) => console.error(error),
     shell: notAsked,

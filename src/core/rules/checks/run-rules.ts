@@ -25,7 +25,7 @@ export const runRules: readonly Rule[] = [
   },
   {
     code: 'sequence-unit',
-    severity: 'warning',
+    severity: 'information',
     formats: runFormats,
     check: unitOfSequence,
     doc: 'Slices are multiples of `slicing.unit`, and the sequence is not, so one slice is shorter. Choose a unit that divides the sequence.',

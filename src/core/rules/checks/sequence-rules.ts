@@ -90,8 +90,9 @@ function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: n
   return [below + all, below].filter((length) => length > 0);
 }
 
-function sequenceParallelAlone({ facts, format }: ConfigView): Issue | null {
-  if (facts.sequenceParallel?.value !== true || sizeOf(facts, format, 'tensor') !== 1) return null;
+/** A tensor size that the file leaves out may come from elsewhere. */
+function sequenceParallelAlone({ facts }: ConfigView): Issue | null {
+  if (facts.sequenceParallel?.value !== true || countOf(facts, 'tensor') !== 1) return null;
   return {
     at: ['sequenceParallel'],
     message: 'Sequence parallelism divides activations over the tensor size, which is 1: it is turned off',

@@ -50,7 +50,10 @@ describe('launch findings', () => {
   const uneven = launcherOf({ layers: 30, pipeline: 4 }, 'megatron-shell');
 
   it('come most severe first', () => {
-    const launcher = launcherOf({ vocab: 50_257, sequenceParallel: true, layers: 30, pipeline: 4, microBatches: 2 }, 'megatron-shell');
+    const launcher = launcherOf(
+      { vocab: 50_257, sequenceParallel: true, tensor: 1, layers: 30, pipeline: 4, microBatches: 2 },
+      'megatron-shell',
+    );
     const severities = launchFindings(launcher).map(({ severity }) => severity);
     assert.deepEqual(severities, ['error', 'warning', 'information', 'information']);
   });

@@ -25,6 +25,17 @@ describe('plan sessions', () => {
     assert.ok(plan !== null && state.plan === plan);
   });
 
+  it('tell nothing that a file or a setting switches off', async () => {
+    const misspelt = smallRun({ model: 'sub/nowhere.json', layuot: { tensor: 4 } });
+    const codes = async (text: string, off: readonly string[]) => {
+      const { sessions } = testHost({ 'terapipe.json': text }, 1, undefined, new Set(off));
+      return (await sessions.ensure(run, 'terapipe')).findings.map(({ code }) => code);
+    };
+    assert.deepEqual(await codes(misspelt, []), ['unknown-key']);
+    assert.deepEqual(await codes(misspelt, ['unknown-key']), []);
+    assert.deepEqual(await codes(`// terapipe-ignore: unknown-key\n${misspelt}`, []), []);
+  });
+
   it('plan a config with what it refers to', async () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');

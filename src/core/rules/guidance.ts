@@ -1,0 +1,201 @@
+/** What a page of docs/findings.md says besides what a finding means and what to do: Markdown. */
+export interface Guidance {
+  /** The line of the launcher that stops or does otherwise, or why it is slower or larger. */
+  readonly source: string;
+  /** When it is right to leave things as they are. */
+  readonly ignore: string;
+}
+
+const megatron = (file: string, lines: string): string => `Megatron-LM at d98e8a64, \`${file}\`, ${lines}`;
+const megatronArguments = (lines: string): string => megatron('megatron/training/arguments.py', lines);
+const megatronConfig = (lines: string): string => megatron('megatron/core/transformer/transformer_config.py', lines);
+const hybridPattern = (lines: string): string => megatron('megatron/core/models/hybrid/hybrid_layer_allocation.py', lines);
+const torchtitan = (file: string, lines: string): string => `TorchTitan at b5bcd76c, \`${file}\`, ${lines}`;
+const deepspeed = (file: string, lines: string): string => `DeepSpeed at edaa7221, \`${file}\`, ${lines}`;
+
+const neverStarts =
+  'the launcher that you run is an older one or a fork without this check, or what is written here is overridden when it starts.';
+
+/** By code. */
+export const guidance: Readonly<Record<string, Guidance>> = {
+  'pp-layers-not-divisible': { source: megatronArguments('line 998'), ignore: neverStarts },
+  'pp-uneven-middle': { source: megatronConfig('lines 2343 and 2384'), ignore: neverStarts },
+  'world-size-factor': { source: megatronArguments('line 433'), ignore: 'the number of nodes in the file is not the one that you start.' },
+  'heads-tp': {
+    source: `${megatronConfig('line 1446')}; ${torchtitan('torchtitan/models/common/decoder.py', 'line 190')}`,
+    ignore: neverStarts,
+  },
+  'kv-heads-tp': {
+    source: `${megatronConfig('line 1462')}; ${torchtitan('torchtitan/models/common/decoder.py', 'line 195')}`,
+    ignore: 'the tensor size is what makes the model fit, and repeated key/value heads are the price.',
+  },
+  'width-tensor': {
+    source: megatron('megatron/core/utils.py', 'lines 590 and 595: `ensure_divisibility` and `divide`, which every divided layer calls'),
+    ignore: neverStarts,
+  },
+  'tensor-beyond-node': {
+    source: 'The links of the GPU that the file names: NVLink ends at the node, but for GB200 and GB300.',
+    ignore: 'your nodes are joined by NVLink, which `cluster.links.nvlinkDomain` says.',
+  },
+  'vpp-layers-lost': { source: megatronArguments('line 973'), ignore: neverStarts },
+  'vpp-needs-overlap-or-pp3': { source: megatronArguments('line 1007'), ignore: neverStarts },
+  'vpp-microbatch-multiple': {
+    source: megatron(
+      'megatron/core/pipeline_parallel/schedules.py',
+      'lines 1161 and 1173: a last group smaller than the pipeline stops the run',
+    ),
+    ignore: 'the groups have another size (`--microbatch-group-size-per-virtual-pipeline-stage`), which leaves no small last one.',
+  },
+  'vpp-set-twice': { source: megatronArguments('line 933'), ignore: neverStarts },
+  'expert-world-factor': {
+    source: megatron('megatron/core/parallel_state.py', 'line 881'),
+    ignore: 'the number of nodes in the file is not the one that you start.',
+  },
+  'experts-not-divisible': {
+    source: `${megatronArguments('line 1658')}; ${torchtitan('torchtitan/models/common/decoder.py', 'line 207')}`,
+    ignore: neverStarts,
+  },
+  'experts-active': {
+    source: '`torch.topk` refuses more than there are: "selected index k out of range".',
+    ignore: 'experts are given somewhere else than in this file.',
+  },
+  'expert-dense-model': { source: megatronArguments('line 1656'), ignore: 'the experts are given somewhere else than in this file.' },
+  'hidden-heads': {
+    source: megatronConfig('line 1456, which rounds the size of a head down; the attention of transformers asserts the multiple'),
+    ignore: 'the size of a head is given somewhere else than in this file.',
+  },
+  'kv-heads-heads': {
+    source:
+      'The attention of transformers repeats each key/value head `num_attention_heads // num_key_value_heads` times; Megatron-LM asserts the multiple in its dot product attention.',
+    ignore: neverStarts,
+  },
+  'sequence-positions': {
+    source: megatronArguments('lines 1354 and 1358'),
+    ignore: 'rotary positions are scaled (YaRN, NTK) by a setting that is not in this file.',
+  },
+  'precision-twice': { source: megatronArguments('lines 1196 and 1205'), ignore: 'one of the two is taken back on the command line.' },
+  'vocab-padding': {
+    source: megatron('megatron/core/tokenizers/utils/build_tokenizer.py', 'line 142'),
+    ignore: 'always: it only explains why checkpoints have more rows than the tokenizer.',
+  },
+  'hybrid-letters': { source: hybridPattern('lines 291 and 319'), ignore: 'a fork has kinds of layers of its own.' },
+  'hybrid-layers': {
+    source:
+      'Megatron-LM before core 0.16 refuses it; since then `megatron/training/arguments.py`, line 787 (d98e8a64), warns and takes the pattern.',
+    ignore: 'your Megatron-LM is newer and the pattern is the one that you mean.',
+  },
+  'hybrid-ratios': { source: megatron('megatron/core/models/hybrid/hybrid_model.py', 'line 173'), ignore: neverStarts },
+  'hybrid-stages': { source: hybridPattern('line 460'), ignore: neverStarts },
+  'hybrid-virtual-stages': { source: hybridPattern('line 387'), ignore: neverStarts },
+  'state-tp': {
+    source: megatron('megatron/core/ssm/mamba_mixer.py', '`MambaMixer`, which divides heads and groups by the tensor size'),
+    ignore: neverStarts,
+  },
+  'gbs-not-divisible': {
+    source: megatron('megatron/core/num_microbatches_calculator.py', 'lines 382 and 584'),
+    ignore: 'the number of nodes in the file is not the one that you start.',
+  },
+  'step-batch-schedule-with-global-batch': { source: megatronArguments('line 700'), ignore: neverStarts },
+  'cp-seq-multiple': {
+    source: `${megatronArguments('line 1337')}; ${torchtitan('torchtitan/distributed/parallel_dims.py', 'line 668')}`,
+    ignore: 'sequences are padded by your own code before they are cut.',
+  },
+  'cp-heads': {
+    source: megatron('megatron/core/extensions/transformer_engine.py', 'line 2114, and the all-to-all of TransformerEngine that it calls'),
+    ignore: neverStarts,
+  },
+  'sp-tp-seq': {
+    source: torchtitan('torchtitan/distributed/parallel_dims.py', 'line 665'),
+    ignore: 'sequences are padded by your own code before they are cut.',
+  },
+  'sp-no-effect': {
+    source: megatronArguments('line 1436'),
+    ignore: 'one script starts runs of several tensor sizes, and the setting waits for the larger ones.',
+  },
+  'variable-seq-pp': {
+    source: megatron(
+      'megatron/core/pipeline_parallel/p2p_communication.py',
+      'line 327: with variable lengths stages exchange shapes first',
+    ),
+    ignore: 'your Megatron-LM exchanges shapes, as core does.',
+  },
+  'microbatches-below-stages': {
+    source: 'PyTorch, `torch/distributed/pipelining/schedules.py`, the warning quoted above; elsewhere the idle time itself.',
+    ignore: 'the batch is set by how the model learns, or the run only tries out whether it starts.',
+  },
+  'long-seq-chunk-candidate': {
+    source: '[TeraPipe](https://arxiv.org/abs/2102.07988) and [Seq1F1B](https://arxiv.org/abs/2406.03488).',
+    ignore: 'your launcher cannot cut sequences: most cannot.',
+  },
+  'recompute-granularity': { source: megatronArguments('line 1427'), ignore: neverStarts },
+  'selective-recompute-flash': {
+    source:
+      '[Reducing Activation Recomputation in Large Transformer Models](https://arxiv.org/abs/2205.05198), section 5: what is recomputed is what flash attention never stores.',
+    ignore: 'modules to recompute are given somewhere else than in this file.',
+  },
+  'offload-with-pp': { source: megatronConfig('line 1893'), ignore: neverStarts },
+  'offload-with-recompute': { source: megatronConfig('line 1898'), ignore: neverStarts },
+  'offload-layers': { source: megatronConfig('line 1888'), ignore: neverStarts },
+  'pp-end-stage-memory': {
+    source: megatron(
+      'megatron/core/models/gpt/gpt_model.py',
+      '`pre_process` and `post_process`: the first stage builds the embedding, the last one the head',
+    ),
+    ignore: 'the run fits: the fullest stage decides that, and uneven ones only waste what the others have left.',
+  },
+  'estimate-ignores-ep-cp': {
+    source: megatron('megatron/training/theoretical_memory_usage.py', '`report_theoretical_memory`'),
+    ignore: 'you do not read that report.',
+  },
+  'zero-with-pp': { source: deepspeed('deepspeed/runtime/pipe/engine.py', 'line 77'), ignore: neverStarts },
+  'ds-batch-triangle': {
+    source: deepspeed('deepspeed/runtime/config.py', 'line 938'),
+    ignore: 'the number of replicas in the file is not the one that you start.',
+  },
+  'ds-pipeline-empty-stage': {
+    source: deepspeed('deepspeed/runtime/utils.py', '`partition_balanced` (line 627), which newer versions fixed'),
+    ignore: 'your DeepSpeed is 0.12 or newer.',
+  },
+  'tt-virtual-stages': { source: torchtitan('torchtitan/distributed/pipeline_parallel.py', 'line 235'), ignore: neverStarts },
+  'tt-single-stage-schedule': { source: torchtitan('torchtitan/distributed/pipeline_parallel.py', 'line 246'), ignore: neverStarts },
+  'schedule-virtual-stages': {
+    source: '[docs/model/schedules.md](model/schedules.md): what each schedule is.',
+    ignore: 'never: the plan is of another schedule then.',
+  },
+  'scheme-mismatch': {
+    source: '[docs/model/time.md](model/time.md): a scheme covers every token once.',
+    ignore: 'never: the plan is of another batch then.',
+  },
+  'sequence-unit': {
+    source: '[docs/model/time.md](model/time.md): slices are cut at multiples of the unit.',
+    ignore: 'one shorter slice costs nothing that you notice.',
+  },
+  'precision-slow': {
+    source: "The rates of the GPU's data sheet, in `src/core/cluster/gpus`.",
+    ignore: 'the model diverges in fp16 and the time does not matter.',
+  },
+  'unknown-key': {
+    source: 'The reader of `terapipe.json`: [docs/configuration.md](configuration.md) lists its keys.',
+    ignore: 'the key is for a program of your own.',
+  },
+  'renamed-key': { source: '[docs/configuration.md](configuration.md).', ignore: 'an older TeraPipe reads the same file.' },
+  'cost-table-split': { source: '[docs/model/time.md](model/time.md).', ignore: 'a third is what you measured.' },
+  'two-files-disagree': {
+    source: 'Megatron-LM, `load_checkpoint`, and the converters from Hugging Face compare or copy these sizes.',
+    ignore: 'the model config beside the launcher is that of another model.',
+  },
+  'tt-schedule-csv': {
+    source: 'PyTorch, `torch/distributed/pipelining/schedules.py`, `_load_csv`, `_validate_schedule` and `_simulate_comms_compute`.',
+    ignore: 'the file is for another format than TorchTitan loads.',
+  },
+  'memory-over-capacity': {
+    source: '[docs/model/memory.md](model/memory.md): how the bytes of a stage are counted.',
+    ignore: 'the run is known to fit: `terapipe profile` and `--measured` correct the prediction.',
+  },
+  'layout-slower': {
+    source: '[docs/accuracy.md](accuracy.md): how far predictions are off.',
+    ignore: 'the layout is fixed by something that no file says, such as checkpoints.',
+  },
+  'layout-too-large': { source: '[docs/model/memory.md](model/memory.md).', ignore: 'the run is known to fit.' },
+  'more-informations': { source: 'The editor and `terapipe check`.', ignore: 'always.' },
+};

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { countsByCode, fewInformations, type Finding } from '../../../../src/core/findings';
+import { heeded } from '../../../../src/core/rules/switched-off';
+import { documentedCodes } from '../../../../src/core/rules/table';
+
+const found = (code: string, file = 'run.sh', severity: Finding['severity'] = 'information'): Finding => ({
+  code, severity, place: { file, range: { start: 0, end: 1 } }, message: code, remedy: 'none', fixes: [],
+}); // prettier-ignore
+const codes = (findings: readonly Finding[]): string[] => findings.map(({ code }) => code);
+
+describe('findings that are switched off', () => {
+  it('are named by comments of each syntax and by a key of strict JSON', () => {
+    const all = ['a-b', 'c', 'sp-no-effect', 'unknown-key', 'vocab-padding', 'zero-with-pp'];
+    const named = (text: string): string[] => {
+      const kept = codes(
+        heeded(
+          all.map((code) => found(code)),
+          'run.sh',
+          new Map([['run.sh', text]]),
+        ),
+      );
+      return all.filter((code) => !kept.includes(code));
+    };
+    assert.deepEqual(named('set -e\n#terapipe-ignore: sp-no-effect , vocab-padding # both\n'), ['sp-no-effect', 'vocab-padding']);
+    assert.deepEqual(named('{ // terapipe-ignore: unknown-key\n}'), ['unknown-key']);
+    assert.deepEqual(named('{"terapipe-ignore": "zero-with-pp", "zero_optimization": {}}'), ['zero-with-pp']);
+    assert.deepEqual(named('{"terapipe-ignore": ["a-b",\n "c"]}'), ['a-b', 'c']);
+    assert.deepEqual(named('# terapipe-ignore:\n# terapipe: sp-no-effect\necho terapipe-ignore: x'), []);
+  });
+
+  it('are not told, in the file that says so and in what it opens', () => {
+    const all = [found('a'), found('b'), found('a', 'config.json'), found('c', 'config.json')];
+    const texts = (own: string, other: string) => new Map([['run.sh', own], ['config.json', other]]); // prettier-ignore
+    assert.equal(heeded(all, 'run.sh', texts('', '')), all);
+    assert.deepEqual(codes(heeded(all, 'run.sh', texts('# terapipe-ignore: a', ''))), ['b', 'c']);
+    assert.deepEqual(codes(heeded(all, 'run.sh', texts('', '{"terapipe-ignore": ["a"]}'))), ['a', 'b', 'c']);
+    assert.deepEqual(codes(heeded(all, 'run.sh', texts('', ''), new Set(['c', 'b']))), ['a', 'a']);
+  });
+});
+
+describe('a few informations', () => {
+  it('are one of each code before a second one, in their order, beside all errors and warnings', () => {
+    const all = [found('e', 'f', 'error'), ...['a', 'a', 'a', 'a', 'a', 'b', 'c'].map((code) => found(code)), found('w', 'f', 'warning')];
+    const { shown, left } = fewInformations(all, (finding) => finding);
+    assert.deepEqual(codes(shown), ['e', 'a', 'a', 'a', 'b', 'c', 'w']);
+    assert.equal(countsByCode(codes(left)), 'a (2)');
+    assert.equal(countsByCode(['x', 'y', 'x']), 'x (2), y');
+    assert.deepEqual(fewInformations(all.slice(3), (finding) => finding).left, []);
+  });
+});
+
+describe('the pages of findings', () => {
+  it('name a source and say when to ignore', () => {
+    for (const { code, guidance } of documentedCodes()) {
+      assert.ok(guidance.source.length > 10, code);
+      assert.match(guidance.ignore, /\.$/, code);
+    }
+  });
+});
