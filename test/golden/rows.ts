@@ -55,6 +55,7 @@ export function vtrainRequest(row: VtrainCase): PlanRequest {
       microBatch: row.micro_batch,
       globalBatch: row.global_batch,
       recompute: row.set === 'multi' ? 'full' : 'none',
+      gradAccumulationFusion: false,
     },
     layout: { tensor: row.tp, pipeline: row.pp, data: row.dp },
   });
@@ -79,7 +80,7 @@ export const ptdpRows = once((): readonly Row[] =>
   (goldenRows('ptd-p') as readonly PtdpRow[]).map((row) => {
     const virtualStages = row.layers_per_virtual_stage === null ? 1 : row.layers / row.pp / row.layers_per_virtual_stage;
     const wanted = request('A100-80GB', gpt(row.layers, row.hidden, row.heads, 51200), {
-      training: { microBatch: row.micro_batch, globalBatch: row.global_batch, recompute: 'full' },
+      training: { microBatch: row.micro_batch, globalBatch: row.global_batch, recompute: 'full', gradAccumulationFusion: false },
       layout: { tensor: row.tp, pipeline: row.pp, data: row.gpus / row.tp / row.pp, virtualStages },
     });
     return { name: `${row.params_b}B`, measured: 1e3 * row.iteration_s, predicted: predictOneF1B(onSelene(wanted)).iterationMs };

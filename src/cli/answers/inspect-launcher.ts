@@ -53,6 +53,7 @@ const sections = {
       'compile',
       'fusedCrossEntropy',
       'gradAccumulationFp32',
+      'gradAccumulationFusion',
       'sequenceParallel',
       'attention',
     ] as const),

@@ -142,6 +142,8 @@ export interface FactValues {
   readonly fusedCrossEntropy: boolean;
   /** Gradients add up in fp32. */
   readonly gradAccumulationFp32: boolean;
+  /** Weight-gradient GEMMs add to the main gradients themselves. */
+  readonly gradAccumulationFusion: boolean;
   /** DeepSpeed: the file has settings for activation checkpointing; whether it runs is up to the model's code. */
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;

@@ -206,6 +206,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'compile',
       'fusedCrossEntropy',
       'gradAccumulationFp32',
+      'gradAccumulationFusion',
     ]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),

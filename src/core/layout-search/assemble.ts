@@ -4,7 +4,7 @@ import type { Scheme } from '../spec/scheme';
 import { solveSlicing } from '../slicing/solve';
 import { provenanceOf } from '../planner/explain';
 import { makePlan } from '../planner/make-plan';
-import { chosenOf } from '../planner/plan';
+import { chosenOf, type Candidate } from '../planner/plan';
 import { verdictOf } from '../memory-model/verdict';
 import type { Prediction } from '../planner/predict';
 import { slicingCost } from '../planner/slicing-cost';
@@ -97,11 +97,19 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
     const chosen = chosenOf(plan);
     const open = fixed.has('schedule') ? request : { ...request, schedule: null };
     const others = bestPerSchedule(open, plan.candidates).filter(({ id }) => id !== chosen.id);
-    return [chosen, ...others].map((candidate) => details.found(ownPoint(request, candidate.schedule), candidate));
+    return [chosen, ...others].map((candidate) =>
+      details.found(ownPoint(request, candidate.schedule), { ...candidate, name: nameInSearch(candidate) }),
+    );
   } catch (error) {
     if (error instanceof ExpectedError) return [];
     throw error;
   }
+}
+
+/** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names its schedule alone. */
+function nameInSearch({ name, schedule, scheme }: Candidate): string {
+  const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
+  return name === schedule && slices > 1 ? `${name}, ${slices} slices` : name;
 }
 
 /** Fastest first, none both slower and larger than another. */

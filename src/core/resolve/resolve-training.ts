@@ -99,6 +99,7 @@ const withoutDefault = [
   'overlapGradReduce',
   'overlapParamGather',
   'asyncTensorParallel',
+  'gradAccumulationFusion',
 ] as const;
 
 function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof withoutDefault)[number]>> {

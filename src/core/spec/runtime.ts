@@ -58,6 +58,8 @@ export interface RuntimeProfile {
   readonly reducesWhole: boolean;
   /** Part of the bus that its all-reduces between tensor-parallel ranks reach. */
   readonly tensorBusShare: number;
+  /** Weight-gradient GEMMs add to the main gradients themselves; else what they make is added by an operation of its own. */
+  readonly fusesGradAccumulation: boolean;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: string };
   /** Whether gradients add up in fp32 where no file says, and why. */
@@ -79,6 +81,7 @@ const megatron: RuntimeProfile = {
   overlapsTensorParallel: true,
   reducesWhole: false,
   tensorBusShare: 1,
+  fusesGradAccumulation: true,
   zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
   gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
 };
@@ -100,6 +103,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     overlapsTensorParallel: false,
     reducesWhole: false,
     tensorBusShare: 1,
+    fusesGradAccumulation: false,
     zeroStage: { value: 3, reason: 'FSDP2 shards everything' },
     gradAccumulationFp32: { value: true, reason: 'TorchTitan reduces in fp32' },
   },
@@ -118,6 +122,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     overlapsTensorParallel: false,
     reducesWhole: false,
     tensorBusShare: 1,
+    fusesGradAccumulation: false,
     zeroStage: { value: 3, reason: 'FSDP shards everything' },
     gradAccumulationFp32: { value: false, reason: 'FSDP keeps gradients in the training precision, summed in it' },
   },
@@ -136,6 +141,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     overlapsTensorParallel: false,
     reducesWhole: true,
     tensorBusShare: 0.5,
+    fusesGradAccumulation: false,
     zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
     gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },
   },
@@ -146,6 +152,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     sends: 'blocking',
     rankOrder: 'pipeline',
     postValidates: false,
+    fusesGradAccumulation: false,
   },
 };
 
@@ -165,6 +172,11 @@ export function usualAccumulation(
   return id === 'deepspeed' && precision === 'bf16' && zeroStage === 0
     ? { value: true, reason: 'without ZeRO, DeepSpeed adds gradients of bf16 up in fp32' }
     : gradAccumulationFp32;
+}
+
+/** Whether weight-gradient GEMMs add to the main gradients themselves: as the file says, else as the runtime does. */
+export function fusesGradAccumulation(training: { readonly runtime?: Runtime; readonly gradAccumulationFusion?: boolean }): boolean {
+  return training.gradAccumulationFusion ?? runtimeOf(training).fusesGradAccumulation;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { elementBytes, inputBytes } from '../spec/number-formats';
 import { attentionWidths } from '../model/parameters';
 import { headsOf } from '../model/stacks';
+import { fusesGradAccumulation } from '../spec/runtime';
 import type { LayerKind } from '../spec/model';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
@@ -39,7 +40,7 @@ export function addCross(sum: Tally, { model, training, layout }: CostInputs, ra
     traffic((4 + dropout) * target * h * share),
     traffic(6 * source * h * share),
   );
-  for (let i = 0; i < 3; i++) addWeightGradient(sum, floor, 0);
+  if (!fusesGradAccumulation(training)) for (let i = 0; i < 3; i++) addWeightGradient(sum, floor, 0);
 }
 
 /**

@@ -3,7 +3,7 @@ import { sameKind, usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import { isRecomputed, type RecomputeModule } from '../spec/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
-import { runtimeOf } from '../spec/runtime';
+import { fusesGradAccumulation, runtimeOf } from '../spec/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
 import { projections } from './attention-projections';
@@ -159,8 +159,10 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
     });
   if (experts !== null) addExperts(sum, inputs, rates, n, experts, within);
   if (cross !== null) addCross(sum, inputs, rates, cross);
-  const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
-  for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
+  if (!fusesGradAccumulation(training)) {
+    const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
+    for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
+  }
 
   const communication = collectiveSeconds(inputs, n, kind);
   const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);

@@ -3,7 +3,7 @@ import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
 import type { FusedAttentionKernel } from '../spec/attention-kernel';
 import type { GpuSpec, NodeGroup } from '../spec/cluster';
-import { runtimeOf } from '../spec/runtime';
+import { fusesGradAccumulation, runtimeOf } from '../spec/runtime';
 import type { CostConstants } from '../spec/cost-constants';
 
 /**
@@ -27,6 +27,8 @@ export interface DeviceRates {
   readonly scores: (m: number, n: number, k: number, batch: number, headDim: number) => number;
   /** The same for products with the layers' weights, which may be computed in a narrower format. */
   readonly linear: (m: number, n: number, k: number, batch?: number) => number;
+  /** The same products for the gradients of weights, which may add to the main gradients themselves. */
+  readonly weightGradient: (m: number, n: number, k: number, batch?: number) => number;
   /** Casting elements to that format, read once and written along rows and along columns; 0 without one. */
   readonly cast: (elements: number) => number;
   /** Norms and activations leave the cast of what they make to the product that follows. */
@@ -108,6 +110,7 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
   const efficiency = gpu.gemmEfficiency * powered * (factors[runtimeOf(training).id] ?? 1);
   const best = gpu.peakTflops[training.precision] * 1e12 * efficiency;
   const element = elementBytes(training);
+  const gradient = training.gradAccumulationFp32 ? 4 : element;
   const { gemmPrecision } = training;
   const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
   const bestLinear = linearPeak(cluster, training) * efficiency * (gemmPrecision === undefined ? 1 : (factors[gemmPrecision] ?? 1));
@@ -119,11 +122,11 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
    * matrices.
    */
   const product =
-    (rate: number, input: number) =>
+    (rate: number, input: number, output = element) =>
     (m: number, n: number, k: number, batch = 1) => {
       const size = Math.cbrt(m * n * k);
       const arithmetic = (2 * m * n * k * batch * (size + constants.gemmHalfSize)) / (rate * size);
-      return Math.max(arithmetic, (batch * (input * (m * k + k * n) + element * m * n)) / bandwidth);
+      return Math.max(arithmetic, (batch * (input * (m * k + k * n) + output * m * n)) / bandwidth);
     };
   const gemm = product(best, element);
   const withoutTensorCores = (m: number, n: number, k: number, batch: number): number =>
@@ -133,6 +136,7 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
     gemm,
     scores: (m, n, k, batch, headDim) => (headDim % 8 === 0 ? gemm : withoutTensorCores)(m, n, k, batch),
     linear: product(bestLinear, narrow),
+    weightGradient: product(bestLinear, narrow, fusesGradAccumulation(training) ? 2 * gradient : element),
     cast: (elements: number): number => (castPerElement * elements) / bandwidth,
     castsApart: !runtimeOf(training).keepsNarrow,
     traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,

@@ -34,12 +34,12 @@ export type Product = readonly [rows: number, columns: number, inner: number];
  * where `castInput` says that no norm before it writes it so, or the runtime's norms never do.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, [rows, columns, inner]: Product, batch = 1, castInput = true): void {
-  const { floor, linear, cast, castsApart } = rates;
+  const { floor, linear, weightGradient, cast, castsApart } = rates;
   const input = castInput || castsApart ? cast(batch * rows * inner) : 0;
   const before = sum.elementwise;
   addOperation(sum, floor, linear(rows, columns, inner, batch) + input, linear(rows, inner, columns, batch) + cast(batch * rows * columns));
   sum.elementwise = before + input;
-  addWeightGradient(sum, floor, linear(inner, columns, rows, batch));
+  addWeightGradient(sum, floor, weightGradient(inner, columns, rows, batch));
 }
 
 /** Adds an operation of backward that only makes gradients of weights. */

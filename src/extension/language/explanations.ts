@@ -201,6 +201,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.fusedCrossEntropy': { meaning: (t) => t('Computes the loss without a second copy of the logits.') },
   'training.dropout': { meaning: (t) => t('Dropout costs time for its masks, and memory to keep them.') },
+  'training.gradAccumulationFusion': {
+    meaning: (t) => t('Weight-gradient GEMMs add to the main gradients themselves: no pass over the gradients after them.'),
+  },
   'training.gradAccumulationFp32': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {
     meaning: (t) => t('GPUs that share every layer. Collectives run twice in each layer, so they should sit in one node.'),

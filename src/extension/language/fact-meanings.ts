@@ -105,6 +105,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   compile: 'training.compile',
   fusedCrossEntropy: 'training.fusedCrossEntropy',
   gradAccumulationFp32: 'training.gradAccumulationFp32',
+  gradAccumulationFusion: 'training.gradAccumulationFusion',
   activationCheckpointing: (t) => t('Settings for recomputing activations; whether that happens is up to the code of the model.'),
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',

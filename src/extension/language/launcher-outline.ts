@@ -61,6 +61,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'compile',
       'fusedCrossEntropy',
       'gradAccumulationFp32',
+      'gradAccumulationFusion',
       'activationCheckpointing',
       'sequenceParallel',
       'attention',

@@ -19,7 +19,8 @@ function megatron(
   layers: number,
   layout: { tensor: number; pipeline: number; data: number },
 ) {
-  return request('A100-80GB', gpt(layers, hidden, heads, 51200), { training: { microBatch, globalBatch, recompute: 'full' }, layout });
+  const training = { microBatch, globalBatch, recompute: 'full', gradAccumulationFusion: false } as const;
+  return request('A100-80GB', gpt(layers, hidden, heads, 51200), { training, layout });
 }
 
 function assertDigits(ms: number, seconds: number): void {

@@ -10,7 +10,7 @@ export const b200: GpuRecord = {
     memoryTBps: 8.0,
     powerWatts: 1000,
     pcieGeneration: 5,
-    gemmEfficiency: 0.527,
+    gemmEfficiency: 0.505,
     gemmFactors: { fp8: 1.18 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,

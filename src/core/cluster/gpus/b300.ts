@@ -10,7 +10,7 @@ export const b300: GpuRecord = {
     memoryTBps: 8.0,
     powerWatts: 1100,
     pcieGeneration: 5,
-    gemmEfficiency: 0.527,
+    gemmEfficiency: 0.505,
     gemmFactors: { fp8: 1.33 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: false,

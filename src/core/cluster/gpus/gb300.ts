@@ -10,7 +10,7 @@ export const gb300: GpuRecord = {
     memoryTBps: 8.0,
     powerWatts: 1400,
     pcieGeneration: 5,
-    gemmEfficiency: 0.527,
+    gemmEfficiency: 0.505,
     gemmFactors: { fp8: 1.48 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,

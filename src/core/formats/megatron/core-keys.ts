@@ -101,6 +101,7 @@ export const coreKeys: KeyTable = {
   activationOffloadLayers: [key('cpu_offloading_num_layers', count(0))],
   variableSequenceLengths: [key('variable_seq_lengths', on(true))],
   overlapP2p: [key('overlap_p2p_comm', on(true))],
+  gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
   fp8ParamGather: [key('fp8_param_gather', on(true))],

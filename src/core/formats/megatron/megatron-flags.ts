@@ -171,6 +171,7 @@ const flagTable: FlagTable = {
   activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],
   offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
+  gradAccumulationFusion: [rule('no-gradient-accumulation-fusion', on(false))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fp8ParamGather: [rule('fp8-param-gather', on(true))],

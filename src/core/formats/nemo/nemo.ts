@@ -32,6 +32,7 @@ const modelKeys: KeyTable = {
   recomputeLayers: [key('activations_checkpoint_num_layers', count(0))],
   attention: [key('use_flash_attention', fixed('flash'))],
   optimizer: [key('optim.name', word)],
+  gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
   overlapGradReduce: [key('optim.overlap_grad_sync', on(true))],
   overlapParamGather: [key('optim.overlap_param_sync', on(true))],
   fp8ParamGather: [key('fp8_params', on(true))],

@@ -72,6 +72,7 @@ export const trainingFields: Fields<TrainingGiven> = {
   fusedCrossEntropy: boolean,
   dropout: boolean,
   gradAccumulationFp32: boolean,
+  gradAccumulationFusion: boolean,
 };
 
 /** Most groups that `cluster.groups` may have. */

@@ -16,7 +16,8 @@ const { gpu, links } = gpuPresets['V100-16GB'];
 function inputsOf(model: ModelSpec, training: Partial<CostInputs['training']>): CostInputs {
   return {
     model,
-    training: { ...trainingOf(512), ...training },
+    // PipeTransformer runs on PyTorch's own layers, whose gradients are added up by themselves
+    training: { ...trainingOf(512), gradAccumulationFusion: false, ...training },
     layout: layoutOfOne,
     cluster: { gpu, links, nodes: 1, gpusPerNode: 8 },
     constants: defaultConstants,

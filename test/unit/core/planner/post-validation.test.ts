@@ -13,7 +13,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 function predicted(schedule: ScheduleName, runtime: Runtime): Candidate {
   const microBatches = 16;
   const wanted = request('A100-80GB', gpt(8, 2048, 16, 1024), {
-    training: { runtime, microBatch: 1, globalBatch: microBatches },
+    training: { runtime, microBatch: 1, globalBatch: microBatches, gradAccumulationFusion: false },
     layout: { tensor: 1, pipeline: 4, data: 1 },
   });
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [2048] }));

@@ -56,7 +56,7 @@ describe('sends', () => {
 
   it('are paid by the further chunks of a stage where a runtime exchanges and waits, and hidden where it does not', () => {
     const wanted = request('A100-80GB', gpt(16, 4096, 32, 1024), {
-      training: { microBatch: 4, globalBatch: 64 },
+      training: { microBatch: 4, globalBatch: 64, gradAccumulationFusion: true },
       layout: { pipeline: 8 },
     });
     const under = (runtime: 'megatron' | 'torchtitan', virtualStages: number): number =>

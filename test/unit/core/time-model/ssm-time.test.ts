@@ -54,7 +54,7 @@ describe('layers with a state', () => {
   it('move more in backward than in forward, and that of Mamba-2 about three times as much', () => {
     const inputs = request('H100-80GB', hybrid('M'), { training, layout: {} });
     const bare = { ...inputs, constants: { ...inputs.constants, issueFloorUs: 0 } };
-    const rates = { ...deviceRates(bare), linear: () => 0, gemm: () => 0, fused: () => 0, cast: () => 0 };
+    const rates = { ...deviceRates(bare), linear: () => 0, weightGradient: () => 0, gemm: () => 0, fused: () => 0, cast: () => 0 };
     const sum = emptyTally();
     addState(sum, bare, rates, stateOfKind('mamba2'), 4096, 4096);
     assert.ok(sum.backward / sum.forward > 2.5 && sum.backward / sum.forward < 3.5, `${sum.backward / sum.forward}`);

@@ -7,9 +7,9 @@ import { floorShare, gradientCollectives, optimizerTime, stageCost, terapipeBoun
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
-/** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute. */
+/** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute, gradients added up by themselves. */
 const reference: CostInputs = request('A100-80GB', gpt(30, 3072, 32, 51200), {
-  training: { microBatch: 2, globalBatch: 512, recompute: 'full' },
+  training: { microBatch: 2, globalBatch: 512, recompute: 'full', gradAccumulationFusion: false },
   layout: { data: 64 },
 });
 const middle = { first: false, last: false };
@@ -70,6 +70,19 @@ describe('stage cost', () => {
     assert.ok(Math.abs(backwardWeightMs - 1e3 * (products + addingUp)) < 1e-9, `${backwardWeightMs} ${1e3 * (products + addingUp)}`);
   });
 
+  it('takes the longer of computing weight gradients and of adding them to the main ones where that is fused', () => {
+    const fused = { ...reference, training: { ...reference.training, gradAccumulationFusion: true } };
+    const [h, bandwidth] = [3072, reference.cluster.gpu.memoryTBps * 1e12 * reference.constants.memoryEfficiency];
+    const weightMs = (tokens: number): number => stageCost(fused, 1, middle)(1, tokens, 0).backwardWeightMs;
+    const { gemm } = deviceRates(reference);
+    const products = gemm(h, 3 * h, 4096) + gemm(h, h, 4096) + gemm(h, 4 * h, 4096) + gemm(4 * h, h, 4096);
+    assert.ok(Math.abs(weightMs(4096) - 1e3 * products) < 1e-9);
+    const moved = (8 * 4 * h * h + 2 * 8 * 5 * h) / bandwidth;
+    assert.ok(2 * moved > gemm(h, 4 * h, 8) && weightMs(8) > 2e3 * moved, 'few rows: main gradients are read and written');
+    const half = { ...fused, training: { ...fused.training, gradAccumulationFp32: false } };
+    assert.ok(stageCost(half, 1, middle)(1, 8, 0).backwardWeightMs < weightMs(8));
+  });
+
   it('counts the weight gradient of the head on the last stage, and none for the embedding', () => {
     const weightMs = (first: boolean, last: boolean) => stageCost(reference, 2, { first, last })(2, 2048, 0).backwardWeightMs;
     const head = 1e3 * deviceRates(reference).gemm(3072, 51200, 4096);
@@ -103,7 +116,10 @@ describe('stage cost', () => {
 describe('cost of a mixture of experts', () => {
   const constants = { ...reference.constants, issueFloorUs: 0 };
   const at = (model: ReturnType<typeof gpt>, layout: object = {}, training: object = {}): CostInputs => ({
-    ...request('B200', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout }),
+    ...request('B200', model, {
+      training: { attention: 'flash', dropout: false, precision: 'bf16', gradAccumulationFusion: false, ...training },
+      layout,
+    }),
     constants,
   });
   const one = (inputs: CostInputs, tokens: number) => stageCost(inputs, 1, middle)(1, tokens, 0);

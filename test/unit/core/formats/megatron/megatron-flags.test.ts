@@ -51,6 +51,11 @@ describe('megatronFacts', () => {
     );
   });
 
+  it('reads that weight gradients are added up by themselves, which launches are silent about otherwise', () => {
+    assert.deepEqual(read('--no-gradient-accumulation-fusion'), { gradAccumulationFusion: false });
+    assert.equal(read('--bf16').gradAccumulationFusion, undefined);
+  });
+
   it('takes the YAML spelling of switches', () => {
     assert.deepEqual(read('--sequence-parallel false --untie-embeddings-and-output-weights False --bf16 false --fp16 true'), {
       sequenceParallel: false,
