@@ -77,7 +77,7 @@ export interface TrainingSpec extends Recompute {
   readonly dropout: boolean;
   /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
   readonly gradAccumulationFp32: boolean;
-  /** Weight-gradient GEMMs add to the main gradients themselves (Megatron's `gradient_accumulation_fusion`); absent: as the runtime does. */
+  /** Weight-gradient GEMMs add to the main gradients (Megatron's `gradient_accumulation_fusion`); absent: as the runtime does. */
   readonly gradAccumulationFusion?: boolean;
 }
 
