@@ -2,6 +2,7 @@ import type { Finding } from '../core/findings';
 import { lineColumnAt, printable } from '../core/text';
 import type { ExpectedError } from '../core/errors';
 import type { Place } from '../core/spec/located';
+import { say } from '../core/sentence';
 
 /** What a command says: the same in JSON and in words, and the exit status. */
 export interface Answer {
@@ -61,9 +62,9 @@ export function printedFinding({ code, severity, place, message, remedy, fixes }
     ...start,
     endLine: end.line,
     endColumn: end.column,
-    message,
-    remedy,
-    fixes: fixes.map(({ title }) => title),
+    message: say(message),
+    remedy: say(remedy),
+    fixes: fixes.map(({ title }) => say(title)),
   };
 }
 
@@ -74,13 +75,13 @@ export function findingLine({ file, line, column, severity, message, remedy, cod
 
 /** `file:line:column: what; what to do`, or `terapipe: what; what to do` for trouble that is in no file. */
 export function errorLine({ message, remedy, place }: ExpectedError, texts: Texts): string {
-  return printable(`${place === undefined ? 'terapipe' : placeText(place, texts)}: ${message}; ${remedy}`);
+  return printable(`${place === undefined ? 'terapipe' : placeText(place, texts)}: ${message}; ${say(remedy)}`);
 }
 
 /** The error object of `--json`. */
 export function errorJson({ code, message, remedy, place }: ExpectedError, texts: Texts): object {
   const start = place === undefined ? { line: null, column: null } : lineColumnAt(texts.get(place.file) ?? '', place.range.start);
-  return { version: 1, error: { code, message, remedy, file: place?.file ?? null, ...start } };
+  return { version: 1, error: { code, message, remedy: say(remedy), file: place?.file ?? null, ...start } };
 }
 
 function placeText(place: Place, texts: Texts): string {

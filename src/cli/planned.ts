@@ -70,7 +70,7 @@ export function placed(error: unknown, run: Run, findings: () => readonly Findin
   // sizes that do not make up the GPUs leave a fraction of a replica, over which no batch can be split
   if (error.code === 'plan-batch-not-divisible' && cause?.code.startsWith('world-size') === true)
     return new ExpectedError(cause.code, cause.message, cause.remedy, cause.place);
-  return new ExpectedError(error.code, error.message, error.remedy, error.place ?? cause?.place ?? run.place);
+  return new ExpectedError(error.code, error.what, error.remedy, error.place ?? cause?.place ?? run.place);
 }
 
 /** 1 when something of severity error was found or the plan does not fit. */

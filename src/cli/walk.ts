@@ -10,6 +10,7 @@ import { findingOfError } from '../core/rules/run-findings';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
 import { systemCode } from '../files/system-reason';
 import { readRegularFile, type SourceText } from './read-file';
+import { sentence } from '../core/sentence';
 
 const maximumDepth = 12;
 const maximumFiles = 20_000;
@@ -109,8 +110,8 @@ function cutOff(folder: string): Finding {
     code: 'check-cut-off',
     severity: 'warning',
     place: startOf(folder),
-    message: `There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not read`,
-    remedy: 'check the folders in it one by one',
+    message: sentence`There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not read`,
+    remedy: sentence`check the folders in it one by one`,
     fixes: [],
   };
 }

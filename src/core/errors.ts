@@ -1,18 +1,24 @@
+import { say, sentence, type Sentence } from './sentence';
 import type { Place } from './spec/located';
 
 /** A failure that the user can understand and mend: a stable code, one sentence, what to do, and where. */
 export class ExpectedError extends Error {
   override readonly name = 'ExpectedError';
+  /** What went wrong; `message` is its English. */
+  readonly what: Sentence;
+  readonly remedy: Sentence;
   constructor(
     /** Stable, kebab-case, documented: e.g. `config-json-syntax`. */
     readonly code: string,
-    message: string,
+    what: Sentence | string,
     /** What to do about it, as one sentence. */
-    readonly remedy: string,
+    remedy: Sentence | string,
     /** Where in which file, when it comes from one. */
     readonly place?: Place,
   ) {
-    super(message);
+    super(typeof what === 'string' ? what : say(what));
+    this.what = typeof what === 'string' ? sentence`${what}` : what;
+    this.remedy = typeof remedy === 'string' ? sentence`${remedy}` : remedy;
   }
 }
 
@@ -45,6 +51,6 @@ export function placed<T>(place: Place | undefined, action: () => T): T {
     return action();
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place !== undefined || place === undefined) throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, place);
+    throw new ExpectedError(error.code, error.what, error.remedy, place);
   }
 }

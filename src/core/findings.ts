@@ -1,4 +1,5 @@
 import { formatCount } from './format';
+import type { Sentence } from './sentence';
 import type { Place } from './spec/located';
 
 export type Severity = 'error' | 'warning' | 'information';
@@ -11,7 +12,7 @@ export interface TextEdit {
 
 /** A quick fix: a title in the imperative with its numbers, and the edits it makes. */
 export interface Fix {
-  readonly title: string;
+  readonly title: Sentence;
   readonly edits: readonly TextEdit[];
   readonly preferred: boolean;
 }
@@ -23,9 +24,9 @@ export interface Finding {
   readonly severity: Severity;
   readonly place: Place;
   /** What is wrong, one sentence without the remedy. */
-  readonly message: string;
+  readonly message: Sentence;
   /** What to do, in numbers where there are any. */
-  readonly remedy: string;
+  readonly remedy: Sentence;
   readonly fixes: readonly Fix[];
 }
 

@@ -6,6 +6,7 @@ import { fitErrors, fitPart } from '../core/slice-times/fit';
 import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/spec/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
+import { say } from '../core/sentence';
 
 /** What to measure. */
 export interface MeasureTask {
@@ -96,7 +97,7 @@ export async function measureProfile(profiler: Profiler, task: MeasureTask, host
     return profileOf(profiler, task, host, course, shortage(course));
   } catch (error) {
     if (error instanceof CancelledError) return profileOf(profiler, task, host, course, 'cancelled');
-    if (error instanceof ExpectedError) return profileOf(profiler, task, host, course, `${error.message}; ${error.remedy}`);
+    if (error instanceof ExpectedError) return profileOf(profiler, task, host, course, `${error.message}; ${say(error.remedy)}`);
     throw error;
   }
 }

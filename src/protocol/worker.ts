@@ -12,6 +12,7 @@ import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { NamedProfile } from '../core/spec/profile';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
+import type { Sentence } from '../core/sentence';
 
 /*
  * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started
@@ -88,8 +89,8 @@ export type WorkerRequest = v.InferOutput<typeof workerRequest>;
 const failure = v.object({
   expected: v.boolean(),
   code: v.string(),
-  message: v.string(),
-  remedy: v.string(),
+  message: ours<Sentence>({ template: v.string() }),
+  remedy: ours<Sentence>({ template: v.string() }),
   place: v.nullable(v.object({ file: v.string(), range: v.object({ start: v.number(), end: v.number() }) })),
   stack: v.nullable(v.string()),
 });
@@ -112,7 +113,7 @@ const workerReply = v.variant('type', [
   v.object({
     type: v.literal('remedies'),
     id,
-    remedies: v.pipe(v.array(ours<Remedy>({ label: v.string(), sets: v.array(v.tuple([v.string(), v.unknown()])) })), v.readonly()),
+    remedies: v.pipe(v.array(ours<Remedy>({ label: some, sets: v.array(v.tuple([v.string(), v.unknown()])) })), v.readonly()),
   }),
   v.object({ type: v.literal('elastic'), id, answer: ours<ElasticAnswer>({ plan: some, spans: v.array(some), steps: v.array(some) }) }),
   v.object({ type: v.literal('search'), id, result: ours<SearchResult>({ best: some, paretoFront: v.array(some) }) }),

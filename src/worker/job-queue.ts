@@ -2,6 +2,7 @@ import { CancelledError, ExpectedError } from '../core/errors';
 import { isPackedPart, makeUnpacker } from '../protocol/packed';
 import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './process';
+import { say } from '../core/sentence';
 
 /** The reply that ends a job well. */
 export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
@@ -153,7 +154,7 @@ function settle(job: Job, reply: Exclude<WorkerReply, ProgressReply>): void {
 }
 
 function failureToError({ expected, code, message, remedy, place, stack }: WorkerFailure): Error {
-  const error = expected ? new ExpectedError(code, message, remedy, place ?? undefined) : new Error(message);
+  const error = expected ? new ExpectedError(code, message, remedy, place ?? undefined) : new Error(say(message));
   if (stack !== null) error.stack = stack;
   return error;
 }

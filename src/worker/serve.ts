@@ -18,6 +18,7 @@ import {
   type WorkerReply,
   type WorkerRequest,
 } from '../protocol/worker';
+import { sentence } from '../core/sentence';
 
 interface PlannerOptions {
   readonly signal: CancelSignal;
@@ -106,11 +107,11 @@ function failureOf(error: unknown): WorkerFailure {
     return {
       expected: true,
       code: error.code,
-      message: error.message,
+      message: error.what,
       remedy: error.remedy,
       place: error.place ?? null,
       stack: error.stack ?? null,
     };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { expected: false, code: 'internal', message, remedy: '', place: null, stack: stack ?? null };
+  return { expected: false, code: 'internal', message: sentence`${message}`, remedy: sentence``, place: null, stack: stack ?? null };
 }

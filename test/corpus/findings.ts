@@ -11,6 +11,7 @@ import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { say } from '../../src/core/sentence';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('name a folder: npm run findings -- FOLDER');
@@ -49,5 +50,6 @@ function judged(
 
 function lineOf(file: string, as: string, { code, severity, place, message, remedy, fixes }: Finding): object {
   const { start, end } = place.range;
-  return { file, as, code, severity, place: `${place.file}:${start}-${end}`, message, remedy, fixes: fixes.map(({ title }) => title) };
+  const said = { message: say(message), remedy: say(remedy), fixes: fixes.map(({ title }) => say(title)) };
+  return { file, as, code, severity, place: `${place.file}:${start}-${end}`, ...said };
 }

@@ -20,6 +20,7 @@ import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/formats/registry';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
+import { say } from '../../src/core/sentence';
 
 /** What one file of the corpus came to. */
 interface Read {
@@ -146,7 +147,7 @@ function printFindings(reads: readonly Read[], judge: Judge): boolean {
   console.log(`  warnings: ${warning.all}, false ${warning.false} (${percent(warning.false, warning.all)})`);
   if (isListed)
     for (const { file, code, severity, message, verdict } of all)
-      if (verdict !== true) console.log(`  ${verdict === false ? 'false' : 'unjudged'} ${severity} ${code} ${file}: ${message}`);
+      if (verdict !== true) console.log(`  ${verdict === false ? 'false' : 'unjudged'} ${severity} ${code} ${file}: ${say(message)}`);
   return error.false === 0 && warning.false <= falseWarnings * warning.all;
 }
 

@@ -5,6 +5,7 @@ import { documentedCodes, type DocumentedCode } from '../../src/core/rules/table
 import { launcherOf } from '../unit/core/rules/launcher';
 import { pairs } from '../unit/core/rules/pairs';
 import { ownPairs } from '../unit/core/rules/run-pairs';
+import { say } from '../../src/core/sentence';
 
 const page = join(resolve(import.meta.dirname, '../..'), 'docs/findings.md');
 
@@ -41,7 +42,7 @@ function exampleOf(code: string): string | null {
     const values = Object.entries(pair.bad).map(
       ([name, value]) => `\`${name}\` ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
     );
-    return `${values.join(', ')}. "${found?.message ?? pair.says}"`;
+    return `${values.join(', ')}. "${found === undefined ? pair.says : say(found.message)}"`;
   }
   const own = ownPairs.find((each) => each.code === code);
   if (own === undefined) return null;

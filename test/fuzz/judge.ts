@@ -11,6 +11,7 @@ import { parseProfile } from '../../src/core/slice-times/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { Case } from './cases';
 import type { Fixture } from './corpus';
+import { say } from '../../src/core/sentence';
 
 /** What became of a case. */
 export interface Verdict {
@@ -92,12 +93,12 @@ async function read({ main, beside }: Case, texts: Texts, shell: LauncherReader)
 function checkError(error: ExpectedError, texts: Texts): void {
   if (error.place === undefined) throw new Defect(`${error.code} has no place`);
   checkPlace(error.place, texts, error.code);
-  checkWords(error.code, [error.message, error.remedy]);
+  checkWords(error.code, [error.message, say(error.remedy)]);
 }
 
 function checkFinding({ code, place, message, remedy, fixes }: Finding, texts: Texts): void {
   checkPlace(place, texts, code);
-  checkWords(code, [message, remedy, ...fixes.map(({ title }) => title)]);
+  checkWords(code, [say(message), say(remedy), ...fixes.map(({ title }) => say(title))]);
   for (const fix of fixes) checkEdits(code, fix, texts);
 }
 
@@ -150,9 +151,9 @@ async function tryFix(
   const edited = [after.main, ...(after.beside === null ? [] : [after.beside])].map((fixture) => [fixture.file, fixture.text] as const);
   const config = await read(after, new Map([...texts, ...edited]), shell);
   if (config instanceof ExpectedError && isBroken(config, fix, after))
-    throw new Defect(`a fix of ${code} breaks the file\n${fix.title}: ${config.message}`);
+    throw new Defect(`a fix of ${code} breaks the file\n${say(fix.title)}: ${config.message}`);
   if (!(config instanceof ExpectedError) && config.format !== format)
-    throw new Defect(`a fix of ${code} makes it another format\n${fix.title}`);
+    throw new Defect(`a fix of ${code} makes it another format\n${say(fix.title)}`);
   return true;
 }
 

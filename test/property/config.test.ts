@@ -5,6 +5,7 @@ import type { Finding } from '../../src/core/findings';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { load } from '../unit/core/formats/files';
 import { cases } from './cases';
+import { say } from '../../src/core/sentence';
 
 const terapipe = `{
   // a comment
@@ -79,7 +80,7 @@ describe('config readers', () => {
               .sort((a, b) => b.place.range.start - a.place.range.start)
               .reduce((result, { place, newText }) => result.slice(0, place.range.start) + newText + result.slice(place.range.end), text);
             const after = findingsOf(await load({ 'terapipe.json': mended }), null);
-            assert.ok(!after.some((finding) => finding.code === code && finding.severity === 'error'), `${code}: ${title}\n${text}`);
+            assert.ok(!after.some((finding) => finding.code === code && finding.severity === 'error'), `${code}: ${say(title)}\n${text}`);
           }
       }),
       { seed: 12, numRuns: cases(80, 1200) },

@@ -9,6 +9,7 @@ import type { Schedule } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { cellsOf, scheduleOf } from '../unit/core/schedules/pytorch-csv/schedules';
 import { cases } from './cases';
+import { say } from '../../src/core/sentence';
 
 const seed = 20261121;
 const multiChunk = ['Interleaved1F1B', 'LoopedBFS', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'DualPipeV'] as const;
@@ -208,7 +209,7 @@ describe('a schedule with cells moved about', () => {
             0 <= range.start && range.end <= text.length && (range.start < range.end || text === ''),
             JSON.stringify([text, range]),
           );
-          assert.ok(message !== '' && remedy !== '');
+          assert.ok(say(message) !== '' && say(remedy) !== '');
         }
       }),
       { seed, numRuns: cases(500, 8000) },

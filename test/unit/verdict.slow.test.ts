@@ -19,6 +19,7 @@ import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { rowsOf } from '../../webview/tabs/layout/rows';
 import { loadObject } from './core/formats/files';
+import { say } from '../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 
@@ -50,7 +51,7 @@ function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
     'terapipe plan': planAnswer({ run, plan, findings }, texts).text,
     'terapipe memory': memoryAnswer({ run, plan, findings }, texts).text,
     report: planHtml(plan, []),
-    'layout tab': verdictText(launchedLayoutOf(plan).verdict),
+    'layout tab': say(verdictText(launchedLayoutOf(plan).verdict)),
     'layout chart': dots.flatMap((dot) => dot.lines()).join('\n'),
   };
 }
@@ -77,9 +78,9 @@ describe('the verdict on memory', () => {
       assert.equal(chosen.memory.capacityBytes > peakBytes, !name.startsWith('over'));
       assert.deepEqual([verdict.fits, chosen.fits, fitsMemory(chosen.memory)], [fits, fits, fits]);
       assert.equal(verdict.roomBytes, usablePeakBytes(chosen.memory.capacityBytes) - verdict.peakBytes);
-      assert.match(verdictText(verdict), fits ? /^fits, .* to spare$/ : /^does not fit, .* too much$/);
+      assert.match(say(verdictText(verdict)), fits ? /^fits, .* to spare$/ : /^does not fit, .* too much$/);
       for (const [face, text] of Object.entries(facesOf(run, plan))) {
-        const words = face === 'layout chart' && fits ? '' : verdictText(verdict).toLowerCase();
+        const words = face === 'layout chart' && fits ? '' : say(verdictText(verdict)).toLowerCase();
         assert.ok(text.toLowerCase().includes(words), `${face} says not "${words}":\n${text}`);
         const other = /no margin|kept free, does|over capacity|into the margin/i.exec(text);
         assert.equal(other, null, `${face}: ${other?.[0]}`);
@@ -89,7 +90,7 @@ describe('the verdict on memory', () => {
         problems.map(({ severity }) => severity),
         fits ? [] : ['error'],
       );
-      assert.ok(problems.every(({ message }) => message.endsWith(verdictText(verdict))));
+      assert.ok(problems.every(({ message }) => say(message).endsWith(say(verdictText(verdict)))));
     });
 
   it('is the same of a layout that a search was made for', async () => {
@@ -99,6 +100,6 @@ describe('the verdict on memory', () => {
     assert.deepEqual(result.launched.verdict, verdictOf(chosenOf(plan).memory));
     const [finding] = searchFindings(run, result.launched, result);
     assert.deepEqual([finding?.code, finding?.severity], ['layout-too-large', 'error']);
-    assert.equal(finding?.message, findingsOf(run, plan).find(({ code }) => code === 'memory-over-capacity')?.message);
+    assert.equal(say(finding!.message), say(findingsOf(run, plan).find(({ code }) => code === 'memory-over-capacity')!.message));
   });
 });

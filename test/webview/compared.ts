@@ -6,6 +6,7 @@ import type { PageMessage } from '../../src/protocol/page';
 import { savedState, type OpenOptions, type OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { comparedState, comparisonOf, launched, plansAnswerOf, plansCompared, timesCompared, traceCompared } from './comparisons';
+import { sentence } from '../../src/core/sentence';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 1400, reducedMotion: true, savedState: { tab: 'compare' } };
 const state = (comparison: () => PageComparison | null) => () => comparedState(comparison());
@@ -190,7 +191,7 @@ export const comparedCases: readonly Case[] = [
       await page.mouse.up();
       await until('the request', async () => (await asked(open)).length === 1);
       assert.deepEqual(await asked(open), [{ type: 'comparison', act: 'cancel' }]);
-      const failure = { code: 'trace-stages', message: 'the trace has passes on 3 tracks', remedy: 'compare it with that run', place: null, placeText: 'runs/trace.json' }; // prettier-ignore
+      const failure = { code: 'trace-stages', message: sentence`the trace has passes on 3 tracks`, remedy: sentence`compare it with that run`, place: null, placeText: 'runs/trace.json' }; // prettier-ignore
       await send({ type: 'update', fields: { comparison: comparisonOf(null, { error: failure }) } });
       assert.match(await page.getByRole('alert').innerText(), /The trace has passes on 3 tracks\.\s+Compare it with that run\./);
       await section(page).getByRole('button', { name: 'Compare again' }).click();

@@ -4,6 +4,7 @@ import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import type { PageKind, PageState } from '../../src/protocol/page';
+import { sentence } from '../../src/core/sentence';
 
 /** What a test wants different from GPT-3 175B on 48 nodes of V100, TeraPipe's setting (9). */
 export interface Variant {
@@ -129,8 +130,8 @@ export const findings: PageState['findings'] = [
     severity: 'error',
     place,
     placeText: 'gpt3-175b/terapipe.json:7:3',
-    message: 'Stage 0 needs 19.4 GiB of 16 GiB',
-    remedy: 'Use tensor parallel size 8, which needs 10.2 GiB',
+    message: sentence`Stage 0 needs 19.4 GiB of 16 GiB`,
+    remedy: sentence`Use tensor parallel size 8, which needs 10.2 GiB`,
     fixes: [],
   },
   {
@@ -138,8 +139,8 @@ export const findings: PageState['findings'] = [
     severity: 'warning',
     place,
     placeText: 'gpt3-175b/terapipe.json:9:3',
-    message: 'Sequence length 2,048 is longer than the 1,024 positions of the model',
-    remedy: 'Use at most 1,024',
+    message: sentence`Sequence length 2,048 is longer than the 1,024 positions of the model`,
+    remedy: sentence`Use at most 1,024`,
     fixes: [],
   },
 ];

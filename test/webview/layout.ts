@@ -4,6 +4,7 @@ import { noLayoutState, withUpdate, type LayoutState, type PageFound } from '../
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { layoutOf, layoutState, searchedOf, usualSearch } from './layouts';
+import { sentence } from '../../src/core/sentence';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 1100, savedState: { tab: 'layout' } };
 
@@ -322,8 +323,8 @@ export const layoutCases: readonly Case[] = [
         place,
         placeText: 'run.sh:5:4',
         fixes: [],
-        message: 'tensor 16 crosses nodes of 8 GPUs: 5.8x slower than tensor 1',
-        remedy: 'apply the best layout',
+        message: sentence`tensor 16 crosses nodes of 8 GPUs: 5.8x slower than tensor 1`,
+        remedy: sentence`apply the best layout`,
       };
       await send({ type: 'update', fields: { findings: [slower] } });
       await page.getByRole('button', { name: '1 finding' }).waitFor();
@@ -359,8 +360,8 @@ export const layoutCases: readonly Case[] = [
     steps: async (open) => {
       const { page, send } = open;
       await page.locator('.layout-view').getByText('from 2 edits ago').waitFor();
-      const message = '<img src=x onerror="window.hacked=1">';
-      const error = { code: 'search-no-layout', message, remedy: 'change the batch', place: null, placeText: null };
+      const message = sentence`<img src=x onerror="window.hacked=1">`;
+      const error = { code: 'search-no-layout', message, remedy: sentence`change the batch`, place: null, placeText: null };
       await send({ type: 'update', fields: { layout: found({ error }) } });
       await page.locator('.layout-notices').getByText('Change the batch.').waitFor();
       assert.equal(await page.evaluate('window.hacked'), undefined);

@@ -5,6 +5,7 @@ import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 import { known, profileOf, profilesOf, simulatedSamples } from './profiles';
+import { sentence } from '../../src/core/sentence';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, savedState: { tab: 'profile' } };
 const narrow: OpenOptions = { ...wide, width: 640, height: 1200 };
@@ -161,8 +162,8 @@ export const profileCases: readonly Case[] = [
       profilesOf([known(partial)], {
         error: {
           code: 'profiler-killed',
-          message: 'the profiling process was killed by the system',
-          remedy: 'Close other programs',
+          message: sentence`the profiling process was killed by the system`,
+          remedy: sentence`Close other programs`,
           place: null,
           placeText: null,
         },
@@ -184,7 +185,7 @@ export const profileCases: readonly Case[] = [
       await send({ type: 'update', fields: { profile: profilesOf([known(early)]) } });
       await page.getByText('1 sample was kept: too few for a fit.').waitFor();
       assert.match(await textOf(open), /no fit yet/);
-      const error = { code: 'x', message: 'CUDA does not load', remedy: 'Install cuDNN 9', place: null, placeText: null };
+      const error = { code: 'x', message: sentence`CUDA does not load`, remedy: sentence`Install cuDNN 9`, place: null, placeText: null };
       await send({ type: 'update', fields: { profile: profilesOf([], { error }) } });
       await page.getByText('CUDA does not load.').waitFor();
       await page.getByRole('button', { name: 'Profile on this GPU' }).waitFor();
@@ -389,7 +390,15 @@ export const profileCases: readonly Case[] = [
           ),
           a100,
         ],
-        { error: { code: 'x', message: 'x'.repeat(300), remedy: 'y'.repeat(200), place: null, placeText: 'z'.repeat(120) } },
+        {
+          error: {
+            code: 'x',
+            message: sentence`${'x'.repeat(300)}`,
+            remedy: sentence`${'y'.repeat(200)}`,
+            place: null,
+            placeText: 'z'.repeat(120),
+          },
+        },
       ),
     ),
     steps: async ({ page }) => {

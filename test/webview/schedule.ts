@@ -9,6 +9,7 @@ import type { OpenOptions } from './browser';
 import { show, until, type Case } from './cases';
 import { stateOf } from './fixtures';
 import type { ThemeName } from './themes';
+import { sentence } from '../../src/core/sentence';
 
 const wide: OpenOptions = { kind: 'tab', width: 1280, height: 760, reducedMotion: true };
 const file = 'file:///home/ada/schedules/mine.csv';
@@ -102,8 +103,8 @@ export const scheduleCases: readonly Case[] = [
       const place = { file, range: { start: 4, end: 7 } };
       const error = {
         code: 'schedule-csv-action',
-        message: '"0X1" is no action of a schedule',
-        remedy: 'write 0F1',
+        message: sentence`"0X1" is no action of a schedule`,
+        remedy: sentence`write 0F1`,
         place,
         placeText: 'schedules/mine.csv:1:5',
       };

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import type { OpenOptions } from './browser';
 import { show, until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
+import { sentence } from '../../src/core/sentence';
 
 const side: OpenOptions = { kind: 'side', width: 320 };
 const tab: OpenOptions = { kind: 'tab', width: 1280 };
 const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&';
+const said = sentence`${hostile}`;
 
 /** Every state that a page can be in beside showing a plan. */
 export const stateCases: readonly Case[] = [
@@ -34,8 +36,8 @@ export const stateCases: readonly Case[] = [
       await page.getByRole('progressbar', { name: 'Planning' }).waitFor();
       const error = {
         code: 'x',
-        message: 'expected a number',
-        remedy: 'Write a whole number',
+        message: sentence`expected a number`,
+        remedy: sentence`Write a whole number`,
         place: findings[0]!.place,
         placeText: 'gpt3-175b/terapipe.json:7:3',
       };
@@ -74,8 +76,8 @@ export const stateCases: readonly Case[] = [
     state: () =>
       stateOf('tab', planOf({ unit: 64, title: hostile }), {
         file: hostile,
-        findings: findings.map((finding) => ({ ...finding, message: hostile, remedy: hostile, placeText: hostile })),
-        error: { code: hostile, message: hostile, remedy: hostile, place: null, placeText: hostile },
+        findings: findings.map((finding) => ({ ...finding, message: said, remedy: said, placeText: hostile })),
+        error: { code: hostile, message: said, remedy: said, place: null, placeText: hostile },
       }),
     steps: async ({ page }) => {
       assert.equal(await page.locator('h1').innerText(), hostile);

@@ -13,6 +13,7 @@ import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict 
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
+import { say } from '../../src/core/sentence';
 
 /** The three main numbers: step time, bubble, memory. The tooltip of each says what it is based on. */
 export function figures(plan: Plan, candidate: Candidate): HTMLElement {
@@ -45,14 +46,14 @@ export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
 
 function memoryFigure({ memory }: Candidate): HTMLElement {
   const verdict = verdictOf(memory);
-  const name = verdict.fits ? t('peak, stage {0}', verdict.stage) : t('{0}, stage {1}', verdictWord(verdict, t), verdict.stage);
+  const name = verdict.fits ? t('peak, stage {0}', verdict.stage) : t('{0}, stage {1}', say(verdictWord(verdict), t), verdict.stage);
   return verdictFigure(verdict, name);
 }
 
 /** A peak beside what is usable, red where it does not fit; the tooltip is the verdict. */
 export function verdictFigure(verdict: MemoryVerdict, name: string): HTMLElement {
   const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
-  const about = `${verdictSentence(verdict, t)}\n${limitText(verdict, t)}`;
+  const about = `${say(verdictSentence(verdict), t)}\n${say(limitText(verdict), t)}`;
   return figure({ value: used, unit: `/ ${capacity} ${unit}` }, name, null, about, verdict.fits ? 'plain' : 'error');
 }
 

@@ -8,6 +8,7 @@ import { sentence } from './sentence';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 import { incumbentText } from './incumbent';
+import { say } from '../../src/core/sentence';
 
 /** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */
 export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' | 'incumbent'>): HTMLElement {
@@ -53,8 +54,8 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
     h(
       'div',
       { class: 'notice-text' },
-      h('p', { class: 'notice-what' }, sentence(error.message)),
-      h('p', { class: 'notice-remedy' }, sentence(error.remedy)),
+      h('p', { class: 'notice-what' }, sentence(say(error.message, t))),
+      h('p', { class: 'notice-remedy' }, sentence(say(error.remedy, t))),
       h(
         'div',
         { class: 'notice-actions' },

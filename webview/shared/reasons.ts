@@ -9,6 +9,7 @@ import type { Host } from '../base/host';
 import { partName } from '../tabs/layout/labels';
 import { capitalised } from './sentence';
 import { t } from '../base/strings';
+import { say } from '../../src/core/sentence';
 
 /** Why this plan: one line each. */
 export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {
@@ -102,8 +103,8 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
           h(
             'span',
             { class: 'finding-text' },
-            h('span', {}, capitalised(finding.message)),
-            h('span', { class: 'finding-remedy' }, capitalised(finding.remedy)),
+            h('span', {}, capitalised(say(finding.message, t))),
+            h('span', { class: 'finding-remedy' }, capitalised(say(finding.remedy, t))),
           ),
         ),
         isOfSearch(finding.code) ? layoutsButton(host, index) : null,

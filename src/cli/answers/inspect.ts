@@ -11,6 +11,7 @@ import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
@@ -59,7 +60,7 @@ export function inspectAnswer(run: Run): Answer {
       printable(
         `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}`,
       ),
-      ...(run.unplanned === undefined ? [] : [printable(run.unplanned.message)]),
+      ...(run.unplanned === undefined ? [] : [printable(say(run.unplanned.message))]),
       '',
       'model',
       indented(table(rows, [1, 2])),

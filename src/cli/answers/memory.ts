@@ -6,6 +6,7 @@ import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** `terapipe memory`: every stage of the chosen schedule. */
 export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
@@ -45,7 +46,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       '',
       indented(table([heading, ...rows], [9])),
       '',
-      `${verdictSentence(verdict)}. ${limitText(verdict)}`,
+      `${say(verdictSentence(verdict))}. ${say(limitText(verdict))}`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, fits),

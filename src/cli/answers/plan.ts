@@ -18,6 +18,7 @@ import { findingLine, printedFinding, type Answer, type Texts } from '../answer'
 import { exitCodeFor, type Planned } from '../planned';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** `terapipe plan`: the chosen way to run the step beside the others. */
 export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
@@ -57,7 +58,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [
       'memory',
-      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${verdictText(verdict)}`,
+      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${say(verdictText(verdict))}`,
     ],
     ...stagesLine(request),
     ...placementLines(request),
@@ -72,7 +73,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     column.duration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate, column.percent),
     column.bytes(peakBytesOf(candidate)),
-    candidate.fits ? '' : verdictWord(candidate),
+    candidate.fits ? '' : say(verdictWord(candidate)),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
   const assumed = reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [

@@ -15,6 +15,7 @@ import type { Answer } from '../answer';
 import { standardInput, type SourceText } from '../read-file';
 import type { Terminal } from '../terminal';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** How a layer is measured. */
 interface ProfilingOptions {
@@ -134,7 +135,7 @@ function profileText(
   ];
   const notes = [
     ...(profile.error === null ? [] : [`stopped: ${profile.error}${samples.layer.length === 0 ? '' : '; the samples so far are kept'}`]),
-    ...(saveError === null ? [] : [`not saved: ${saveError.message}; ${saveError.remedy}`]),
+    ...(saveError === null ? [] : [`not saved: ${saveError.message}; ${say(saveError.remedy)}`]),
     ...profile.warnings,
     ...profile.skipped.map(
       ({ part, tokens, context, detail }) => `skipped ${part} of ${formatCount(tokens)} tokens after ${formatCount(context)}: ${detail}`,

@@ -22,6 +22,7 @@ import { requireRun } from '../read-config';
 import type { Terminal } from '../terminal';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** What `plan --search` takes besides. */
 interface SearchingOptions {
@@ -155,7 +156,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
-    ['memory', `${usedText(best.verdict)}, ${verdictText(best.verdict)}`],
+    ['memory', `${usedText(best.verdict)}, ${say(verdictText(best.verdict))}`],
     ...hours,
     ...(best.point.slices > 1 ? [['slices', schemeText(best.scheme)]] : []),
   ];

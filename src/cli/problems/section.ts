@@ -6,6 +6,7 @@ import { closest } from '../../core/formats/suggest';
 import { ExpectedError } from '../../core/errors';
 import type { Located, Place } from '../../core/spec/located';
 import { quoted } from '../../core/text';
+import { sentence, type Value } from '../../core/sentence';
 
 /**
  * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the
@@ -44,11 +45,11 @@ export function required<T>(section: Section, name: string, rule: Rule<T>): Loca
 }
 
 /** The error for a key that must be there. */
-export function missing(section: Section, name: string, expects: string): ExpectedError {
+export function missing(section: Section, name: string, expects: Value): ExpectedError {
   return configError(
     'config-inconsistent',
     `${quoted([...section.path, name].join('.'))} is missing`,
-    `give it ${expects}`,
+    sentence`give it ${expects}`,
     placeOf(section.document, section.node),
   );
 }

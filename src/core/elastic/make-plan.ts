@@ -13,6 +13,7 @@ import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantI
 import type { ElasticRequest } from './request';
 import { runEpochs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, elasticContext, type ElasticContext } from './context';
+import { say } from '../sentence';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
 function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
@@ -172,7 +173,7 @@ function reasonsOf({ request, epochs, balances, variants, speedup, totalMs }: Om
     ...(unfit === undefined
       ? []
       : [
-          `Epoch ${formatCount(unfit.epoch)}: ${verdictSentence(epochVerdict(unfit.stageBytes, request.cluster.gpu))}; give a smaller batch, or recompute`,
+          `Epoch ${formatCount(unfit.epoch)}: ${say(verdictSentence(epochVerdict(unfit.stageBytes, request.cluster.gpu)))}; give a smaller batch, or recompute`,
         ]),
   ];
 }

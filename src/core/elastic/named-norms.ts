@@ -12,7 +12,7 @@ export async function readNamedNorms({ file, elastic }: Run, read: ReadReference
   if (named === undefined || (elastic?.freezing !== undefined && elastic.freezing.value !== 'gradients')) return null;
   const log = await read(file, named.value).catch((error: unknown) => {
     if (!(error instanceof ExpectedError) || named.source.kind !== 'file') throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, named.source.place);
+    throw new ExpectedError(error.code, error.what, error.remedy, named.source.place);
   });
   return readGradientNorms(log.text, log.file);
 }

@@ -1,5 +1,6 @@
 import { ExpectedError } from '../errors';
 import type { Place } from '../spec/located';
+import type { Sentence } from '../sentence';
 
 /** Every way a config can be unreadable. Each has a heading in docs/findings.md. */
 export const configErrorCodes = [
@@ -28,6 +29,6 @@ export const configErrorCodes = [
 export type ConfigErrorCode = (typeof configErrorCodes)[number];
 
 /** An `ExpectedError` whose code is documented. */
-export function configError(code: ConfigErrorCode, message: string, remedy: string, place?: Place): ExpectedError {
+export function configError(code: ConfigErrorCode, message: Sentence | string, remedy: Sentence | string, place?: Place): ExpectedError {
   return new ExpectedError(code, message, remedy, place);
 }

@@ -96,7 +96,7 @@ function judged<T>({ value, described, name, place }: Setting, rule: Rule<T>, re
     return checkByRule(value, described, name, rule);
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    const { code, message, remedy } = error;
+    const { code, what: message, remedy } = error;
     if (!remarks.some((remark) => remark.place === place)) remarks.push({ code, severity: 'error', place, message, remedy, fixes: [] });
     return null;
   }

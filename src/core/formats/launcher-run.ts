@@ -1,5 +1,4 @@
 import type { Finding } from '../findings';
-import { plural } from '../format';
 import { byDefault, from, type Located } from '../spec/located';
 import { narrowFormats } from '../spec/number-formats';
 import { recomputeModules } from '../spec/recompute';
@@ -13,6 +12,7 @@ import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
+import { counted, sentence } from '../sentence';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
 export interface JoinedModel extends RunModel {
@@ -93,8 +93,8 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
       code: 'model-approximated',
       severity: 'information',
       place: hybridPattern.source.place,
-      message: `Planned without ${plural(hybrid.depths, 'layer')} of multi-token prediction`,
-      remedy: 'leave room for them in the memory and time of the last stage',
+      message: sentence`Planned without ${counted(hybrid.depths, 'layer')} of multi-token prediction`,
+      remedy: sentence`leave room for them in the memory and time of the last stage`,
       fixes: [],
     },
   ];
@@ -116,8 +116,8 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   for (const [name, kind, unknown] of kinds) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind !== 'file' || fact.value === false || !unknown) continue;
-    const remedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
-    return { unplanned: { message: `This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
+    const remedy = sentence`give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that`;
+    return { unplanned: { message: sentence`This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
   }
   return {};
 }
@@ -318,9 +318,9 @@ const usualGpusPerNode = 8;
 
 function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
   const perNode = gpusPerNode?.value ?? usualGpusPerNode;
-  const counted = nodes ?? (world !== undefined && world.value % perNode === 0 ? from(world, world.value / perNode) : undefined);
+  const whole = nodes ?? (world !== undefined && world.value % perNode === 0 ? from(world, world.value / perNode) : undefined);
   return defined<Pick<Run, 'nodes' | 'gpusPerNode'>>({
-    nodes: counted && from(counted, counted.value),
+    nodes: whole && from(whole, whole.value),
     gpusPerNode: gpusPerNode && from(gpusPerNode, gpusPerNode.value),
   });
 }

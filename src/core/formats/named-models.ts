@@ -4,6 +4,7 @@ import { quoted } from '../text';
 import type { Fact, LauncherFile } from './facts';
 import { readHuggingFace, type HuggingFaceModel } from './huggingface/reader';
 import { isLauncher, launchers } from './registry';
+import { sentence } from '../sentence';
 
 /** A model whose sizes are in no file: the launcher names it, and its code holds them. */
 export interface NamedModel {
@@ -26,8 +27,8 @@ export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null
       code: 'sizes-of-launcher',
       severity: 'information',
       place: flavor.source.place,
-      message: `The sizes of ${quoted(name)} are those that ${launcher} has in its code`,
-      remedy: `if your ${launcher} has others, put the model's config.json beside this file`,
+      message: sentence`The sizes of ${quoted(name)} are those that ${launcher} has in its code`,
+      remedy: sentence`if your ${launcher} has others, put the model's config.json beside this file`,
       fixes: [],
     },
   };

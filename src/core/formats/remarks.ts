@@ -3,6 +3,7 @@ import type { Finding, Fix } from '../findings';
 import { quoted } from '../text';
 import { placeOf, type JsonDocument, type Member } from './json-document';
 import { closest } from './suggest';
+import { sentence } from '../sentence';
 
 /** A key that the reader does not know, with the known one it probably means. */
 export function unknownKey(
@@ -18,15 +19,18 @@ export function unknownKey(
     known.filter((key) => !present.has(key)),
   );
   const rename: Fix[] =
-    meant === null ? [] : [{ title: `Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }];
+    meant === null ? [] : [{ title: sentence`Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }];
   const where = parents.length === 0 ? 'terapipe.json' : parents.join('.');
   return {
     code: 'unknown-key',
     severity: 'warning',
     place,
-    message: `${quoted(member.name)} is not a key of ${where} and is ignored`,
-    remedy: meant === null ? `remove it; known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
-    fixes: [...rename, { title: `Remove ${quoted(member.name)}`, preferred: false, edits: removal(document, [...parents, member.name]) }],
+    message: sentence`${quoted(member.name)} is not a key of ${where} and is ignored`,
+    remedy: meant === null ? sentence`remove it; known keys are ${known.join(', ')}` : sentence`did you mean "${meant}"?`,
+    fixes: [
+      ...rename,
+      { title: sentence`Remove ${quoted(member.name)}`, preferred: false, edits: removal(document, [...parents, member.name]) },
+    ],
   };
 }
 

@@ -2,9 +2,9 @@ import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
 import { formatNumber } from '../format';
 import type { Place } from '../spec/located';
-import { orList } from '../text';
 import { configError } from './errors';
 import { describeNode, placeOf, type JsonDocument } from './json-document';
+import { anyOf, sentence, type Value } from '../sentence';
 
 /**
  * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
@@ -13,7 +13,7 @@ import { describeNode, placeOf, type JsonDocument } from './json-document';
 export interface Rule<T> {
   readonly schema: v.GenericSchema<unknown, T>;
   readonly type: 'number' | 'string' | 'boolean' | 'list';
-  readonly expects: string;
+  readonly expects: Value;
 }
 
 /** A whole number between two bounds, both included. */
@@ -21,7 +21,7 @@ export function integer(minimum: number, maximum: number): Rule<number> {
   return {
     schema: v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)),
     type: 'number',
-    expects: `a whole number from ${formatNumber(minimum)} to ${formatNumber(maximum)}`,
+    expects: sentence`a whole number from ${formatNumber(minimum)} to ${formatNumber(maximum)}`,
   };
 }
 
@@ -30,7 +30,7 @@ export function positive(maximum: number): Rule<number> {
   return {
     schema: v.pipe(v.number(), v.gtValue(0), v.maxValue(maximum)),
     type: 'number',
-    expects: `a number above 0, at most ${formatNumber(maximum)}`,
+    expects: sentence`a number above 0, at most ${formatNumber(maximum)}`,
   };
 }
 
@@ -38,7 +38,7 @@ export function positive(maximum: number): Rule<number> {
 export const fraction: Rule<number> = {
   schema: v.pipe(v.number(), v.gtValue(0), v.ltValue(1)),
   type: 'number',
-  expects: 'a number above 0 and below 1',
+  expects: sentence`a number above 0 and below 1`,
 };
 
 /** A number from 0 to `maximum`. */
@@ -46,24 +46,24 @@ export function nonNegative(maximum: number): Rule<number> {
   return {
     schema: v.pipe(v.number(), v.minValue(0), v.maxValue(maximum)),
     type: 'number',
-    expects: `a number from 0 to ${formatNumber(maximum)}`,
+    expects: sentence`a number from 0 to ${formatNumber(maximum)}`,
   };
 }
 
-export const boolean: Rule<boolean> = { schema: v.boolean(), type: 'boolean', expects: 'true or false' };
+export const boolean: Rule<boolean> = { schema: v.boolean(), type: 'boolean', expects: sentence`true or false` };
 
 /** A string that is not empty and no longer than any path. */
 export const path: Rule<string> = {
   schema: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
   type: 'string',
-  expects: 'a path',
+  expects: sentence`a path`,
 };
 
 /** A release as its makers number it: `26.06`, `0.15.1`. */
 export const version: Rule<string> = {
   schema: v.pipe(v.string(), v.maxLength(40), v.regex(/^v?\d[\w.+-]*$/)),
   type: 'string',
-  expects: 'a version, as "26.06"',
+  expects: sentence`a version, as "26.06"`,
 };
 
 /** One of a few words or numbers. */
@@ -71,17 +71,17 @@ export function oneOf<const T extends readonly (string | number)[]>(options: T):
   return {
     schema: v.picklist(options),
     type: typeof options[0] === 'number' ? 'number' : 'string',
-    expects: orList(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
+    expects: anyOf(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
   };
 }
 
 /** The same, or null. */
 export function orNull<T>(rule: Rule<T>): Rule<T | null> {
-  return { schema: v.nullable(rule.schema), type: rule.type, expects: `${rule.expects}, or null` };
+  return { schema: v.nullable(rule.schema), type: rule.type, expects: sentence`${rule.expects}, or null` };
 }
 
 /** A list of `minimum` to `maximum` entries, each by the same schema. */
-export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, maximum: number, expects: string): Rule<T[]> {
+export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, maximum: number, expects: Value): Rule<T[]> {
   return { schema: v.pipe(v.array(schema), v.minLength(minimum), v.maxLength(maximum)), type: 'list', expects };
 }
 
@@ -110,8 +110,8 @@ function valueError<T>(rule: Rule<T>, key: string, written: string, value: unkno
   const type = Array.isArray(value) ? 'list' : typeof value;
   return configError(
     type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
-    `${key} is ${written}`,
-    `give it ${rule.expects}`,
+    sentence`${key} is ${written}`,
+    sentence`give it ${rule.expects}`,
     place,
   );
 }

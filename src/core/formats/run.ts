@@ -14,12 +14,13 @@ import type { Scheme } from '../spec/scheme';
 import type { GivenElastic } from './given-elastic';
 import type { FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
+import type { Sentence } from '../sentence';
 
 /** A model that is read but not planned: what in the config planning does not support. */
 export interface Unplanned {
   readonly place: Place;
-  readonly message: string;
-  readonly remedy: string;
+  readonly message: Sentence;
+  readonly remedy: Sentence;
 }
 
 /** A model as its files describe it, located; with the defaults of its family, which say so. */

@@ -5,6 +5,7 @@ import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
 import type { CandidateGroup } from './candidate-group';
+import { sentence, type Sentence } from '../sentence';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): string {
@@ -73,11 +74,11 @@ export function runtimesNeeded(plans: readonly FoundPlan[]): string[] {
 }
 
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */
-export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>): string {
+export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>): Sentence {
   const joined = joinedGpus(cluster);
   return joined > cluster.gpusPerNode
-    ? `leaves the ${formatCount(joined)} GPUs that NVLink joins`
-    : `crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`;
+    ? sentence`leaves the ${formatCount(joined)} GPUs that NVLink joins`
+    : sentence`crosses nodes of ${formatCount(cluster.gpusPerNode)} GPUs`;
 }
 
 /** Shares of the best's step below this are not worth a word. */

@@ -10,6 +10,7 @@ import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
+import { say } from '../sentence';
 
 /** Whether the files launch a whole layout, on which the batch divides. */
 export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
@@ -74,7 +75,7 @@ export interface LaunchedAgainstBest {
 export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
   if (launched === null) return null;
   const speedup = launched.iterationMs / best.iterationMs;
-  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ` (${verdictWord(launched)})`}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ` (${verdictWord(best)})`}`;
+  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ` (${say(verdictWord(launched))})`}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ` (${say(verdictWord(best))})`}`;
   return { launched, best, speedup, title, says: [...faults(launched, request), against(launched, best)].join(': ') };
 }
 
@@ -86,8 +87,8 @@ function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult
     ...(uneven
       ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]
       : []),
-    ...(tensor > joinedGpus(cluster) ? [`tensor ${formatCount(tensor)} ${crossingText(cluster)}`] : []),
-    ...(verdict.fits ? [] : [verdictText(verdict)]),
+    ...(tensor > joinedGpus(cluster) ? [`tensor ${formatCount(tensor)} ${say(crossingText(cluster))}`] : []),
+    ...(verdict.fits ? [] : [say(verdictText(verdict))]),
   ];
   return faults.length > 0 ? [faults.join(', ')] : [];
 }

@@ -102,7 +102,7 @@ async function loadReferenced(
   } catch (error) {
     // The circle is closed in a file that may not be open: say it where the opened one enters it.
     if (error instanceof ExpectedError && error.code === 'config-cycle')
-      throw configError('config-cycle', error.message, error.remedy, namedAt);
+      throw configError('config-cycle', error.what, error.remedy, namedAt);
     throw error;
   }
 }
@@ -126,7 +126,7 @@ async function readNamed(file: string, named: string, read: ReadReferenced, name
   try {
     return await read(file, named);
   } catch (error) {
-    if (error instanceof ExpectedError) throw new ExpectedError(error.code, error.message, error.remedy, namedAt);
+    if (error instanceof ExpectedError) throw new ExpectedError(error.code, error.what, error.remedy, namedAt);
     throw error;
   }
 }

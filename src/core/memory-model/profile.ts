@@ -1,4 +1,5 @@
 import type { ChunkMemory } from './chunk-memory';
+import type { Sentence } from '../sentence';
 
 /** Named parts of a stage's peak, in the order they are stacked. */
 export const memoryParts = [
@@ -75,7 +76,7 @@ export interface MemoryProfile {
   readonly capacityBytes: number;
   /** Kept free for the CUDA context, NCCL's buffers and fragmentation: the step fits when peak + margin <= capacity (`verdictOf`). */
   readonly marginBytes: number;
-  readonly marginBecause: string;
+  readonly marginBecause: Sentence;
 }
 
 /** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */

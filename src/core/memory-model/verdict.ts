@@ -1,5 +1,5 @@
 import { formatBytes, formatBytesOf } from '../format';
-import { english, type Translate } from '../translate';
+import { sentence, type Sentence } from '../sentence';
 import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
 
 /*
@@ -13,9 +13,9 @@ export const contextBytes = 2 ** 30;
 export const fragmentation = 0.05;
 
 /** Why so much of a GPU's memory is kept free. */
-export function marginBecause(capacityBytes: number, usableBytes: number): string {
+export function marginBecause(capacityBytes: number, usableBytes: number): Sentence {
   const beside = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
-  return `${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
+  return sentence`${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
 
 /** The highest peak of tensors that fits a GPU, bytes. @param besideBytes what is beside the allocator. */
@@ -70,8 +70,8 @@ export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerd
 }
 
 /** `fits` or `does not fit`. */
-export function verdictWord({ fits }: Pick<MemoryVerdict, 'fits'>, t: Translate = english): string {
-  return fits ? t('fits') : t('does not fit');
+export function verdictWord({ fits }: Pick<MemoryVerdict, 'fits'>): Sentence {
+  return fits ? sentence`fits` : sentence`does not fit`;
 }
 
 /** `76.3 / 74.8 GiB`: the peak and what is usable. */
@@ -80,24 +80,21 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
 }
 
 /** `fits, 3.2 GiB to spare` or `does not fit, 1.5 GiB too much`. */
-export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'roomBytes'>, t: Translate = english): string {
-  return fits ? t('fits, {0} to spare', formatBytes(roomBytes)) : t('does not fit, {0} too much', formatBytes(-roomBytes));
+export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'roomBytes'>): Sentence {
+  return fits ? sentence`fits, ${formatBytes(roomBytes)} to spare` : sentence`does not fit, ${formatBytes(-roomBytes)} too much`;
 }
 
 /** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB too much`. */
-export function verdictSentence(verdict: MemoryVerdict, t: Translate = english): string {
+export function verdictSentence(verdict: MemoryVerdict): Sentence {
   const { stage, stages, gpu, peakBytes, usableBytes } = verdict;
   const [peak, usable] = [formatBytes(peakBytes), formatBytes(usableBytes)];
   if (gpu !== undefined)
-    return t('Stage {0} of {1}, on {2}, needs {3}, and {4} are usable: {5}', stage, stages, gpu, peak, usable, verdictText(verdict, t));
-  return t('Stage {0} of {1} needs {2}, and {3} are usable: {4}', stage, stages, peak, usable, verdictText(verdict, t));
+    return sentence`Stage ${stage} of ${stages}, on ${gpu}, needs ${peak}, and ${usable} are usable: ${verdictText(verdict)}`;
+  return sentence`Stage ${stage} of ${stages} needs ${peak}, and ${usable} are usable: ${verdictText(verdict)}`;
 }
 
 /** What usable means: `4.8 GiB of 79.6 GiB GPU memory are kept free: 1 GiB for the CUDA context ...`. */
-export function limitText(
-  { capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>,
-  t: Translate = english,
-): string {
+export function limitText({ capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>): Sentence {
   const reason = marginBecause(capacityBytes, usableBytes);
-  return t('{1} of {0} GPU memory are kept free: {2}', formatBytes(capacityBytes), formatBytes(capacityBytes - usableBytes), reason);
+  return sentence`${formatBytes(capacityBytes - usableBytes)} of ${formatBytes(capacityBytes)} GPU memory are kept free: ${reason}`;
 }

@@ -4,6 +4,7 @@ import { scheduleDescriptions } from '../schedules/descriptions';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
+import { say } from '../sentence';
 
 /**
  * Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on
@@ -55,7 +56,7 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
       ? closeButLarger && ratio < 1.005
         ? `, but ${formatBytes(peakBytesOf(other))}`
         : ''
-      : `, which needs ${formatBytes(peakBytesOf(other))} and ${verdictWord(other)}`;
+      : `, which needs ${formatBytes(peakBytesOf(other))} and ${say(verdictWord(other))}`;
     return [`${comparison} (${formatDuration(other.iterationMs)}${need})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
@@ -87,7 +88,7 @@ export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[
   const instead =
     best === undefined
       ? ''
-      : `; of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${best.fits ? '' : ` and ${verdictWord(best)}`}`;
+      : `; of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${best.fits ? '' : ` and ${say(verdictWord(best))}`}`;
   return [`${chosen.name} needs ${needs}${instead}`];
 }
 

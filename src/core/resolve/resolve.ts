@@ -122,7 +122,7 @@ function calibratedTo(
     return calibrated(request, measured.value, signal);
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
-    throw new ExpectedError(error.code, error.message, error.remedy, measured.source.place);
+    throw new ExpectedError(error.code, error.what, error.remedy, measured.source.place);
   }
 }
 

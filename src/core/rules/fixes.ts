@@ -1,5 +1,6 @@
 import type { Fact } from '../formats/facts';
 import type { Fix, TextEdit } from '../findings';
+import { allOf, sentence, type Sentence, upperFirst } from '../sentence';
 import { quoted } from '../text';
 import type { Change, Setting } from './rule';
 import type { ViewFacts } from './view';
@@ -54,15 +55,14 @@ function booleanLike(bare: string, value: boolean): string {
   return /^[A-Z]/.test(bare) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-function titleOf(facts: ViewFacts, change: Change): string {
+function titleOf(facts: ViewFacts, change: Change): Sentence {
   const removed = change.filter(({ value }) => value === undefined).map((setting) => nameOf(facts, setting));
-  const set = change.filter(({ value }) => value !== undefined).map((setting) => `${nameOf(facts, setting)} to ${String(setting.value)}`);
-  const parts = [
-    ...(set.length > 0 ? [`set ${set.join(' and ')}`] : []),
-    ...(removed.length > 0 ? [`remove ${removed.join(' and ')}`] : []),
-  ];
-  const title = parts.join(' and ');
-  return title.charAt(0).toUpperCase() + title.slice(1);
+  const set = change
+    .filter(({ value }) => value !== undefined)
+    .map((setting) => sentence`${nameOf(facts, setting)} to ${String(setting.value)}`);
+  return upperFirst(
+    allOf([...(set.length > 0 ? [sentence`set ${allOf(set)}`] : []), ...(removed.length > 0 ? [sentence`remove ${allOf(removed)}`] : [])]),
+  );
 }
 
 /** As the file calls it, safe to show. */

@@ -3,7 +3,7 @@ import type { ConfigFormat } from '../formats/config-format';
 import type { ConfigView, SettingName, ViewFacts } from './view';
 import type { Severity } from '../findings';
 import { formatNumber } from '../format';
-import { orList } from '../text';
+import { anyOf, counted, type Sentence, type Value } from '../sentence';
 
 /** One setting that a quick fix gives another value; no value: the setting is removed. */
 export interface Setting {
@@ -20,10 +20,10 @@ export interface Issue {
   readonly at: readonly SettingName[];
   /** Where it differs from the rule's own. */
   readonly severity?: Severity;
-  readonly message: string;
-  readonly remedy: string;
+  readonly message: Sentence;
+  readonly remedy: Sentence;
   /** Continues a remedy that is generated from the changes: `, or another schedule`. */
-  readonly besides?: string;
+  readonly besides?: Sentence;
   /** Best first. */
   readonly changes?: readonly Change[];
 }
@@ -62,13 +62,13 @@ export function isWritten(facts: ViewFacts, name: SettingName): boolean {
 }
 
 /** `8 or 16`. */
-export function listed(values: readonly number[]): string {
-  return orList(values.map(formatNumber));
+export function listed(values: readonly number[]): Value {
+  return anyOf(values.map(formatNumber));
 }
 
 /** `3 stages`, with all its digits (a remedy is typed into a file). */
-export function many(count: number, singular: string, plural = `${singular}s`): string {
-  return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
+export function many(count: number, singular: string, plural?: string): Sentence {
+  return counted(count, singular, plural, formatNumber);
 }
 
 /** Facts that readers work out from others, and would again. */

@@ -3,7 +3,6 @@ import type { ExpectedError } from '../errors';
 import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findings';
 import { formatNumber } from '../format';
 import type { Place } from '../spec/located';
-import { orList } from '../text';
 import type { Plan } from '../planner/plan';
 import { issuesWithFixes, placeOf } from './launch-findings';
 import { memoryFindings } from './plan/memory-findings';
@@ -12,6 +11,7 @@ import { listed, type Change, type Issue, type Rule } from './rule';
 import { settingEdits } from './settings';
 import { rules } from './table';
 import { settingOf, viewOfRun, type ConfigView, type SettingName } from './view';
+import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
 
 /**
  * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is
@@ -33,7 +33,7 @@ function findingOf(run: Run, { facts }: ConfigView, { code, planCode = code, ...
 }
 
 /** `set layout.data to 4 or set cluster.nodes to 96` where numbers of settings mend it; the rule's own words otherwise. */
-function remedyOf({ changes = [], remedy, besides = '' }: Issue): string {
+function remedyOf({ changes = [], remedy, besides }: Issue): Sentence {
   const values = new Map<SettingName, number[]>();
   for (const [first, ...others] of changes) {
     if (first === undefined || others.length > 0 || typeof first.value !== 'number') return remedy;
@@ -41,23 +41,26 @@ function remedyOf({ changes = [], remedy, besides = '' }: Issue): string {
   }
   const sets = [...values].map(([name, numbers]) => ({ key: settingOf(name), numbers }));
   if (sets.length === 0 || sets.some(({ key }) => key === undefined || key.startsWith('model.'))) return remedy;
-  const words = orList(sets.map(({ key = '', numbers }) => `set ${key} to ${listed(numbers)}`));
-  return words + besides;
+  const set = anyOf(sets.map(({ key = '', numbers }) => sentence`set ${key} to ${listed(numbers)}`));
+  return sentence`${set}${besides ?? ''}`;
 }
 
 /** The fix that makes a change in the terapipe.json of the run; none where it has no such setting or cannot be edited. */
 function fixOf(run: Run, change: Change, preferred: boolean): Fix[] {
   const edits: TextEdit[] = [];
-  const titles: string[] = [];
+  const titles: Sentence[] = [];
   for (const { name, value } of change) {
     const key = settingOf(name);
     const own = key === undefined ? null : settingEdits(run, key, value ?? null);
     if (key === undefined || own === null) return [];
     edits.push(...own);
-    titles.push(value === undefined ? `remove ${key}` : `set ${key} to ${typeof value === 'number' ? formatNumber(value) : String(value)}`);
+    titles.push(
+      value === undefined
+        ? sentence`remove ${key}`
+        : sentence`set ${key} to ${typeof value === 'number' ? formatNumber(value) : String(value)}`,
+    );
   }
-  const title = titles.join(' and ');
-  return [{ title: title.charAt(0).toUpperCase() + title.slice(1), edits, preferred }];
+  return [{ title: upperFirst(allOf(titles)), edits, preferred }];
 }
 
 /** A model of a kind that is not read or not planned: nothing that the user has to mend. */
@@ -75,7 +78,7 @@ export function findingOfError(error: ExpectedError, fallback: Place): Finding {
     code: error.code,
     severity: isOfAnotherKind(error) ? 'information' : 'error',
     place: error.place ?? fallback,
-    message: error.message,
+    message: error.what,
     remedy: error.remedy,
     fixes: [],
   };

@@ -51,7 +51,7 @@ export function findingAt(
   key: string,
   code: string,
   severity: Severity,
-  texts: { readonly message: string; readonly remedy: string },
+  texts: Pick<Finding, 'message' | 'remedy'>,
   fixes: readonly Fix[] = [],
 ): Finding {
   return { code, severity, place: placeOfSetting(run, key), ...texts, fixes };

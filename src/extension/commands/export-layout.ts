@@ -17,6 +17,7 @@ import { pickedLayout, type PickedLayout } from './apply-layout';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
 import { settled, targetOf } from './target';
+import { say } from '../../core/sentence';
 
 export interface ExportLayoutCommands extends LayoutCommands {
   readonly plan: PlannerClient['plan'];
@@ -90,7 +91,15 @@ async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Prom
 
 async function report({ plan }: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
   const whole = 'plan' in source ? source.plan : await plan(requestOf(source.picked.result.request, source.picked.found));
-  const told = 'plan' in source ? findings.map((finding) => ({ ...finding, where: placeTextOf(finding.place, texts, displayPath) })) : [];
+  const told =
+    'plan' in source
+      ? findings.map((finding) => ({
+          ...finding,
+          where: placeTextOf(finding.place, texts, displayPath),
+          message: say(finding.message),
+          remedy: say(finding.remedy),
+        }))
+      : [];
   const target = await saveText(vscode.Uri.parse(file), `${whole.request.title} plan.html`, { HTML: ['html'] }, planHtml(whole, told));
   const open = vscode.l10n.t('Open in the browser');
   void showInformationMessage(vscode.l10n.t('The report is saved.'), open).then((answer) => {

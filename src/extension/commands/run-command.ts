@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { showErrorMessage, showWarningMessage } from '../platform/ui';
+import { say } from '../../core/sentence';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short
@@ -14,8 +15,8 @@ export async function runCommand<T>(log: vscode.LogOutputChannel, name: string, 
   } catch (error) {
     if (error instanceof CancelledError || error instanceof vscode.CancellationError) return undefined;
     if (error instanceof ExpectedError) {
-      log.info(`${name}: ${error.code}: ${error.message}; ${error.remedy}`);
-      void showWarningMessage(`${error.message}; ${error.remedy}.`);
+      log.info(`${name}: ${error.code}: ${error.message}; ${say(error.remedy)}`);
+      void showWarningMessage(`${say(error.what, vscode.l10n.t)}; ${say(error.remedy, vscode.l10n.t)}.`);
       return undefined;
     }
     reportBug(log, name, error);

@@ -8,6 +8,7 @@ import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
 import { displayPath } from '../sessions/sources';
+import { say } from '../../core/sentence';
 
 const source = 'terapipe';
 
@@ -69,7 +70,11 @@ function diagnosticsOf(
 
 function diagnosticOf(state: SessionState, finding: Finding, documentation: vscode.Uri): vscode.Diagnostic {
   const { code, severity, place, message, remedy } = finding;
-  const diagnostic = new vscode.Diagnostic(rangeOf(place, state.texts), `${message}; ${remedy}`, severities[severity]);
+  const diagnostic = new vscode.Diagnostic(
+    rangeOf(place, state.texts),
+    `${say(message, vscode.l10n.t)}; ${say(remedy, vscode.l10n.t)}`,
+    severities[severity],
+  );
   diagnostic.source = source;
   diagnostic.code = { value: code, target: documentation.with({ fragment: code }) };
   if (place.file !== state.file) diagnostic.relatedInformation = [namedBy(state, state.run?.place)];

@@ -9,6 +9,7 @@ import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
+import { say } from '../../core/sentence';
 
 /** What one lens says and does. */
 export interface LensText {
@@ -43,7 +44,7 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   const used = plan.request.profile?.profile.device.name;
   return [
     ...startLens(state, t),
-    opens(aged(state, capitalised(verdictText(verdict, t)), t)),
+    opens(aged(state, capitalised(say(verdictText(verdict), t)), t)),
     opens(planText(summary, t)),
     ...(layouts === null ? [] : [layouts]),
     opens(t('{0} on stage {1}', usedText(verdict), verdict.stage)),
@@ -62,7 +63,7 @@ function startLens({ findings }: SessionState, t: Translate): readonly LensText[
 
 /** While there is no plan: what is under way, or what stops it. */
 function planless({ error, progress }: SessionState, t: Translate): LensText {
-  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', cut(error.message, longestMessage));
+  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', cut(say(error.what, t), longestMessage));
   return { title, runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
 }
 

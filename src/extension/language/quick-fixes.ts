@@ -5,6 +5,7 @@ import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
 import { commandOf } from '../platform/ui';
+import { say } from '../../core/sentence';
 
 /** Quick fixes of the findings under the cursor; offered only while the texts they were made for are still current. */
 export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearches, selector: vscode.DocumentSelector): vscode.Disposable {
@@ -38,7 +39,7 @@ function isCurrent(fix: Fix, { texts }: SessionState): boolean {
 }
 
 function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
-  const action = new vscode.CodeAction(fix.title, vscode.CodeActionKind.QuickFix);
+  const action = new vscode.CodeAction(say(fix.title, vscode.l10n.t), vscode.CodeActionKind.QuickFix);
   action.isPreferred = fix.preferred;
   action.diagnostics = diagnosticsFor(finding, state, context);
   action.edit = new vscode.WorkspaceEdit();

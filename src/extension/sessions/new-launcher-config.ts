@@ -10,6 +10,7 @@ import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';
 import type { SessionState } from './session-state';
+import { say } from '../../core/sentence';
 
 /** A line of a section: what is written, and in a comment where it was read. */
 interface Line {
@@ -46,7 +47,7 @@ export function newLauncherConfigText(state: SessionState, target: string, { gpu
     ...(said.schedule === undefined ? [] : [`  "schedule": ${JSON.stringify(said.schedule.value)}`]),
     ...(training.length === 0 ? [] : [section('training', training)]),
   ];
-  const caution = [run?.unplanned?.message, from === null ? beyondNumbers(run) : undefined]
+  const caution = [run?.unplanned === undefined ? undefined : say(run.unplanned.message), from === null ? beyondNumbers(run) : undefined]
     .flatMap((sentence) => (sentence === undefined ? [] : [`// ${printable(sentence)}.\n`]))
     .join('');
   const origin = `${originOf(launcher)} TeraPipe chooses whatever is left out, and says so with the plan.`;

@@ -56,7 +56,7 @@ export function pageStateOf(
 
 /** An error as a page shows it, at a place of one of `texts`. */
 export function pageErrorOf(
-  { code, message, remedy }: Pick<ExpectedError, 'code' | 'message' | 'remedy'>,
+  { code, what: message, remedy }: Pick<ExpectedError, 'code' | 'what' | 'remedy'>,
   place: Place | null,
   texts: ReadonlyMap<string, string>,
   displayPath: (file: string) => string,

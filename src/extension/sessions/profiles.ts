@@ -179,7 +179,7 @@ function profileState(
       })),
     used: request?.profile?.file ?? null,
     running,
-    error: error === undefined ? null : { code: error.code, message: error.message, remedy: error.remedy, place: null, placeText: null },
+    error: error === undefined ? null : { code: error.code, message: error.what, remedy: error.remedy, place: null, placeText: null },
   };
 }
 

@@ -2,6 +2,7 @@ import type { Finding } from '../../core/findings';
 import { formatCount } from '../../core/format';
 import { problemOfFile } from '../../core/schedules/pytorch-csv/problems';
 import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
+import { sentence } from '../../core/sentence';
 
 /**
  * The most cells and characters (UTF-16 units) of a schedule file that the editor draws: its timeline takes 33 bytes a cell in the
@@ -19,8 +20,8 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
         ? `${formatCount(maximumDrawnCells)} cells`
         : null;
   if (what === null) return null;
-  const message = `The file has over ${what}, more than are drawn in the editor`;
-  return findingOf(problemOfFile(text, 'too-large', message, 'check it on the terminal, or write a shorter schedule'), file);
+  const message = sentence`The file has over ${what}, more than are drawn in the editor`;
+  return findingOf(problemOfFile(text, 'too-large', message, sentence`check it on the terminal, or write a shorter schedule`), file);
 }
 
 /** Counts cells without making an object for each; what follows the last line break is not one. */

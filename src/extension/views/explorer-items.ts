@@ -7,6 +7,7 @@ import { groupRows, type FactRow, type GroupRow } from '../language/launcher-out
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, memoryText, summaryOf } from './summary';
 import type { Translate } from '../platform/translate';
+import { say } from '../../core/sentence';
 
 /** A row of the tree of models and plans, as data. */
 export type ExplorerItem =
@@ -26,7 +27,7 @@ export function configItems(state: SessionState, t: Translate): readonly Explore
 export function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
   const { file, plan, elastic, error } = state;
   const number = (label: string, value: string, icon: string): ExplorerItem => ({ kind: 'number', file, label, value, icon });
-  const problem = error === null ? [] : [number(t('Error'), error.message, 'error')];
+  const problem = error === null ? [] : [number(t('Error'), say(error.what, t), 'error')];
   const freezing = elastic === null ? [] : [number(t('Elastic'), elasticText(elastic.plan, t), 'layers')];
   if (plan === null) return [...problem, ...freezing];
   const chosen = chosenOf(plan);

@@ -31,7 +31,7 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
   return running === null || running === undefined ? state : withUpdate(state, running, answer?.id ?? '');
 }
 
-function pageErrorOf({ code, message, remedy }: NonNullable<LayoutSearch['error']>): PageError {
+function pageErrorOf({ code, what: message, remedy }: NonNullable<LayoutSearch['error']>): PageError {
   return { code, message, remedy, place: null, placeText: null };
 }
 

@@ -8,6 +8,7 @@ import type { ShownConfig } from '../sessions/shown-config';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
 import { displayPath } from '../sessions/sources';
 import { commandOf, createStatusItem } from '../platform/ui';
+import { say } from '../../core/sentence';
 
 /** One item: the step time of the shown config, red only when planning is stopped by an error. */
 export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): vscode.Disposable {
@@ -69,6 +70,6 @@ function tooltipLines({ file, plan, elastic, error, staleEdits }: SessionState):
     ...(summary === null ? [] : [planText(summary, vscode.l10n.t), vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t))]),
     ...(elastic === null ? [] : [vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t))]),
     ...(staleEdits > 0 ? [vscode.l10n.t('From before the last edits')] : []),
-    ...(error === null ? [] : [`${error.message}; ${error.remedy}`]),
+    ...(error === null ? [] : [`${say(error.what, vscode.l10n.t)}; ${say(error.remedy, vscode.l10n.t)}`]),
   ];
 }

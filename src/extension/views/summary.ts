@@ -3,6 +3,7 @@ import { formatDuration, formatNumber, formatPercent } from '../../core/format';
 import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import type { Translate } from '../platform/translate';
+import { say } from '../../core/sentence';
 
 /** The three numbers of a plan, as lenses, status bar and tree say them. */
 export interface PlanSummary {
@@ -28,7 +29,7 @@ export function planText({ stepText, bubbleText }: PlanSummary, t: Translate): s
 
 /** `9.1 / 14.3 GiB on stage 0 of 96, fits, 5.2 GiB to spare`: stages counted from 0, as launchers do. */
 export function memoryText({ verdict }: Pick<PlanSummary, 'verdict'>, t: Translate): string {
-  return t('{0} on stage {1} of {2}, {3}', usedText(verdict), verdict.stage, verdict.stages, verdictText(verdict, t));
+  return t('{0} on stage {1} of {2}, {3}', usedText(verdict), verdict.stage, verdict.stages, say(verdictText(verdict), t));
 }
 
 /** `2.8x over 10 epochs`: against no freezing. */

@@ -4,11 +4,12 @@ import { readHuggingFace, type HuggingFaceModel } from '../../core/formats/huggi
 import { maximumConfigSize } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
 import type { OnnxModel } from './model-of-onnx';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** A config of the same model, if one is needed and there, and what to say about one that is not used. */
 export interface ConfigBeside {
   readonly config: HuggingFaceModel | null;
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Sentence[];
 }
 
 /**
@@ -29,7 +30,7 @@ export async function configBeside(file: string, { fields }: OnnxModel): Promise
       return sameModel(readHuggingFace(name, text), fields);
     } catch (error) {
       if (!(error instanceof ExpectedError) || silent.some((field) => field !== 'tiedEmbeddings')) throw error;
-      return { config: null, doubts: [`config.json beside the model could not be read (${error.message})`] };
+      return { config: null, doubts: [sentence`config.json beside the model could not be read (${error.message})`] };
     }
   }
   return { config: null, doubts: [] };
@@ -41,7 +42,7 @@ function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): Confi
     if (own !== undefined && own !== other && own !== 0)
       return {
         config: null,
-        doubts: [`config.json beside the model is of another one (${field} ${other}, the graph has ${own}) and is not used`],
+        doubts: [sentence`config.json beside the model is of another one (${field} ${other}, the graph has ${own}) and is not used`],
       };
   }
   return { config, doubts: [] };

@@ -3,13 +3,14 @@ import { cacheNumber } from './layers';
 import type { Linear } from './linears';
 import { rotaryCache, sized, type Read } from './tables';
 import type { Projection, TracedGraph } from './trace';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** What the graph tells of its heads; null for what it does not. */
 export interface Heads {
   readonly heads: Read<number> | null;
   readonly kvHeads: Read<number> | null;
   readonly headDim: Read<number> | null;
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Sentence[];
 }
 
 /** Heads, key/value heads and head size, from attributes, caches, reshapes and the widths of the projections, in this order. */
@@ -32,7 +33,7 @@ export function headsOf(graph: TracedGraph): Heads {
   const kvHeads = attributes.kvHeads ?? cache?.kvHeads ?? keyHeads;
   const doubts =
     keyHeads !== null && kvHeads !== null && keyHeads.value !== kvHeads.value
-      ? [`${kvHeads.value} key/value heads are taken, since ${kvHeads.reason}, but ${keyHeads.reason}`]
+      ? [sentence`${kvHeads.value} key/value heads are taken, since ${kvHeads.reason}, but ${keyHeads.reason}`]
       : [];
   return { heads, kvHeads, headDim, doubts };
 }

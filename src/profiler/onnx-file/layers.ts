@@ -1,6 +1,7 @@
 import { shown, type GraphView } from './graph-view';
 import type { Read } from './tables';
 import type { TracedGraph } from './trace';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** `transformer.h.11.`, `/model/layers.31/`: what comes before the number, and the number. */
 const numbered = /^(.*?)(?:^|[./_])(h|layers?|blocks?|decoder_layers)[._/](\d{1,5})(?=[._/]|$)/i;
@@ -18,7 +19,7 @@ interface Candidate extends Read<number> {
  * merged by exporters, so
  * initializers alone are never counted; where the ways differ that is a doubt.
  */
-export function layersOf({ view, attentions }: TracedGraph): { readonly layers: Read<number> | null; readonly doubt: string | null } {
+export function layersOf({ view, attentions }: TracedGraph): { readonly layers: Read<number> | null; readonly doubt: Sentence | null } {
   const found: Candidate[] = [cachedLayers(view), namedLayers(view), attentionLayers(attentions)].flatMap((candidate) => candidate ?? []);
   const [caches, names, attending] = (['caches', 'names', 'attentions'] as const).map((kind) => found.find((item) => item.kind === kind));
   // One numbered name is what merging leaves of many equal layers.
@@ -26,7 +27,7 @@ export function layersOf({ view, attentions }: TracedGraph): { readonly layers: 
   const chosen = caches !== undefined && caches.value >= (trusted?.value ?? 0) ? caches : (trusted ?? attending ?? names);
   if (chosen === undefined) return { layers: null, doubt: null };
   const other = found.find(({ kind, value }) => value !== chosen.value && (kind !== 'names' || value > 1));
-  const doubt = other === undefined ? null : `${capitalized(chosen.reason)}, but ${other.reason}: ${chosen.value} layers are taken`;
+  const doubt = other === undefined ? null : sentence`${capitalized(chosen.reason)}, but ${other.reason}: ${chosen.value} layers are taken`;
   return { layers: chosen, doubt };
 }
 

@@ -15,6 +15,7 @@ import { linearsOf, type Linear } from './linears';
 import { normsOf } from './norms';
 import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
 import { traceGraph, type TracedGraph } from './trace';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
 export type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
@@ -28,7 +29,7 @@ export interface OnnxModel {
   /** What the layers compute in; null when the graph does not tell. */
   readonly precision: Precision | null;
   /** Sentences on what could be otherwise. */
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Sentence[];
 }
 
 /** A Transformer's sizes, why each, and what could be otherwise. */
@@ -36,7 +37,7 @@ export interface ModelOfOnnx {
   readonly model: ModelSpec;
   readonly reason: Readonly<Record<keyof WrittenModel, string>>;
   readonly precision: Precision | null;
-  readonly doubts: readonly string[];
+  readonly doubts: readonly Sentence[];
 }
 
 /**
@@ -68,7 +69,7 @@ export function settleTying(read: OnnxModel): OnnxModel {
   return {
     ...read,
     fields: { ...read.fields, tiedEmbeddings: { value: false, reason: 'the graph has a weight of its own for the head' } },
-    doubts: [...read.doubts, 'The weight of the head may be a turned copy of the embedding: it is planned as a matrix of its own'],
+    doubts: [...read.doubts, sentence`The weight of the head may be a turned copy of the embedding: it is planned as a matrix of its own`],
   };
 }
 
@@ -227,12 +228,12 @@ function vocabOf({ tokens, head }: Ends): Read<number> {
 }
 
 /** Whether the head's weight is the token table. Exporters that turn it round while exporting leave no trace of the tie. */
-function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: string | null } {
+function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: Sentence | null } {
   if (tokens === null) return { read: { value: false, reason: 'the graph has no embedding' }, doubt: null };
   if (head === null)
     return {
       read: { value: true, reason: 'the graph has no head' },
-      doubt: 'The graph ends before a vocabulary head: one that shares the embedding is planned',
+      doubt: sentence`The graph ends before a vocabulary head: one that shares the embedding is planned`,
     };
   if (head.name === tokens.name) return { read: { value: true, reason: `${shown(tokens.name)} serves embedding and head` }, doubt: null };
   const renamed = /^(onnx::|val_|_v_|\d+$)/i.test(head.name) || view.tensors.get(head.name) === undefined;
@@ -268,15 +269,15 @@ function precisionOf(linears: readonly Linear[]): Precision | null {
   return type === null ? null : (precisions.get(type) ?? null);
 }
 
-function otherDoubts({ view, linears, downs }: TracedGraph, ends: Ends): readonly string[] {
-  const doubts: string[] = [];
+function otherDoubts({ view, linears, downs }: TracedGraph, ends: Ends): readonly Sentence[] {
+  const doubts: Sentence[] = [];
   const bits = mostFrequent(linears.flatMap(({ quantizedBits }) => quantizedBits ?? []));
-  if (bits !== null) doubts.push(`Weights are stored in ${bits} bits: the layer is planned and profiled as a layer of floats`);
+  if (bits !== null) doubts.push(sentence`Weights are stored in ${bits} bits: the layer is planned and profiled as a layer of floats`);
   if (ends.positions === null && ends.rotary === null)
-    doubts.push('No position table and no rotations were found: positions are planned to cost nothing');
+    doubts.push(sentence`No position table and no rotations were found: positions are planned to cost nothing`);
   if (view.nodes.some(({ name }) => /encoder_attn|crossattention|EncDecAttention/i.test(name)))
-    doubts.push('The graph attends to an encoder as well, which is not planned');
-  if (downs.length === 0) doubts.push('No feed-forward was found between the norms');
+    doubts.push(sentence`The graph attends to an encoder as well, which is not planned`);
+  if (downs.length === 0) doubts.push(sentence`No feed-forward was found between the norms`);
   return doubts;
 }
 

@@ -10,6 +10,7 @@ import { configBeside } from './config-beside';
 import { onnxDoubtCode } from './errors';
 import { fieldsOfOnnx, locatedFields, requireComplete, settleTying, type OnnxModel } from './model-of-onnx';
 import { readOnnxStructure } from './read-structure';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /**
  * A run of the model in an ONNX file, as `loadConfig` makes one of a config: every size says what of the graph it was read from. What the
@@ -52,13 +53,13 @@ function joinedWith(graph: OnnxModel, config: HuggingFaceModel): OnnxModel {
   return { ...graph, fields: { ...graph.fields, ...(Object.fromEntries(added) as Partial<OnnxModel['fields']>) } };
 }
 
-function remark(file: string, message: string): Finding {
+function remark(file: string, message: Sentence): Finding {
   return {
     code: onnxDoubtCode,
     severity: 'information',
     place: startOf(file),
     message,
     fixes: [],
-    remedy: 'describe the model in a terapipe.json if this is wrong',
+    remedy: sentence`describe the model in a terapipe.json if this is wrong`,
   };
 }

@@ -6,6 +6,7 @@ import { exportNames } from '../../../src/cli/export-formats';
 import { runCommand } from '../../../src/cli/run-command';
 import { readScheduleCsv } from '../../../src/core/schedules/pytorch-csv/read';
 import { otherSchedules } from '../../../src/core/spec/schedule-names';
+import { say } from '../../../src/core/sentence';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');
 /** Coarse slices: those of the sample's 8,192 tokens would take most of the time. */
@@ -39,7 +40,11 @@ describe('terapipe export of schedules', () => {
       for (const schedule of otherSchedules) {
         const { out, err } = await run('--to', to, '--schedule', schedule);
         const { schedule: read, problems } = readScheduleCsv(out, 'order.csv', {});
-        assert.deepEqual([problems.length, read?.stages], [0, 4], `${schedule}: ${err}${problems[0]?.message ?? ''}`);
+        assert.deepEqual(
+          [problems.length, read?.stages],
+          [0, 4],
+          `${schedule}: ${err}${problems[0] === undefined ? '' : say(problems[0].message)}`,
+        );
       }
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { simulateAnswer, type SimulateAnswer } from '../../../src/cli/answers/simulate';
 import { ExpectedError } from '../../../src/core/errors';
+import { say } from '../../../src/core/sentence';
 
 const equal = { forwardMs: 1, backwardInputMs: 1, backwardWeightMs: 1 };
 const oneForward = { schedule: '1F1B', stages: 4, microBatches: 8, times: equal };
@@ -21,7 +22,7 @@ async function refusal(
     await simulate(text, files);
   } catch (error) {
     assert.ok(error instanceof ExpectedError, String(error));
-    assert.ok(error.place !== undefined && error.remedy.length > 0);
+    assert.ok(error.place !== undefined && say(error.remedy).length > 0);
     const read = error.place.file === 'problem.json' ? text : (files[error.place.file] ?? '');
     return { code: error.code, message: error.message, at: read.slice(error.place.range.start, error.place.range.end) };
   }

@@ -4,6 +4,7 @@ import { ExpectedError } from '../../../src/core/errors';
 import { bruteForce } from '../../property/brute-force';
 import type { SlicingProblem } from '../../../src/core/slicing/problem';
 import { golden } from '../../golden/data';
+import { say } from '../../../src/core/sentence';
 
 const problem = { batch: 2, tokens: 512, unit: 8, stages: 8, cost: { fixed: 0.5, perToken: 0.01, tile: 64, perTokenContext: 1e-6 } };
 
@@ -19,7 +20,7 @@ function refusal(input: unknown): { readonly code: string; readonly message: str
     solve(text);
   } catch (error) {
     assert.ok(error instanceof ExpectedError, String(error));
-    assert.ok(error.remedy.length > 0);
+    assert.ok(say(error.remedy).length > 0);
     assert.equal(error.place?.file, 'problem.json');
     return { code: error.code, message: error.message, at: text.slice(error.place.range.start, error.place.range.end) };
   }

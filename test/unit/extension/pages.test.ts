@@ -6,6 +6,7 @@ import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
 import { differsInProgressOnly, pageStateOf } from '../../../src/extension/sessions/page-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
+import { sentence } from '../../../src/core/sentence';
 
 const context = { page: 'tab', trusted: true, displayPath: (file: string) => file.replace('file:///w/', '') } as const;
 
@@ -99,7 +100,14 @@ describe('page state', () => {
     await finish();
     const session = await planned;
     const place = { file: uri('terapipe.json'), range: { start: 2, end: 4 } };
-    const slower = { code: 'layout-slower', severity: 'warning', place, message: 'slower', remedy: 'apply the best', fixes: [] } as const;
+    const slower = {
+      code: 'layout-slower',
+      severity: 'warning',
+      place,
+      message: sentence`slower`,
+      remedy: sentence`apply the best`,
+      fixes: [],
+    } as const;
     const { findings } = pageStateOf(session, { ...context, layoutFindings: [slower] });
     assert.ok(session.findings.length > 0);
     assert.deepEqual(

@@ -15,6 +15,7 @@ import { locatedValues } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testHost, uri } from './test-host';
+import { sentence } from '../../../src/core/sentence';
 
 const run = uri('terapipe.json');
 
@@ -49,7 +50,14 @@ describe('lenses', () => {
   it('say first that a launcher refuses the files as written, but not where memory alone is lacking', async () => {
     const state = await planned();
     const [place] = [{ file: run, range: { start: 0, end: 1 } }];
-    const finding = { code: 'layers-virtual-stages', severity: 'error' as const, place, message: '', remedy: '', fixes: [] };
+    const finding = {
+      code: 'layers-virtual-stages',
+      severity: 'error' as const,
+      place,
+      message: sentence``,
+      remedy: sentence``,
+      fixes: [],
+    };
     const [first, second = ''] = titles({ ...state, findings: [finding, { ...finding, severity: 'warning' }] });
     assert.equal(first, 'Does not start as written: 1 error');
     assert.match(second, /^Fits, /);

@@ -6,6 +6,7 @@ import { planContent } from '../../../webview/tabs/layout/content';
 import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/tabs/layout/view-settings';
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
+import { sentence } from '../../../src/core/sentence';
 
 let known: Searched | null = null;
 /** A small search of a real request: 1.3B parameters on one node. */
@@ -53,7 +54,7 @@ describe('found layouts', () => {
     let state: LayoutState = {
       ...noLayoutState,
       staleEdits: 3,
-      error: { code: 'x', message: '', remedy: '', place: null, placeText: null },
+      error: { code: 'x', message: sentence``, remedy: sentence``, place: null, placeText: null },
     };
     const seen: string[] = [];
     for (const update of told) {

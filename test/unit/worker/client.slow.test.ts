@@ -5,6 +5,8 @@ import type { SearchUpdate } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';
+import type { ExpectedError } from '../../../src/core/errors';
+import { say } from '../../../src/core/sentence';
 
 /** The scripted worker reads the title alone. */
 function titled(title: string): PlanRequest {
@@ -68,7 +70,10 @@ describe('planner client', () => {
   });
 
   it('keeps code and remedy of an expected error', async () => {
-    await assert.rejects(client.plan(titled('refuses')), { name: 'ExpectedError', code: 'plan-too-large', remedy: 'Make it smaller' });
+    await assert.rejects(client.plan(titled('refuses')), (error: ExpectedError) => {
+      assert.deepEqual([error.name, error.code, say(error.remedy)], ['ExpectedError', 'plan-too-large', 'Make it smaller']);
+      return true;
+    });
   });
 
   it('keeps message and stack of a bug', async () => {

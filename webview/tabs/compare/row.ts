@@ -9,6 +9,7 @@ import { operationsOf } from '../../base/store';
 import { makeSurface, type Surface } from '../../base/surface';
 import { theme } from '../../base/theme';
 import { drawLanes, makeLaneBuffers } from '../timeline/draw-lanes';
+import { say } from '../../../src/core/sentence';
 
 /** What the rows of one plan are measured against. */
 export interface Scale {
@@ -84,10 +85,10 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
 }
 
 function fitCell(verdict: MemoryVerdict): HTMLElement {
-  const words = verdictWord(verdict, t);
+  const words = say(verdictWord(verdict), t);
   return h(
     'td',
-    { class: `fit fit-${verdict.fits ? 'fits' : 'over'}`, title: verdictSentence(verdict, t) },
+    { class: `fit fit-${verdict.fits ? 'fits' : 'over'}`, title: say(verdictSentence(verdict), t) },
     h('span', { class: 'fit-content' }, icon(verdict.fits ? 'check' : 'error'), h('span', { class: 'fit-words' }, words)),
   );
 }

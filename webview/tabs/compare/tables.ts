@@ -8,6 +8,7 @@ import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { requestName, badges, comparedPartName, signed } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** Parts of the step under this share of it in both plans are left out. */
 const worthSaying = 0.002;
@@ -72,7 +73,7 @@ function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
 }
 
 function memoryText({ peakBytes, fits }: PlanOutcome): string {
-  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${verdictWord({ fits }, t)}`;
+  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${say(verdictWord({ fits }), t)}`;
 }
 
 /** A difference of two shares, in percentage points. */

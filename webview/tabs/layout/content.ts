@@ -7,6 +7,7 @@ import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { tieMs, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** The plot extends past the usable memory by this share of it. */
 const beyondUsable = 1.12;
@@ -65,7 +66,7 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: numbe
       t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
       ...(isBest ? [t('The best')] : tie ? [t('Within error of the best')] : []),
       ...(isLaunched ? [t('As launched')] : []),
-      ...(plan.fits ? [] : [capitalised(verdictText(plan.verdict, t))]),
+      ...(plan.fits ? [] : [capitalised(say(verdictText(plan.verdict), t))]),
     ],
   };
 }

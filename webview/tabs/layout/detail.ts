@@ -9,6 +9,7 @@ import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { partName, settingsText, sizesText } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** Parts below this share of the step are left out. */
 const worthSaying = 0.005;
@@ -42,7 +43,7 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
 function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
   const rows: readonly (readonly [name: string, value: string])[] = [
     [t('Step'), formatDuration(plan.iterationMs)],
-    [t('Peak memory'), `${usedText(plan.verdict)}, ${verdictText(plan.verdict, t)}`],
+    [t('Peak memory'), `${usedText(plan.verdict)}, ${say(verdictText(plan.verdict), t)}`],
     [t('Bubble'), formatPercent(plan.bubbleRate)],
     [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
     [t('MFU'), formatPercent(plan.mfu)],

@@ -7,6 +7,7 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** The best against the config's own in large numbers, then what the best is and how sure that is. */
 export function layoutHead(
@@ -26,7 +27,7 @@ export function layoutHead(
       { class: 'figures' },
       stepFigure(answer, best),
       ...(launched === null ? [] : launchedFigures(answer, best, launched)),
-      verdictFigure(best.verdict, best.fits ? t('peak of the best') : verdictWord(best, t)),
+      verdictFigure(best.verdict, best.fits ? t('peak of the best') : say(verdictWord(best), t)),
       figure(
         { value: formatCount(Math.round(best.tokensPerSecond)), unit: '' },
         t('tokens/s'),
@@ -61,10 +62,10 @@ function stepFigure({ cost }: LayoutAnswer, { iterationMs, fits }: PageLayout): 
 }
 
 function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageLayout): HTMLElement[] {
-  const about = `${capitalised(launched.words)}; ${launched.name}${launched.fits ? '' : `\n${verdictSentence(launched.verdict, t)}`}`;
+  const about = `${capitalised(launched.words)}; ${launched.name}${launched.fits ? '' : `\n${say(verdictSentence(launched.verdict), t)}`}`;
   const own = launched.fits
     ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
-    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', verdictWord(launched, t)), null, about, 'error');
+    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched), t)), null, about, 'error');
   const ratio = launched.iterationMs / best.iterationMs;
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
   const name = tie ? t('within error of the launched layout') : t('faster than launched');

@@ -7,6 +7,7 @@ import { t } from '../../base/strings';
 import type { LayoutColumn, LayoutViewSettings } from './view-settings';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** Props of the table. */
 export interface LayoutTableProps {
@@ -74,7 +75,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
         `${sizesText(plan.layout)}, ${settingsText(plan)}`,
         isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('within error')) : null,
         isLaunched ? tag(t('as launched')) : null,
-        plan.fits ? null : tag(verdictWord(plan, t)),
+        plan.fits ? null : tag(say(verdictWord(plan), t)),
       ),
       found === null || found.why === '' ? null : h('span', { class: 'layout-why' }, capitalised(found.why)),
     ),

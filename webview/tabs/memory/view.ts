@@ -9,6 +9,7 @@ import { shownCandidate, type Store } from '../../base/store';
 import { place } from '../timeline/pane';
 import { makeBars } from './bars';
 import { partName, presentParts, worstStage } from './summary';
+import { say } from '../../../src/core/sentence';
 
 /** The memory tab: a bar per stage, the parts of one stage, and the same as a table. */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
@@ -97,7 +98,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       stage.gpu === undefined ? t('Stage {0}', stage.stage) : t('Stage {0}, {1}', stage.stage, stage.gpu),
       isWorst ? h('span', { class: 'tag' }, stage.gpu === undefined ? t('highest') : t('least room')) : null,
     ),
-    h('p', { class: `verdict verdict-${verdict.fits ? 'fits' : 'over'}` }, capitalised(verdictText(verdict, t))),
+    h('p', { class: `verdict verdict-${verdict.fits ? 'fits' : 'over'}` }, capitalised(say(verdictText(verdict), t))),
     h(
       'dl',
       { class: 'pairs' },
@@ -130,7 +131,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       { class: 'hint' },
       t('The peak is reached in the {0}. At most {1} in flight.', stage.peakOperation, unitsText(stage.unitsInFlight)),
     ),
-    h('p', { class: 'hint' }, sentence(limitText(verdict, t)), ' ', t('Counted as {0} does.', profile.runtime)),
+    h('p', { class: 'hint' }, sentence(say(limitText(verdict), t)), ' ', t('Counted as {0} does.', profile.runtime)),
   ];
 }
 

@@ -7,6 +7,7 @@ import { sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { sampleCount } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** What is wrong about the profile on screen: why measuring stopped, why the plan refuses it, what to distrust. */
 export function profileNotices(state: ProfileState, shown: Profile, refusal: string | null, host: Host): HTMLElement[] {
@@ -33,8 +34,8 @@ export function stoppedNotice(
 ): HTMLElement {
   return notice(
     'error',
-    message,
-    h('p', { class: 'notice-remedy' }, sentence(remedy)),
+    say(message, t),
+    h('p', { class: 'notice-remedy' }, sentence(say(remedy, t))),
     kept === null ? null : h('p', { class: 'notice-remedy' }, keptSentence(kept)),
     h(
       'div',

@@ -3,6 +3,7 @@ import type { MemoryProfile } from '../../memory-model/profile';
 import { limitText, usedText, verdictOf } from '../../memory-model/verdict';
 import { stagesJson, type StageJson } from '../plan-json';
 import { element, section, text } from './markup';
+import { say } from '../../sentence';
 
 /** Bars of one page; of more stages than that every n-th is shown, ends included. */
 const maximumBars = 48;
@@ -30,7 +31,7 @@ export function memorySection(memory: MemoryProfile): string {
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">GPU memory in use</th><th scope="col">In</th></tr>';
-  const kept = `${limitText(verdictOf(memory))}. Counted as ${memory.runtime} does.`;
+  const kept = `${say(limitText(verdictOf(memory)))}. Counted as ${memory.runtime} does.`;
   return section(
     'Memory',
     `<p class="key">${key}</p>\n<table class="memory"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n${element('p', text(kept), 'note')}`,

@@ -26,6 +26,7 @@ import { timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
 import { reportStyle } from './style';
+import { say } from '../../sentence';
 
 /** A finding with its place in words: `run.sh:12:5`. */
 export interface ReportFinding {
@@ -110,7 +111,7 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
       name: 'Memory',
       value: memory.used,
       unit: `/ ${memory.capacity} ${memory.unit}`,
-      note: `stage ${formatCount(verdict.stage)} of ${formatCount(verdict.stages)}; ${verdictText(verdict)}`,
+      note: `stage ${formatCount(verdict.stage)} of ${formatCount(verdict.stages)}; ${say(verdictText(verdict))}`,
     },
   ];
   const boxes = numbers.map(({ name, value, unit, note }, index) => {
@@ -174,7 +175,7 @@ function candidatesSection(plan: Plan): string {
         text(usedText(verdictOf(candidate.memory))),
         text(formatCount(candidate.tokensPerSecond)),
         text(formatPercent(candidate.mfu)),
-        candidate.fits ? text(verdictWord(candidate)) : element('em', verdictWord(candidate), 'bad'),
+        candidate.fits ? text(say(verdictWord(candidate))) : element('em', say(verdictWord(candidate)), 'bad'),
       ],
       candidate.id === chosen ? 'chosen' : '',
     ),

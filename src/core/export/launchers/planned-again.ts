@@ -21,6 +21,7 @@ import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editors';
 import type { PlannedStep, Remark } from './launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
+import { sentence, type Value } from '../../sentence';
 
 /** A step has so many operations at most to be simulated again: the same request takes the same time however long that takes to see. */
 const maximumSimulated = 200_000;
@@ -62,15 +63,24 @@ export const otherModelWhat = "the plan's model";
 function requireSound(before: LauncherFile | null, after: LauncherFile): void {
   const known = new Set(before === null ? [] : errorsOf(before).map(({ code }) => code));
   const fresh = errorsOf(after).find(({ code }) => !known.has(code));
-  if (fresh !== undefined) throw unsound(after, `${fresh.message} [${fresh.code}]`, fresh.remedy);
+  if (fresh !== undefined) throw unsound(after, sentence`${fresh.message} [${fresh.code}]`, fresh.remedy);
 }
 
 function errorsOf(launcher: LauncherFile): readonly Finding[] {
   return [...launchFindings(launcher), ...launcher.remarks].filter(({ severity }) => severity === 'error');
 }
 
-function unsound({ place }: LauncherFile, difference: string, remedy = 'plan another layout, or report this as a bug'): ExpectedError {
-  return new ExpectedError('export-unsound', `The file would not run as planned: ${difference}`, `${remedy}; nothing was written`, place);
+function unsound(
+  { place }: LauncherFile,
+  difference: Value,
+  remedy = sentence`plan another layout, or report this as a bug`,
+): ExpectedError {
+  return new ExpectedError(
+    'export-unsound',
+    sentence`The file would not run as planned: ${difference}`,
+    sentence`${remedy}; nothing was written`,
+    place,
+  );
 }
 
 function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlySet<PlanSetting>): void {

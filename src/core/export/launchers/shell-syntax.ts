@@ -38,9 +38,10 @@ function open(launcher: LauncherFile): ReadonlyMap<FactName, string> {
 function openFlags({ remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
   const found = new Map<FactName, OpenFlag>();
   for (const { code, message, place } of remarks) {
-    if (code !== 'flag-unknown-value') continue;
-    const key = flagKey(message.split(' ', 1)[0] ?? '');
-    const fact = Object.entries(flags).find(([, names]) => names.some((name) => flagKey(name) === key))?.[0];
+    const [name] = message.values;
+    if (code !== 'flag-unknown-value' || typeof name !== 'string') continue;
+    const key = flagKey(name);
+    const fact = Object.entries(flags).find(([, names]) => names.some((flag) => flagKey(flag) === key))?.[0];
     const { range } = place;
     if (fact !== undefined) found.set(fact as FactName, { range, written: text.slice(range.start, range.end) });
   }

@@ -8,6 +8,7 @@ import { parseDocument, type JsonDocument } from '../json-document';
 import { settingsOfJson } from './members';
 import { entries, precisionSwitches } from './settings';
 import { fillTemplate, placeholderIn } from './template';
+import { sentence } from '../../sentence';
 
 /** A setting that a template leaves open. */
 export interface OpenSetting {
@@ -52,7 +53,7 @@ export function deepspeedFactsOf(text: string, file: string, offset: number): De
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place === undefined) throw error;
     const place = { file, range: shifted(error.place.range, offset) };
-    throw new ExpectedError(error.code, error.message, error.remedy, place);
+    throw new ExpectedError(error.code, error.what, error.remedy, place);
   }
 }
 
@@ -98,13 +99,13 @@ function parsedWithComments(file: string, text: string, strict: ExpectedError): 
   }
 }
 
-function lenientRemark({ message, place }: ExpectedError, file: string, offset: number): Finding {
+function lenientRemark({ what, place }: ExpectedError, file: string, offset: number): Finding {
   return {
     code: 'config-json-syntax',
     severity: 'warning',
     place: { file, range: shifted(place?.range ?? { start: 0, end: 0 }, offset) },
-    message: `${message}; DeepSpeed reads the file, Transformers and Accelerate refuse it`,
-    remedy: 'remove comments and trailing commas',
+    message: sentence`${what}; DeepSpeed reads the file, Transformers and Accelerate refuse it`,
+    remedy: sentence`remove comments and trailing commas`,
     fixes: [],
   };
 }
@@ -115,7 +116,7 @@ function precisionRemarks(settings: Settings): readonly Finding[] {
   const [half, brain] = [on.find(({ name }) => name.startsWith('fp16')), on.find(({ name }) => !name.startsWith('fp16'))];
   if (half === undefined || brain === undefined) return [];
   const off = ({ name, place }: Setting, preferred: boolean) => ({
-    title: `Set ${name} to false`,
+    title: sentence`Set ${name} to false`,
     preferred,
     edits: [{ place, newText: 'false' }],
   });
@@ -124,8 +125,8 @@ function precisionRemarks(settings: Settings): readonly Finding[] {
       code: 'deepspeed-two-precisions',
       severity: 'error',
       place: half.place,
-      message: `${half.name} and ${brain.name} are both true`,
-      remedy: `set one of them to false: ${half.name} for GPUs since the A100`,
+      message: sentence`${half.name} and ${brain.name} are both true`,
+      remedy: sentence`set one of them to false: ${half.name} for GPUs since the A100`,
       fixes: [off(half, true), off(brain, false)],
     },
   ];
@@ -141,14 +142,14 @@ function openRemarks(open: readonly OpenSetting[]): readonly Finding[] {
   const [first] = missing;
   if (first === undefined) return [];
   const names = missing.slice(0, 5).map(({ name, written }) => `${name} (${quoted(written)})`);
-  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : '';
+  const more = missing.length > names.length ? sentence` and ${missing.length - names.length} more` : '';
   return [
     {
       code: 'template-placeholders',
       severity: 'information',
       place: first.place,
-      message: `This is a template: it leaves open ${names.join(', ')}${more}`,
-      remedy: 'open the file that is made from it to see the whole run',
+      message: sentence`This is a template: it leaves open ${names.join(', ')}${more}`,
+      remedy: sentence`open the file that is made from it to see the whole run`,
       fixes: [],
     },
   ];

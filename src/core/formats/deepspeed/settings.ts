@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { entry, entryAs, type Entry } from '../fact-table';
 import { boolean, integer, type Rule } from '../rules';
+import { sentence } from '../../sentence';
 
-const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: 'a name in quotes' };
-const anything: Rule<unknown> = { schema: v.unknown(), type: 'string', expects: 'anything' };
+const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: sentence`a name in quotes` };
+const anything: Rule<unknown> = { schema: v.unknown(), type: 'string', expects: sentence`anything` };
 const degree = integer(1, 1_000_000);
 
 const whenOn =

@@ -1,6 +1,7 @@
 import type { StateKind, Stacks } from '../../spec/model';
 import type { FactValues } from '../facts';
 import type { ModelTraits, WrittenModel } from '../written-model';
+import type { Sentence } from '../../sentence';
 
 /** Sizes and traits that a config.json of some family can set directly. */
 export type FamilyField =
@@ -96,7 +97,7 @@ export interface Family {
   /** What every model of the family has beyond sizes. */
   readonly traits?: ModelTraits;
   /** What planning counts otherwise than the model has it. */
-  readonly approximated?: string;
+  readonly approximated?: Sentence;
   /** Why models of the family are not planned. */
   readonly unplanned?: string;
   /** What its layers with a state have. */

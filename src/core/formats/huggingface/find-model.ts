@@ -8,6 +8,7 @@ import { modelFields } from '../terapipe/fields';
 import { readByRule } from '../rules';
 import { ExpectedError } from '../../errors';
 import { located, memberNamed, type Members, type Source } from './members';
+import { sentence } from '../../sentence';
 
 /** The language model that a config.json describes. */
 export interface FoundModel extends Source {
@@ -115,8 +116,8 @@ function typeRemarks(document: JsonDocument, { value, source }: Located<string>,
         code: 'model-type-inferred',
         severity: 'information',
         place: { file: document.file, range: { start: document.root.offset, end: document.root.offset + 1 } },
-        message: `Read as a model of type ${value} (${source.reason})`,
-        remedy: 'give model_type if it is another one',
+        message: sentence`Read as a model of type ${value} (${source.reason})`,
+        remedy: sentence`give model_type if it is another one`,
         fixes: [],
       },
     ];
@@ -126,8 +127,8 @@ function typeRemarks(document: JsonDocument, { value, source }: Located<string>,
       code: 'config-unknown-model-type',
       severity: 'information',
       place: source.place,
-      message: `The model type ${quoted(value)} is not known: its sizes are read, and planned as a Llama of these sizes`,
-      remedy: 'check them with inspect; give what differs inline under "model" in a terapipe.json',
+      message: sentence`The model type ${quoted(value)} is not known: its sizes are read, and planned as a Llama of these sizes`,
+      remedy: sentence`check them with inspect; give what differs inline under "model" in a terapipe.json`,
       fixes: [],
     },
   ];

@@ -12,8 +12,9 @@ import {
   untied,
   type Family,
 } from './family';
+import { sentence } from '../../sentence';
 
-const parallel = 'attention and feed-forward one after the other, though they run beside each other';
+const parallel = sentence`attention and feed-forward one after the other, though they run beside each other`;
 
 const gpt2: Family = {
   configClass: 'GPT2Config',
@@ -90,7 +91,7 @@ export const gptFamilies = {
     defaults: { ...gpt2.defaults, layers: 24, hidden: 2048, heads: 16, maxPositions: 2048, qkvBias: false },
     always: gptAlways,
     assumedFields: ['tiedEmbeddings'],
-    approximated: 'all layers with attention over the whole sequence, though every other one attends to a window',
+    approximated: sentence`all layers with attention over the whole sequence, though every other one attends to a window`,
   },
   falcon: {
     configClass: 'FalconConfig',

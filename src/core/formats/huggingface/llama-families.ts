@@ -1,4 +1,5 @@
 import { attentionBias, llamaAlways, llamaKeys, noBias, plainHeads, tied, untied, type Family } from './family';
+import { sentence } from '../../sentence';
 
 const llama: Family = {
   configClass: 'LlamaConfig',
@@ -122,7 +123,7 @@ const cohere: Family = {
   },
   always: { ...llamaAlways, norm: 'layernorm' },
   traits: { normsPerLayer: 1, normParameters: 1, qkNormAcrossHeads: true },
-  approximated: 'attention and feed-forward one after the other, though they run beside each other',
+  approximated: sentence`attention and feed-forward one after the other, though they run beside each other`,
 };
 
 /**

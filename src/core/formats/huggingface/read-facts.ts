@@ -8,6 +8,7 @@ import { flag, memberNamed, readMember, type Source } from './members';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';
+import { sentence } from '../../sentence';
 
 type Found = { -readonly [K in FactName]?: Located<FactValues[K]> };
 
@@ -83,7 +84,7 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
 const patternRule: Rule<string> = {
   schema: v.pipe(v.string(), v.minLength(1), v.maxLength(10_000)),
   type: 'string',
-  expects: 'a letter for each layer',
+  expects: sentence`a letter for each layer`,
 };
 
 /** Which layers have experts or are no attention, beside the numbers of `extraKeys`. */

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import { formatCount, plural } from '../../format';
+import { formatCount } from '../../format';
 import type { Place } from '../../spec/located';
 import { quoted } from '../../text';
 import { families } from '../families';
@@ -13,6 +13,7 @@ import type { FoundModel } from './find-model';
 import { memberNamed } from './members';
 import { isAttention } from './read-facts';
 import { stackKeys } from './stacks';
+import { counted, type Sentence, sentence } from '../../sentence';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
@@ -29,7 +30,7 @@ export function remarksOn(found: FoundModel, facts: Facts, unplanned: Unplanned 
   ];
 }
 
-const inlineRemedy = 'give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that';
+const inlineRemedy = sentence`give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that`;
 
 /** The first reason why planning would be of another model than this one; null when there is none. */
 export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
@@ -37,12 +38,12 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   const type = quoted(found.modelType.value);
   const unplannedFor = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
     place,
-    message: `Models of type ${type} are read but not planned: ${reason}`,
+    message: sentence`Models of type ${type} are read but not planned: ${reason}`,
     remedy: inlineRemedy,
   });
   if (family.kind === 'encoder') {
     const unplanned = unplannedFor('an encoder attends to both sides, so its sequence cannot be cut in slices');
-    return { ...unplanned, remedy: `plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
+    return { ...unplanned, remedy: sentence`plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
   const both = found.members.get('is_encoder_decoder');
   if (family.assumed === true && both?.value.value === true)
@@ -135,9 +136,9 @@ function misspelt({ document, members, family }: FoundModel): Finding[] {
         code: 'unknown-key',
         severity: 'warning',
         place,
-        message: `${quoted(member.name)} is not a key of ${family.configClass}, which takes its default for ${meant}`,
-        remedy: `did you mean "${meant}"?`,
-        fixes: [{ title: `Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }],
+        message: sentence`${quoted(member.name)} is not a key of ${family.configClass}, which takes its default for ${meant}`,
+        remedy: sentence`did you mean "${meant}"?`,
+        fixes: [{ title: sentence`Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }],
       },
     ];
   });
@@ -152,8 +153,8 @@ function kindsOfLayers({ attentionKinds, layers }: Facts): Finding[] {
       code: 'layer-types-length',
       severity: 'warning',
       place: attentionKinds.source.place,
-      message: `layer_types names the kinds of ${plural(kinds, 'layer')}, but there ${layers.value === 1 ? 'is' : 'are'} ${formatCount(layers.value)}`,
-      remedy: `list ${formatCount(layers.value)} kinds, or set ${layers.name ?? 'the number of layers'} to ${formatCount(kinds)}`,
+      message: sentence`layer_types names the kinds of ${counted(kinds, 'layer')}, but there ${layers.value === 1 ? sentence`is` : sentence`are`} ${formatCount(layers.value)}`,
+      remedy: sentence`list ${formatCount(layers.value)} kinds, or set ${layers.name ?? sentence`the number of layers`} to ${formatCount(kinds)}`,
       fixes: [],
     },
   ];
@@ -166,25 +167,29 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
     ...(family.approximated === undefined ? [] : [[family.approximated, placeOfType(found)] as const]),
     ...(crossing === 0
       ? []
-      : [[`${plural(crossing, 'layer')} of cross-attention as self-attention`, placeOfFact(facts.attentionKinds, found)] as const]),
+      : [
+          [sentence`${counted(crossing, 'layer')} of cross-attention as self-attention`, placeOfFact(facts.attentionKinds, found)] as const,
+        ]),
   ];
   const encoder = [...(around?.values() ?? [])].find(
     ({ name, value }) => /^(vision|audio|visual)_?(config|tower)?$/.test(name) && value.type === 'object',
   );
   return [
-    ...planned.map(([what, place]) => approximated(place, `Planned with ${what}`, 'expect slightly other times and sizes than planned')),
+    ...planned.map(([what, place]) =>
+      approximated(place, sentence`Planned with ${what}`, sentence`expect slightly other times and sizes than planned`),
+    ),
     ...(encoder === undefined
       ? []
       : [
           approximated(
             placeOf(document, encoder.key),
-            'Only the language model is planned, without the encoder of images or sound',
-            'leave room for it in the memory and time of the first stage',
+            sentence`Only the language model is planned, without the encoder of images or sound`,
+            sentence`leave room for it in the memory and time of the first stage`,
           ),
         ]),
   ];
 }
 
-function approximated(place: Place, message: string, remedy: string): Finding {
+function approximated(place: Place, message: Sentence, remedy: Sentence): Finding {
   return { code: 'model-approximated', severity: 'information', place, message, remedy, fixes: [] };
 }

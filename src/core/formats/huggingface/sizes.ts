@@ -9,6 +9,7 @@ import { readStackLayers, readStacks } from './stacks';
 import { flag, located, memberNamed, readMember, type Members, type Source } from './members';
 import { membersOf } from '../json-document';
 import { stateLayers } from './ssm';
+import { sentence } from '../../sentence';
 
 /**
  * The sizes and traits that a config gives, whatever its family derives from its switches included.
@@ -94,7 +95,11 @@ const normOfQueries =
     given(flag(source, key, false), 'qkNorm');
 
 const gatedFeedForward: Switches = (source) => {
-  const written = readMember(source, source.members.get('feed_forward_proj'), { schema: v.string(), type: 'string', expects: 'a word' });
+  const written = readMember(source, source.members.get('feed_forward_proj'), {
+    schema: v.string(),
+    type: 'string',
+    expects: sentence`a word`,
+  });
   return written === undefined ? {} : { gatedMlp: from(written, written.value.startsWith('gated')) };
 };
 

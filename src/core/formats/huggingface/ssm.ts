@@ -6,6 +6,7 @@ import { integer, list, positive, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
+import { sentence } from '../../sentence';
 
 /** What a config says of its layers with a state, and of what every layer is. */
 export interface StateRead {
@@ -98,7 +99,7 @@ const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_
 const patternRule: Rule<string> = {
   schema: v.pipe(v.string(), v.regex(/^[ME*-]+$/), v.maxLength(10_000)),
   type: 'string',
-  expects: 'a letter of M, E, * and - for each layer',
+  expects: sentence`a letter of M, E, * and - for each layer`,
 };
 const letters: ReadonlyMap<string, string> = new Map([
   ['M', 'mamba'],

@@ -8,6 +8,7 @@ import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, phrase, sizedClass, word } from '../yaml/reads';
 import { createResolver } from '../yaml/references';
 import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
+import { sentence } from '../../sentence';
 
 /** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`, `bf16_with_nvfp4_mixed`. */
 const recipePrecision = anyOf((name) =>
@@ -71,8 +72,8 @@ function sizesRemark(document: YamlDocument, facts: Facts): readonly Finding[] {
       code: 'sizes-unknown',
       severity: 'information',
       place: flavor?.source.kind === 'file' ? flavor.source.place : firstPlace(document, facts),
-      message: 'Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides',
-      remedy: 'name the model\'s HuggingFace config.json as "model" in a terapipe.json',
+      message: sentence`Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides`,
+      remedy: sentence`name the model's HuggingFace config.json as "model" in a terapipe.json`,
       fixes: [],
     },
   ];

@@ -21,6 +21,7 @@ import {
   window,
   type FlagRead,
 } from '../shell/flag-reads';
+import { sentence } from '../../sentence';
 
 /** One word after a flag (or a YAML value). */
 export interface FlagWord {
@@ -228,14 +229,15 @@ export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>): readon
     const read = readsByFlag.get(key);
     const outcome = read === undefined ? null : outcomeOf(flag, read);
     if (outcome === null || !('expects' in outcome)) return [];
-    const given = flag.words.length === 0 ? 'has no value' : `is ${quoted(flag.words.map((entry) => entry.text).join(' '))}`;
+    const given =
+      flag.words.length === 0 ? sentence`has no value` : sentence`is ${quoted(flag.words.map((entry) => entry.text).join(' '))}`;
     return [
       {
         code: 'flag-invalid-value',
         severity: 'error',
         place: placeOfValue(flag),
-        message: `${flag.name} ${given}`,
-        remedy: `give it ${outcome.expects}`,
+        message: sentence`${flag.name} ${given}`,
+        remedy: sentence`give it ${outcome.expects}`,
         fixes: [],
       },
     ];

@@ -1,7 +1,7 @@
-import { orList } from '../../text';
+import { anyOf, sentence, type Value } from '../../sentence';
 
 /** A value; or what the flag wants instead; or nothing that the fact can hold. */
-export type FlagOutcome<T> = { readonly value: T } | { readonly expects: string } | { readonly silent: true };
+export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value } | { readonly silent: true };
 
 /** How many words a flag takes and what they mean. Pure; words are without quotes. */
 export interface FlagRead<T> {
@@ -16,7 +16,8 @@ const largest = 1e12;
 
 /** A whole number, as Python's `int` reads it. */
 export function count(minimum: number, maximum = largest): FlagRead<number> {
-  const expects = maximum === largest ? `a whole number from ${minimum} up` : `a whole number from ${minimum} to ${maximum}`;
+  const expects =
+    maximum === largest ? sentence`a whole number from ${minimum} up` : sentence`a whole number from ${minimum} to ${maximum}`;
   return {
     words: 'one',
     of: ([written = '']) => {
@@ -40,7 +41,7 @@ export function fixed<const T>(value: T): FlagRead<T> {
 function switchOf<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
   return ([written = 'true']) => {
     if (/^(true|yes|on|1)$/i.test(written)) return { value };
-    return /^(false|no|off|0|none|null|)$/i.test(written) ? off : { expects: 'true or false' };
+    return /^(false|no|off|0|none|null|)$/i.test(written) ? off : { expects: sentence`true or false` };
   };
 }
 
@@ -49,7 +50,7 @@ export const share: FlagRead<number> = {
   words: 'one',
   of: ([written = '']) => {
     const value = /^[+]?(\d+\.?\d*|\.\d+)(e-?\d+)?$/i.test(written) ? Number(written) : NaN;
-    return value >= 0 && value <= 1 ? { value } : { expects: 'a share from 0 to 1' };
+    return value >= 0 && value <= 1 ? { value } : { expects: sentence`a share from 0 to 1` };
   },
 };
 
@@ -59,7 +60,7 @@ export function choice<const T extends string>(options: Readonly<Record<string, 
     words: 'one',
     of: ([written = '']) => {
       const found = Object.entries(options).find(([name]) => name === written.toLowerCase());
-      if (found === undefined) return /^none$/i.test(written) ? silent : { expects: orList(Object.keys(options)) };
+      if (found === undefined) return /^none$/i.test(written) ? silent : { expects: anyOf(Object.keys(options)) };
       return found[1] === null ? silent : { value: found[1] };
     },
   };
@@ -71,7 +72,7 @@ export function keep(options: readonly string[]): FlagRead<string> {
     words: 'one',
     of: ([written = '']) => {
       if (options.includes(written)) return written === 'none' ? silent : { value: written };
-      return /^none$/i.test(written) ? silent : { expects: orList(options) };
+      return /^none$/i.test(written) ? silent : { expects: anyOf(options) };
     },
   };
 }
@@ -79,13 +80,13 @@ export function keep(options: readonly string[]): FlagRead<string> {
 /** One word as written, such as a Python list expression. */
 export const text: FlagRead<string> = {
   words: 'one',
-  of: ([written = '']) => (written === '' ? { expects: 'a value' } : { value: written }),
+  of: ([written = '']) => (written === '' ? { expects: sentence`a value` } : { value: written }),
 };
 
 /** All that follows, as written. */
 export const texts: FlagRead<string> = {
   words: 'many',
-  of: (words) => (words.join('') === '' ? { expects: 'a value' } : { value: words.join(' ') }),
+  of: (words) => (words.join('') === '' ? { expects: sentence`a value` } : { value: words.join(' ') }),
 };
 
 /** `(128, 0)` or `128,0`: tokens that attention looks back; -1 is all of them. */
@@ -93,7 +94,7 @@ export const window: FlagRead<number> = {
   words: 'many',
   of: (words) => {
     const found = /^\(?\s*(-?\d{1,12})\s*,?\s*(-?\d{1,12})?\s*\)?$/.exec(words.join(' '));
-    if (found === null) return { expects: 'two whole numbers such as (128, 0)' };
+    if (found === null) return { expects: sentence`two whole numbers such as (128, 0)` };
     const value = Number(found[1]);
     return value > 0 ? { value } : silent;
   },
@@ -119,7 +120,7 @@ export const nodeCount: FlagRead<number> = {
   words: 'one',
   of: ([written = '']) => {
     const [, low, high = low] = /^(\d{1,9})(?:[:-](\d{1,9}))?$/.exec(written) ?? [];
-    if (low === undefined || Number(low) < 1) return { expects: 'a number of nodes' };
+    if (low === undefined || Number(low) < 1) return { expects: sentence`a number of nodes` };
     return low === high ? { value: Number(low) } : silent;
   },
 };

@@ -13,6 +13,7 @@ import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-
 import { isArgumentFile } from './recognise';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from './shell-parser';
+import { sentence } from '../../sentence';
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
@@ -80,14 +81,14 @@ function syntaxRemarks(file: string, root: ShellNode): Finding[] {
   const found = firstError(root);
   if (found === null) return [];
   const range = { start: found.start, end: Math.min(found.end, found.start + 80) };
-  const message = 'This part of the script is not understood, so what it sets is not known';
+  const message = sentence`This part of the script is not understood, so what it sets is not known`;
   return [
     {
       code: 'shell-syntax',
       severity: 'information',
       place: { file, range },
       message,
-      remedy: 'check quotes and brackets from here on',
+      remedy: sentence`check quotes and brackets from here on`,
       fixes: [],
     },
   ];

@@ -5,6 +5,7 @@ import type { Evaluation } from './evaluate';
 import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
 import { flatten } from './words';
+import { sentence } from '../../sentence';
 
 /** Far more pieces than the lists of a script have together. */
 const maximumSteps = 50_000;
@@ -26,14 +27,16 @@ export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
     if (word === undefined) return [];
     const variable = pieces.find(({ text }) => text === null)?.variable;
     const isNamed = variable !== undefined && /^[A-Za-z_]\w*$/.test(variable);
-    const what = isNamed ? `$${variable}, which` : 'a value that';
+    const what = isNamed ? sentence`${`$${variable}`}, which` : sentence`a value that`;
     return [
       {
         code: 'flag-unknown-value',
         severity: 'information',
         place: word.place,
-        message: `${name} takes ${what} is only known when the script runs`,
-        remedy: isNamed ? `write \${${variable}:-value} with the value to plan with` : 'write the number itself to plan with it',
+        message: sentence`${name} takes ${what} is only known when the script runs`,
+        remedy: isNamed
+          ? sentence`write ${`\${${variable}:-value}`} with the value to plan with`
+          : sentence`write the number itself to plan with it`,
         fixes: [],
       },
     ];
@@ -67,14 +70,14 @@ function isSame(a: LaunchFlag | undefined, b: LaunchFlag): boolean {
 
 function remark(text: string, condition: TextRange, flags: readonly LaunchFlag[]): Finding {
   const names = flags.map(({ name }) => name);
-  const shown = names.length > 4 ? `${names.slice(0, 4).join(', ')} and ${names.length - 4} more` : names.join(', ');
+  const shown = names.length > 4 ? sentence`${names.slice(0, 4).join(', ')} and ${names.length - 4} more` : names.join(', ');
   const place = flags[0]?.words[0]?.place ?? flags[0]?.place ?? { file: '', range: condition };
   return {
     code: 'flag-conditional',
     severity: 'information',
     place,
-    message: `${shown} ${names.length === 1 ? 'hangs' : 'hang'} on "${printable(text.slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
-    remedy: 'give the variable of that condition a value in the script, or keep in mind that the plan is for one case',
+    message: sentence`${shown} ${names.length === 1 ? sentence`hangs` : sentence`hang`} on "${printable(text.slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
+    remedy: sentence`give the variable of that condition a value in the script, or keep in mind that the plan is for one case`,
     fixes: [],
   };
 }

@@ -241,7 +241,7 @@ function readPreset(section: Section, key: string): GpuPresetName {
   const preset = presetNamed(name?.value ?? '');
   if (typeof preset === 'string') return preset;
   const place = name?.source.kind === 'file' ? name.source.place : undefined;
-  throw configError('config-unknown-preset', preset.message, preset.remedy, place);
+  throw configError('config-unknown-preset', preset.what, preset.remedy, place);
 }
 
 function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec> | undefined {

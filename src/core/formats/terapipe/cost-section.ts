@@ -7,6 +7,7 @@ import { placeOf } from '../json-document';
 import type { Given } from '../given';
 import { path } from '../rules';
 import { openChild, readField, readFields, type Section } from './section';
+import { sentence } from '../../sentence';
 
 export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as const;
 
@@ -67,8 +68,8 @@ function readTable(table: Section): Located<CostTable> {
       code: 'cost-table-split',
       severity: 'information',
       place: fileplace(ms) ?? place,
-      message: 'These times hold forward and backward together; a third is taken as forward',
-      remedy: 'give forwardMs and backwardMs when both were measured',
+      message: sentence`These times hold forward and backward together; a third is taken as forward`,
+      remedy: sentence`give forwardMs and backwardMs when both were measured`,
       fixes: [],
     });
     const scaled = (share: number) => ms.value.map((row) => row.map((value) => value * share));

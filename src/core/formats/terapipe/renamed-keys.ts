@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import { configError } from '../errors';
 import { placeOf, type JsonDocument, type Member } from '../json-document';
+import { sentence } from '../../sentence';
 
 /** Old names of keys and the names that they have now, dotted from the root of a terapipe.json. Old names stay readable. */
 const renamedKeys: Readonly<Record<string, string>> = {
@@ -68,15 +69,16 @@ function remarkOn(document: JsonDocument, { name, key }: Member, now: string, re
   const place = placeOf(document, key);
   const index = remarks.findIndex((remark) => remark.code === 'renamed-key' && remark.place.file === place.file);
   const earlier = remarks[index];
-  const names = `${quoted(name)} is ${quoted(now)} now`;
+  const names = sentence`${quoted(name)} is ${quoted(now)} now`;
   const edits = [...(earlier?.fixes[0]?.edits ?? []), { place, newText: JSON.stringify(now) }];
   const finding: Finding = {
     code: 'renamed-key',
     severity: 'information',
     place: earlier?.place ?? place,
-    message: earlier === undefined ? `Keys have new names, and the old ones still work: ${names}` : `${earlier.message}; ${names}`,
-    remedy: 'rename them',
-    fixes: [{ title: 'Rename to the new keys', edits, preferred: true }],
+    message:
+      earlier === undefined ? sentence`Keys have new names, and the old ones still work: ${names}` : sentence`${earlier.message}; ${names}`,
+    remedy: sentence`rename them`,
+    fixes: [{ title: sentence`Rename to the new keys`, edits, preferred: true }],
   };
   if (index < 0) remarks.push(finding);
   else remarks[index] = finding;

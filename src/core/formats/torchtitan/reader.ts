@@ -7,6 +7,7 @@ import { deriveFacts } from './derived';
 import { closestFlavor } from './flavors';
 import { entries } from './settings';
 import { parseToml } from './toml';
+import { sentence } from '../../sentence';
 
 /**
  * Settings that name a folder or file of the model; a folder of assets holds its `config.json`. Paths are relative to where the launcher is
@@ -54,13 +55,13 @@ function sizesRemark(settings: Settings, modelFiles: readonly Located<string>[])
   const [model, flavor] = named;
   const meant = model === undefined || flavor === undefined ? null : closestFlavor(model, flavor);
   const folder = modelFiles[0];
-  const beside = folder === undefined ? '' : `put the model's config.json into ${quoted(folder.value)}, or `;
+  const beside = folder === undefined ? '' : sentence`put the model's config.json into ${quoted(folder.value)}, or `;
   return {
     code: 'sizes-unknown',
     severity: 'information',
     place: at.place,
-    message: `TorchTitan keeps the sizes of ${quoted(named.join(' '))} in its Python code, not in this file`,
-    remedy: `${meant === null || meant === flavor ? '' : `did you mean the flavor ${quoted(meant)}? Otherwise `}${beside}name the model's HuggingFace config.json as "model" in a terapipe.json`,
+    message: sentence`TorchTitan keeps the sizes of ${quoted(named.join(' '))} in its Python code, not in this file`,
+    remedy: sentence`${meant === null || meant === flavor ? '' : sentence`did you mean the flavor ${quoted(meant)}? Otherwise `}${beside}name the model's HuggingFace config.json as "model" in a terapipe.json`,
     fixes: [],
   };
 }

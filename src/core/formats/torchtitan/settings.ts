@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { entry, entryAs, type Entry } from '../fact-table';
 import { boolean, integer, type Rule } from '../rules';
+import { sentence } from '../../sentence';
 
 /**
  * Sections changed over the years: sizes of parallelism stood under [training] (2024), those of pipelines under [experimental] (2024), all
@@ -9,17 +10,17 @@ import { boolean, integer, type Rule } from '../rules';
 const sections = ['parallelism', 'training', 'experimental'];
 const anywhere = (key: string): readonly string[] => sections.map((section) => `${section}.${key}`);
 
-const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: 'a name in quotes' };
+const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: sentence`a name in quotes` };
 const words: Rule<readonly string[] | string> = {
   schema: v.union([v.array(v.string()), v.string()]),
   type: 'list',
-  expects: 'a list of names in quotes',
+  expects: sentence`a list of names in quotes`,
 };
-const lists: Rule<readonly unknown[]> = { schema: v.array(v.array(v.string())), type: 'list', expects: 'a list of lists of names' };
+const lists: Rule<readonly unknown[]> = { schema: v.array(v.array(v.string())), type: 'list', expects: sentence`a list of lists of names` };
 const wordOrCount: Rule<string | number> = {
   schema: v.union([v.string(), v.pipe(v.number(), v.integer(), v.minValue(1))]),
   type: 'string',
-  expects: '"op" or a number of layers',
+  expects: sentence`"op" or a number of layers`,
 };
 
 const degree = integer(1, 1_000_000);
@@ -31,7 +32,7 @@ const leftover: Rule<number> = {
     v.check((value) => value === -1 || (value >= 1 && value <= 1_000_000)),
   ),
   type: 'number',
-  expects: '-1 (all GPUs left) or a whole number from 1 to 1,000,000',
+  expects: sentence`-1 (all GPUs left) or a whole number from 1 to 1,000,000`,
 };
 const size: Rule<number> = {
   schema: v.pipe(
@@ -40,7 +41,7 @@ const size: Rule<number> = {
     v.check((value) => value === -1 || (value >= 1 && value <= 100_000_000)),
   ),
   type: 'number',
-  expects: '-1 (what the replicas take together) or a whole number from 1 to 100,000,000',
+  expects: sentence`-1 (what the replicas take together) or a whole number from 1 to 100,000,000`,
 };
 
 const given = (value: number): number | null => (value === -1 ? null : value);

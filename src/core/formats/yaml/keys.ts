@@ -6,6 +6,7 @@ import type { FlagOutcome, FlagRead } from '../shell/flag-reads';
 import type { Plain, Resolver } from './references';
 import { removalOf } from './removal';
 import { entryAt, type YamlDocument, type YamlEntry, type YamlNode, type YamlScalar } from './yaml-document';
+import { sentence, type Value } from '../../sentence';
 
 /** How a node becomes a fact where words are not enough: lists, nested mappings. */
 export interface NodeRead<T> {
@@ -90,9 +91,9 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
       if (plain === undefined || plain === null) return { silent: true };
       words.push(String(plain));
     }
-    const outcome = read.words === 'one' && entry.value.kind === 'list' ? { expects: 'one value, not a list' } : read.of(words);
+    const outcome = read.words === 'one' && entry.value.kind === 'list' ? { expects: sentence`one value, not a list` } : read.of(words);
     const isText = entry.value.kind === 'scalar' && entry.value.quoted && !entry.value.text.includes('${');
-    return isText && 'value' in outcome && typeof outcome.value === 'number' ? { expects: 'the number without quotes' } : outcome;
+    return isText && 'value' in outcome && typeof outcome.value === 'number' ? { expects: unquoted } : outcome;
   };
 
   const plainAt = (node: YamlScalar, keys: readonly string[]): Plain | undefined => {
@@ -135,10 +136,11 @@ export function firstPlace(document: YamlDocument, facts: Facts): Place {
   return first ?? { file: document.file, range: root?.keyRange ?? { start: 0, end: 0 } };
 }
 
-function refusal(document: YamlDocument, { value }: YamlEntry, path: string, expects: string, place: Place): Finding {
-  const written = value.kind === 'scalar' ? quoted(value.text) : `a ${value.kind}`;
-  const isUnquotable = value.kind === 'scalar' && value.quoted && expects.endsWith('without quotes');
-  const title = `Write ${isUnquotable ? value.text : ''} without quotes`;
+const unquoted = sentence`the number without quotes`;
+
+function refusal(document: YamlDocument, { value }: YamlEntry, path: string, expects: Value, place: Place): Finding {
+  const written = value.kind === 'scalar' ? quoted(value.text) : value.kind === 'list' ? sentence`a list` : sentence`a map`;
+  const isUnquotable = value.kind === 'scalar' && value.quoted && expects === unquoted;
   return {
     code:
       value.kind === 'scalar' && /^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(value.text) && !value.quoted
@@ -146,9 +148,11 @@ function refusal(document: YamlDocument, { value }: YamlEntry, path: string, exp
         : 'config-wrong-type',
     severity: 'error',
     place: { file: document.file, range: place.range },
-    message: `${path} is ${written}`,
-    remedy: `give it ${expects}`,
-    fixes: isUnquotable ? [{ title, preferred: true, edits: [{ place, newText: value.text }] }] : [],
+    message: sentence`${path} is ${written}`,
+    remedy: sentence`give it ${expects}`,
+    fixes: isUnquotable
+      ? [{ title: sentence`Write ${value.text} without quotes`, preferred: true, edits: [{ place, newText: value.text }] }]
+      : [],
   };
 }
 
@@ -157,8 +161,8 @@ function cycleRemark({ file }: YamlDocument, { range }: YamlScalar, keys: readon
     code: 'reference-cycle',
     severity: 'error',
     place: { file, range },
-    message: `${keys.join('.')} refers to itself`,
-    remedy: 'write the value itself at one of the keys on the way',
+    message: sentence`${keys.join('.')} refers to itself`,
+    remedy: sentence`write the value itself at one of the keys on the way`,
     fixes: [],
   };
 }

@@ -3,6 +3,7 @@ import { formatNumber } from '../../format';
 import { batchStepOf, countOf, dataOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** How a global batch is divided. */
 export const batchRules: readonly Rule[] = [
@@ -33,11 +34,11 @@ function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   const over =
     micro === 1 && isPlannedAlone(format)
       ? many(data, 'replica')
-      : `micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`;
+      : sentence`micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`;
   return {
     at: ['globalBatch', 'microBatch'],
-    message: `A global batch of ${formatNumber(batch)} cannot be divided over ${over}`,
-    remedy: `use a global batch of ${listed(near)}`,
+    message: sentence`A global batch of ${formatNumber(batch)} cannot be divided over ${over}`,
+    remedy: sentence`use a global batch of ${listed(near)}`,
     changes: setTo('globalBatch', near),
   };
 }
@@ -52,8 +53,8 @@ function scheduleWithBatch({ facts }: ConfigView): Issue | null {
   if (!/step.batch.size.schedule/i.test(batchSchedule.name ?? '') && !batchSchedule.value.includes(':')) return null;
   return {
     at: ['globalBatch', 'batchSchedule'],
-    message: 'A schedule of batch sizes and a fixed global batch exclude each other',
-    remedy: `remove the global batch of ${formatNumber(globalBatch.value)}, or the schedule`,
+    message: sentence`A schedule of batch sizes and a fixed global batch exclude each other`,
+    remedy: sentence`remove the global batch of ${formatNumber(globalBatch.value)}, or the schedule`,
     changes: [...remove('globalBatch'), ...remove('batchSchedule')],
   };
 }

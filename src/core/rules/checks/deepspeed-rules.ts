@@ -4,6 +4,7 @@ import { formatNumber } from '../../format';
 import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from '../derived';
 import { deepspeedFormats, isPlannedAlone, runFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
+import { either, sentence, type Sentence } from '../../sentence';
 
 /** What DeepSpeed's engine checks, or should. */
 export const deepspeedRules: readonly Rule[] = [
@@ -38,8 +39,8 @@ function zeroWithPipeline({ facts, format }: ConfigView): Issue | null {
   return {
     at: ['zeroStage', 'pipeline'],
     severity: isPlannedAlone(format) ? 'warning' : 'error',
-    message: `ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch${isPlannedAlone(format) ? ', which DeepSpeed refuses' : ''}`,
-    remedy: 'use ZeRO stage 1, or 1 pipeline stage',
+    message: sentence`ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch${isPlannedAlone(format) ? sentence`, which DeepSpeed refuses` : ''}`,
+    remedy: sentence`use ZeRO stage 1, or 1 pipeline stage`,
     changes: setTo('zeroStage', [1]),
   };
 }
@@ -57,28 +58,28 @@ function batchTriangle({ facts, format }: ConfigView): Issue | null {
   const complete = parts.length === 3;
   if (complete ? batch === unit : batch % unit === 0) return null;
   const factors = [
-    ...(typeof micro === 'number' ? [`micro-batch ${formatNumber(micro)}`] : []),
-    ...(typeof steps === 'number' ? [`accumulation ${formatNumber(steps)}`] : []),
+    ...(typeof micro === 'number' ? [sentence`micro-batch ${formatNumber(micro)}`] : []),
+    ...(typeof steps === 'number' ? [sentence`accumulation ${formatNumber(steps)}`] : []),
     ...(data === null ? [] : [many(data, 'replica')]),
-  ].join(' x ');
+  ].reduce((a, b) => sentence`${a} x ${b}`);
   const near = complete ? [unit] : [Math.floor(batch / unit) * unit, Math.ceil(batch / unit) * unit].filter((value) => value > 0);
   return {
     at: ['globalBatch', 'gradientAccumulation', 'microBatch'],
-    message: `A train batch of ${formatNumber(batch)} is ${complete ? 'not' : 'no multiple of'} ${factors}${parts.length > 1 ? ` = ${formatNumber(unit)}` : ''}`,
-    remedy: [`use a train batch of ${listed(near)}`, ...droppable(batch, micro ?? null, steps ?? null, data)].join(', or '),
+    message: sentence`A train batch of ${formatNumber(batch)} is ${complete ? sentence`not` : sentence`no multiple of`} ${factors}${parts.length > 1 ? sentence` = ${formatNumber(unit)}` : ''}`,
+    remedy: either([sentence`use a train batch of ${listed(near)}`, ...droppable(batch, micro ?? null, steps ?? null, data)]),
     changes: [...setTo('globalBatch', near), ...removals(facts)],
   };
 }
 
 /** Which setting could be left for DeepSpeed to work out, and what it would become. */
-function droppable(batch: number, micro: number | null, steps: number | null, data: number | null): string[] {
+function droppable(batch: number, micro: number | null, steps: number | null, data: number | null): Sentence[] {
   if (micro === null || steps === null || data === null) return [];
   const accumulation = quotient(batch, product(micro, data));
   const size = quotient(batch, product(steps, data));
   return [
-    ...(accumulation === null ? [] : [`leave out the accumulation (it becomes ${formatNumber(accumulation)})`]),
-    ...(size === null ? [] : [`leave out the micro-batch (it becomes ${formatNumber(size)})`]),
-    'leave out the train batch',
+    ...(accumulation === null ? [] : [sentence`leave out the accumulation (it becomes ${formatNumber(accumulation)})`]),
+    ...(size === null ? [] : [sentence`leave out the micro-batch (it becomes ${formatNumber(size)})`]),
+    sentence`leave out the train batch`,
   ];
 }
 
@@ -107,11 +108,11 @@ function emptyStage({ facts, format }: ConfigView): Issue | null {
   if (empty === 0) return null;
   const each = Math.ceil(layers / stages);
   const near = stagesNear(layers, stages);
-  const old = layers > stages ? ' (DeepSpeed before 0.12, and GPT-NeoX on it)' : '';
+  const old = layers > stages ? sentence` (DeepSpeed before 0.12, and GPT-NeoX on it)` : '';
   return {
     at: ['pipeline', 'partitionMethod', 'layers'],
-    message: `${many(layers, 'layer')} on ${many(stages, 'stage')} in portions of ${formatNumber(each)} leave ${many(empty, 'stage')} without a layer${old}`,
-    remedy: `use ${listed(near)} stages${layers > stages ? ', or partition uniformly' : ''}`,
+    message: sentence`${many(layers, 'layer')} on ${many(stages, 'stage')} in portions of ${formatNumber(each)} leave ${many(empty, 'stage')} without a layer${old}`,
+    remedy: sentence`use ${listed(near)} stages${layers > stages ? sentence`, or partition uniformly` : ''}`,
     changes: setTo('pipeline', near),
   };
 }

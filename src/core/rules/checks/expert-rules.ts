@@ -7,6 +7,7 @@ import { countOf, product, sizeOf, worldOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
+import { either, sentence, type Sentence } from '../../sentence';
 
 /** Mixtures of experts and how they are divided. */
 export const expertRules: readonly Rule[] = [
@@ -56,12 +57,14 @@ function expertWorldFactor(view: ConfigView): Issue | null {
   const smaller = divisorsOf(expert).filter((size) => size < expert && experts % size === 0 && fits(size, expertTensor)).slice(-1); // prettier-ignore
   const single = expertTensor > 1 && fits(expert, 1) && isWritten(facts, 'expertTensor');
   // where all sizes are given, more GPUs would need other sizes too
-  const larger = isOneStage ? { remedy: `use sizes whose product divides ${many(gpus, 'GPU')}`, changes: [] } : largerWorld(facts, copy);
-  const remedies = [...(single ? ['set the expert tensor size to 1'] : []), ...(smaller.length > 0 ? [`use an expert size of ${listed(smaller)}`] : []), larger.remedy]; // prettier-ignore
+  const larger = isOneStage
+    ? { remedy: sentence`use sizes whose product divides ${many(gpus, 'GPU')}`, changes: [] }
+    : largerWorld(facts, copy);
+  const remedies = [...(single ? [sentence`set the expert tensor size to 1`] : []), ...(smaller.length > 0 ? [sentence`use an expert size of ${listed(smaller)}`] : []), larger.remedy]; // prettier-ignore
   return {
     at: ['expert', 'expertTensor', 'nodes', 'world', 'pipeline'],
     message: isOneStage ? replicasText(view, gpus, expert, expertTensor) : gpusText(gpus, expert, expertTensor, stages),
-    remedy: remedies.join(', or '),
+    remedy: either(remedies),
     changes: [...(single ? setTo('expertTensor', [1]) : []), ...larger.changes, ...setTo('expert', smaller)],
   };
 }
@@ -73,23 +76,23 @@ function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(experts), size, (value) => worldFitsExperts(facts, format, value));
   return {
     at: ['expert', 'experts'],
-    message: `${many(experts, 'expert')} cannot be dealt evenly to an expert size of ${formatNumber(size)}`,
-    remedy: `use an expert size of ${listed(near)}`,
+    message: sentence`${many(experts, 'expert')} cannot be dealt evenly to an expert size of ${formatNumber(size)}`,
+    remedy: sentence`use an expert size of ${listed(near)}`,
     changes: setTo('expert', near),
   };
 }
 
-function gpusText(gpus: number, expert: number, expertTensor: number, stages: number | null): string {
-  const factors = [`expert tensor ${formatNumber(expertTensor)}`, `expert ${formatNumber(expert)}`, ...(stages === null ? [] : [`pipeline ${formatNumber(stages)}`])]; // prettier-ignore
+function gpusText(gpus: number, expert: number, expertTensor: number, stages: number | null): Sentence {
+  const factors = [sentence`expert tensor ${formatNumber(expertTensor)}`, sentence`expert ${formatNumber(expert)}`, ...(stages === null ? [] : [sentence`pipeline ${formatNumber(stages)}`])]; // prettier-ignore
   const copy = expertTensor * expert * (stages ?? 1);
-  return `${many(gpus, 'GPU')}${stages === null ? ' of a stage' : ''} cannot be divided by ${factors.join(' x ')} = ${formatNumber(copy)}`;
+  return sentence`${many(gpus, 'GPU')}${stages === null ? sentence` of a stage` : ''} cannot be divided by ${factors.reduce((a, b) => sentence`${a} x ${b}`)} = ${formatNumber(copy)}`;
 }
 
 /** The GPUs of a stage as replicas of the experts, where they are. */
-function replicasText({ facts }: ConfigView, gpus: number, expert: number, expertTensor: number): string {
+function replicasText({ facts }: ConfigView, gpus: number, expert: number, expertTensor: number): Sentence {
   if (gpus % expertTensor !== 0) return gpusText(gpus, expert, expertTensor, null);
-  const factors = `data x context${facts.expertTensor === undefined ? '' : ' x tensor / expertTensor'}`;
-  return `An expert size of ${formatNumber(expert)} does not divide the ${many(gpus / expertTensor, 'replica')} (${factors}) that share the experts`;
+  const factors = sentence`data x context${facts.expertTensor === undefined ? '' : sentence` x tensor / expertTensor`}`;
+  return sentence`An expert size of ${formatNumber(expert)} does not divide the ${many(gpus / expertTensor, 'replica')} (${factors}) that share the experts`;
 }
 
 /** GPUs that hold the experts: those of one stage, where the sizes that are given or planned say how many; else all there are. */
@@ -121,8 +124,8 @@ function activeExperts({ facts, format }: ConfigView): Issue | null {
   if (experts === null || active === null || active <= experts) return null;
   return {
     at: ['activeExperts', 'experts'],
-    message: `A token cannot visit ${many(active, 'expert')}: there are ${formatNumber(experts)}`,
-    remedy: `send a token to ${many(experts, 'expert')} or fewer`,
+    message: sentence`A token cannot visit ${many(active, 'expert')}: there are ${formatNumber(experts)}`,
+    remedy: sentence`send a token to ${many(experts, 'expert')} or fewer`,
     changes: setTo('activeExperts', [experts]),
   };
 }
@@ -131,8 +134,8 @@ function halfGiven(isWithoutExperts: boolean): Issue {
   const [given, missing] = isWithoutExperts ? (['activeExperts', 'experts'] as const) : (['experts', 'activeExperts'] as const);
   return {
     at: [given],
-    message: `There is model.${given} without model.${missing}: planned as a dense model`,
-    remedy: `give model.${missing} too, or remove model.${given}`,
+    message: sentence`There is model.${given} without model.${missing}: planned as a dense model`,
+    remedy: sentence`give model.${missing} too, or remove model.${given}`,
   };
 }
 
@@ -141,8 +144,8 @@ function expertsOfDense({ facts, format }: ConfigView): Issue | null {
   if (expert === null || expert === 1 || facts.experts !== undefined || facts.activeExperts !== undefined) return null;
   return {
     at: ['expert'],
-    message: `An expert size of ${formatNumber(expert)} does nothing: the model is dense`,
-    remedy: 'use an expert size of 1',
+    message: sentence`An expert size of ${formatNumber(expert)} does nothing: the model is dense`,
+    remedy: sentence`use an expert size of 1`,
     changes: setTo('expert', [1]),
   };
 }

@@ -7,6 +7,7 @@ import { countOf, sizeOf } from '../derived';
 import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /**
  * Hybrids of Mamba, attention and feed-forward layers. Source: `mamba_hybrid_layer_allocation` and `MambaMixer` of Megatron-LM core 0.16.
@@ -66,8 +67,8 @@ function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   if (wrong === undefined) return null;
   return {
     at: ['hybridPattern'],
-    message: `${quoted(wrong)} is no kind of layer`,
-    remedy: 'use M for Mamba, * for attention, - for a feed-forward network, E for experts, and | between stages',
+    message: sentence`${quoted(wrong)} is no kind of layer`,
+    remedy: sentence`use M for Mamba, * for attention, - for a feed-forward network, E for experts, and | between stages`,
   };
 }
 
@@ -76,8 +77,8 @@ function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issu
   if (pattern === null || layers === undefined || pattern.letters.length === layers.value) return null;
   return {
     at: ['layers', 'hybridPattern'],
-    message: `The pattern has ${many(pattern.letters.length, 'layer')}, and ${many(layers.value, 'layer')} ${layers.value === 1 ? 'is' : 'are'} asked for`,
-    remedy: `ask for ${many(pattern.letters.length, 'layer')}, or write a letter for each of ${formatNumber(layers.value)}`,
+    message: sentence`The pattern has ${many(pattern.letters.length, 'layer')}, and ${many(layers.value, 'layer')} ${layers.value === 1 ? sentence`is` : sentence`are`} asked for`,
+    remedy: sentence`ask for ${many(pattern.letters.length, 'layer')}, or write a letter for each of ${formatNumber(layers.value)}`,
     changes: setTo('layers', [pattern.letters.length]),
   };
 }
@@ -88,8 +89,8 @@ function ratios({ facts }: ConfigView): Issue | null {
   if (attention + mlp > 1 + 1e-9)
     return {
       at: ['hybridMlpRatio', 'hybridAttentionRatio'],
-      message: `Shares of ${formatNumber(attention)} and ${formatNumber(mlp)} leave less than no layer for Mamba`,
-      remedy: `lower the share of feed-forward layers to ${formatNumber(1 - attention)}`,
+      message: sentence`Shares of ${formatNumber(attention)} and ${formatNumber(mlp)} leave less than no layer for Mamba`,
+      remedy: sentence`lower the share of feed-forward layers to ${formatNumber(1 - attention)}`,
       changes: setTo('hybridMlpRatio', [Number((1 - attention).toFixed(6))]),
     };
   const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
@@ -99,8 +100,8 @@ function ratios({ facts }: ConfigView): Issue | null {
   if (same) return null;
   return {
     at: ['hybridAttentionRatio', 'hybridMlpRatio', 'hybridPattern'],
-    message: `The shares make ${many(countLetter(dealt, '*'), 'layer')} of attention and ${formatNumber(countLetter(dealt, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
-    remedy: 'remove the shares: the pattern says it all',
+    message: sentence`The shares make ${many(countLetter(dealt, '*'), 'layer')} of attention and ${formatNumber(countLetter(dealt, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
+    remedy: sentence`remove the shares: the pattern says it all`,
     changes: remove('hybridAttentionRatio', 'hybridMlpRatio'),
   };
 }
@@ -116,8 +117,8 @@ function stages({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(segments.length), pipeline, () => true);
   return {
     at: ['hybridPattern', 'pipeline'],
-    message: `The pattern has ${many(segments.length, 'stage')}, which cannot be dealt to ${many(pipeline, 'pipeline stage')}`,
-    remedy: `use ${listed(near)} pipeline stages, or move the bars of the pattern`,
+    message: sentence`The pattern has ${many(segments.length, 'stage')}, which cannot be dealt to ${many(pipeline, 'pipeline stage')}`,
+    remedy: sentence`use ${listed(near)} pipeline stages, or move the bars of the pattern`,
     changes: setTo('pipeline', near),
   };
 }
@@ -130,8 +131,8 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
   if ((sizeOf(facts, format, 'pipeline') ?? 1) === 1) return null;
   return {
     at: ['virtualStages', 'layersPerVirtualStage'],
-    message: 'A hybrid has virtual stages only where bars in its pattern cut them',
-    remedy: 'write the stages with | in --hybrid-layer-pattern, or remove the virtual stages',
+    message: sentence`A hybrid has virtual stages only where bars in its pattern cut them`,
+    remedy: sentence`write the stages with | in --hybrid-layer-pattern, or remove the virtual stages`,
     changes: remove(...(['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => isWritten(facts, name))),
   };
 }
@@ -148,9 +149,9 @@ function stateOverTensor(view: ConfigView): Issue | null {
   return {
     at: ['tensor', 'stateGroups', 'stateHeads'],
     message: isWhole
-      ? `The first version of Mamba is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
-      : `The ${sizes.join(' and ')} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
-    remedy: `use a tensor size of ${listed(near)}`,
+      ? sentence`The first version of Mamba is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
+      : sentence`The ${sizes.reduce((a, b) => sentence`${a} and ${b}`)} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: sentence`use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };
 }

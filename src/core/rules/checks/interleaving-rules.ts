@@ -6,6 +6,7 @@ import { divisorsOf } from '../../numbers';
 import { countOf, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** Interleaved 1F1B: several virtual stages on each GPU. */
 export const interleavingRules: readonly Rule[] = [
@@ -47,12 +48,12 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
   const size = countOf(facts, name);
   if (perStage === null || size === null || perStage % size === 0) return null;
   const near = nearestFitting(divisorsOf(perStage), size, () => true);
-  const unit = name === 'virtualStages' ? 'virtual stages' : 'layers a virtual stage';
-  const into = name === 'virtualStages' ? many(size, 'virtual stage') : `virtual stages of ${many(size, 'layer')}`;
+  const unit = name === 'virtualStages' ? sentence`virtual stages` : sentence`layers a virtual stage`;
+  const into = name === 'virtualStages' ? many(size, 'virtual stage') : sentence`virtual stages of ${many(size, 'layer')}`;
   return {
     at: [name, 'pipeline'],
-    message: `${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}${isPlannedAlone(format) ? '' : '; older versions build a model with fewer layers instead'}`,
-    remedy: `use ${listed(near)} ${unit}`,
+    message: sentence`${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}${isPlannedAlone(format) ? '' : sentence`; older versions build a model with fewer layers instead`}`,
+    remedy: sentence`use ${listed(near)} ${unit}`,
     changes: setTo(name, near),
   };
 }
@@ -74,8 +75,8 @@ function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
     const settings = (['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => facts[name] !== undefined);
     return {
       at: [...settings, 'pipeline'],
-      message: 'Virtual stages need a pipeline, and there is 1 stage',
-      remedy: 'use 2 stages or more, or no virtual stages',
+      message: sentence`Virtual stages need a pipeline, and there is 1 stage`,
+      remedy: sentence`use 2 stages or more, or no virtual stages`,
       changes: remove(...settings),
     };
   }
@@ -83,9 +84,8 @@ function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
   const overlap: Change[] = [...setTo('overlapP2p', [true]), ...remove('overlapP2p')];
   return {
     at: ['overlapP2p', 'pipeline'],
-    message:
-      'With 2 stages and virtual stages the same two GPUs send to each other both ways at once, which needs overlapped communication, and it is off',
-    remedy: 'turn communication overlap on, or use 3 stages or more',
+    message: sentence`With 2 stages and virtual stages the same two GPUs send to each other both ways at once, which needs overlapped communication, and it is off`,
+    remedy: sentence`turn communication overlap on, or use 3 stages or more`,
     changes: isWritten(facts, 'overlapP2p') ? overlap : [],
   };
 }
@@ -99,8 +99,11 @@ function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
   const near = step === null || globalBatch === null || isWritten(facts, 'microBatches') ? [] : multiplesNear(step, globalBatch);
   return {
     at: ['microBatches', 'globalBatch', 'microBatch', 'pipeline'],
-    message: `${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, which interleaving deals them to in groups`,
-    remedy: near.length > 0 ? `use a global batch of ${listed(near)}` : `use ${listed(multiplesNear(stages, microBatches))} micro-batches`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, which interleaving deals them to in groups`,
+    remedy:
+      near.length > 0
+        ? sentence`use a global batch of ${listed(near)}`
+        : sentence`use ${listed(multiplesNear(stages, microBatches))} micro-batches`,
     changes: near.length > 0 ? setTo('globalBatch', near) : setTo('microBatches', multiplesNear(stages, microBatches)),
   };
 }
@@ -112,8 +115,8 @@ function setTwice({ facts }: ConfigView): Issue | null {
   if (first === undefined || names.size < 2) return null;
   return {
     at: [first],
-    message: `The cut into virtual stages is given in ${many(names.size, 'way')}, and only one is accepted`,
-    remedy: 'keep one of layers per virtual stage, number of virtual stages, and layout',
+    message: sentence`The cut into virtual stages is given in ${many(names.size, 'way')}, and only one is accepted`,
+    remedy: sentence`keep one of layers per virtual stage, number of virtual stages, and layout`,
     changes: [...remove(first), ...(others.length === 1 ? remove(...others) : [])],
   };
 }

@@ -7,6 +7,7 @@ import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, wo
 import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { fitsWorld, largerWorld } from './sizes';
+import { either, sentence, type Sentence } from '../../sentence';
 
 /** How layers and GPUs are divided. */
 export const layoutRules: readonly Rule[] = [
@@ -42,21 +43,22 @@ function layersOverStages(view: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null || dealsOtherwise || layers % stages === 0) return null;
   const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
-  const counted = layers === countOf(facts, 'layers') ? many(layers, 'layer') : `${many(layers, 'layer')} (embedding or loss counted in)`;
+  const counted =
+    layers === countOf(facts, 'layers') ? many(layers, 'layer') : sentence`${many(layers, 'layer')} (embedding or loss counted in)`;
   return {
     at: ['pipeline', 'layers'],
     message:
       stages > layers
-        ? `${many(stages, 'stage')} for ${many(layers, 'layer')}: ${formatNumber(stages - layers)} would have none`
-        : `${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
-    remedy: [`use ${listedStages(near)}`, unevenDeal(layers, stages)].filter((part) => part !== '').join(', or '),
+        ? sentence`${many(stages, 'stage')} for ${many(layers, 'layer')}: ${formatNumber(stages - layers)} would have none`
+        : sentence`${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
+    remedy: either([sentence`use ${listedStages(near)}`, ...unevenDeal(layers, stages)]),
     changes: setTo('pipeline', near),
   };
 }
 
 /** `3 or 9 stages`, `1 stage`. */
-function listedStages(sizes: readonly number[]): string {
-  return `${listed(sizes)} ${sizes.length === 1 && sizes[0] === 1 ? 'stage' : 'stages'}`;
+function listedStages(sizes: readonly number[]): Sentence {
+  return sizes.length === 1 && sizes[0] === 1 ? many(1, 'stage') : sentence`${listed(sizes)} stages`;
 }
 
 /** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
@@ -75,8 +77,8 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
   return {
     at: ['splitRank', 'pipeline'],
-    message: `${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
-    remedy: `split at stage ${listed(near)}`,
+    message: sentence`${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
+    remedy: sentence`split at stage ${listed(near)}`,
     changes: setTo('splitRank', near),
   };
 }
@@ -85,13 +87,15 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
  * In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each
  * of the other 2`.
  */
-function unevenDeal(layers: number, stages: number): string {
+function unevenDeal(layers: number, stages: number): Sentence[] {
   const each = Math.ceil(layers / stages);
   const middle = stages - 2;
   const ends = layers - each * middle;
-  if (middle < 1 || ends < 2) return '';
+  if (middle < 1 || ends < 2) return [];
   const [first, last] = [Math.floor(ends / 2), Math.ceil(ends / 2)];
-  return `give the first stage ${formatNumber(first)}, the last ${formatNumber(last)} and each of the ${formatNumber(middle)} between ${many(each, 'layer')}`;
+  return [
+    sentence`give the first stage ${formatNumber(first)}, the last ${formatNumber(last)} and each of the ${formatNumber(middle)} between ${many(each, 'layer')}`,
+  ];
 }
 
 function middleLayers({ facts, format }: ConfigView): Issue | null {
@@ -106,12 +110,19 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const sizes = divisorsOf(Math.max(1, middle)).map((size) => size + ends.length);
   const near = middle < 1 ? [] : nearestFitting(sizes, stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const shares = evenShares(layers, between, ends.length);
-  const share =
-    shares === null ? [] : [`give ${ends.length === 2 ? 'the first and the last stage' : 'the end stage'} ${shares.join(' and ')}`];
+  const share: Sentence[] =
+    shares === null
+      ? []
+      : [
+          ends.length === 2
+            ? sentence`give the first and the last stage ${shares.join(' and ')}`
+            : sentence`give the end stage ${shares.join(' and ')}`,
+        ];
+  const remedies = [...(near.length > 0 ? [sentence`use ${listedStages(near)}`] : []), ...share];
   return {
     at: [...ends, 'pipeline'],
-    message: `${many(Math.max(0, middle), 'layer')} left between the ends cannot be dealt evenly to ${many(Math.max(0, between), 'middle stage')}`,
-    remedy: [...(near.length > 0 ? [`use ${listedStages(near)}`] : []), ...share].join(', or ') || 'give the end stages fewer layers',
+    message: sentence`${many(Math.max(0, middle), 'layer')} left between the ends cannot be dealt evenly to ${many(Math.max(0, between), 'middle stage')}`,
+    remedy: remedies.length > 0 ? either(remedies) : sentence`give the end stages fewer layers`,
     changes: [
       ...(shares === null ? [] : [ends.map((name, index) => ({ name, value: shares[index] ?? shares[0] ?? 1 }))]),
       ...setTo('pipeline', near),
@@ -151,11 +162,11 @@ function worldFactor({ facts, format }: ConfigView): Issue | null {
     // a terapipe.json says what there is and chooses a layout for it
     at: isPlannedAlone(format) ? [...(data === null ? [] : (['data'] as const)), ...sizes] : ['nodes', 'world', 'pipeline', 'tensor', 'context'], // prettier-ignore
     message: isWhole
-      ? `${multiplied} ${gpus === 1 ? 'GPU' : 'GPUs'}, and there are ${formatNumber(world)}`
+      ? sentence`${multiplied} ${gpus === 1 ? sentence`GPU` : sentence`GPUs`}, and there are ${formatNumber(world)}`
       : data === null
-        ? `${many(world, 'GPU')} cannot be divided into replicas of ${multiplied}`
-        : `${many(world, 'GPU')} cannot be divided by ${multiplied}`,
-    remedy: isWhole ? `choose sizes that multiply to ${formatNumber(world)}, or use ${many(gpus, 'GPU')}` : larger.remedy,
+        ? sentence`${many(world, 'GPU')} cannot be divided into replicas of ${multiplied}`
+        : sentence`${many(world, 'GPU')} cannot be divided by ${multiplied}`,
+    remedy: isWhole ? sentence`choose sizes that multiply to ${formatNumber(world)}, or use ${many(gpus, 'GPU')}` : larger.remedy,
     changes: [
       ...(isWhole && world % replica === 0 ? setTo('data', [world / replica]) : []),
       ...(isWhole ? nodesFor(facts, gpus) : larger.changes),

@@ -10,6 +10,7 @@ import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
 import { megatronFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';
+import { either, sentence, type Sentence } from '../../sentence';
 
 /** What the stages hold, and what is said about it elsewhere. */
 export const memoryRules: readonly Rule[] = [
@@ -47,7 +48,7 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const ratio = end / middle;
   return {
     at: ['pipeline', 'vocab'],
-    message: `The first and last stage hold ${formatCount(end)} parameters (${formatCount(embedding)} of them the vocabulary's), ${formatNumber(ratio)} times the ${formatCount(middle)} of a stage between`,
+    message: sentence`The first and last stage hold ${formatCount(end)} parameters (${formatCount(embedding)} of them the vocabulary's), ${formatNumber(ratio)} times the ${formatCount(middle)} of a stage between`,
     remedy,
     changes,
   };
@@ -94,7 +95,7 @@ function lighterEnds(
   facts: Facts,
   format: ConfigFormat,
   sizes: StageSizes,
-): { readonly remedy: string; readonly changes: readonly Change[] } {
+): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const { layers, stages } = sizes;
   const deal = bestDeal(sizes);
   const smaller = divisorsOf(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
@@ -104,16 +105,16 @@ function lighterEnds(
     ...(deal === null
       ? []
       : [
-          `give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}, which makes it ${formatNumber(endRatio(sizes, deal.end, deal.middle))} times`,
+          sentence`give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}, which makes it ${formatNumber(endRatio(sizes, deal.end, deal.middle))} times`,
         ]),
     ...fewer.map(
-      (size) => `use ${many(size, 'stage')}, which makes it ${formatNumber(endRatio(sizes, layers / size, layers / size))} times`,
+      (size) => sentence`use ${many(size, 'stage')}, which makes it ${formatNumber(endRatio(sizes, layers / size, layers / size))} times`,
     ),
   ];
   const ends = ['firstStageLayers', 'lastStageLayers'] as const;
   const written = deal !== null && ends.every((name) => facts[name] !== undefined) && endRatio(sizes, deal.end, deal.middle) <= tolerated;
   return {
-    remedy: remedies.length === 0 ? 'use 2 stages, which both hold a share of the vocabulary' : remedies.join(', or '),
+    remedy: remedies.length === 0 ? sentence`use 2 stages, which both hold a share of the vocabulary` : either(remedies),
     changes: [...(written ? [ends.map((name) => ({ name, value: deal.end }))] : []), ...(hasEnds(facts) ? [] : setTo('pipeline', even))],
   };
 }
@@ -197,12 +198,12 @@ function estimateIgnores({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts') ?? 1;
   if (context === 1 && experts === 1) return null;
   const reasons = [
-    ...(context > 1 ? [`counts activations of the whole sequence, ${formatNumber(context)} times those of a context rank`] : []),
-    ...(experts > 1 ? [`prices ${formatNumber(experts)} experts a layer as one dense feed-forward network`] : []),
+    ...(context > 1 ? [sentence`counts activations of the whole sequence, ${formatNumber(context)} times those of a context rank`] : []),
+    ...(experts > 1 ? [sentence`prices ${formatNumber(experts)} experts a layer as one dense feed-forward network`] : []),
   ];
   return {
     at: [...(context > 1 ? (['context'] as const) : []), 'experts', 'expert'],
-    message: `Megatron's own memory report ${reasons.join(' and ')}`,
-    remedy: 'compare with the memory that is counted here',
+    message: sentence`Megatron's own memory report ${reasons.reduce((a, b) => sentence`${a} and ${b}`)}`,
+    remedy: sentence`compare with the memory that is counted here`,
   };
 }

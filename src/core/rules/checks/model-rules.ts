@@ -5,6 +5,7 @@ import { paddedVocab } from '../../model/parameters';
 import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** Sizes of the model against each other, and how it is stored. */
 export const modelRules: readonly Rule[] = [
@@ -54,8 +55,8 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],
-    message: `A hidden size of ${formatNumber(hidden)} cannot be divided over ${many(heads, 'attention head')}`,
-    remedy: `use ${listed(near)} heads, or give the size of a head`,
+    message: sentence`A hidden size of ${formatNumber(hidden)} cannot be divided over ${many(heads, 'attention head')}`,
+    remedy: sentence`use ${listed(near)} heads, or give the size of a head`,
     changes: setTo('heads', near),
   };
 }
@@ -67,8 +68,8 @@ function keyValueGroups({ facts }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(heads), groups, () => true);
   return {
     at: ['kvHeads', 'heads'],
-    message: `${many(heads, 'attention head')} cannot share ${many(groups, 'key/value head')} evenly`,
-    remedy: `use ${listed(near)} key/value heads`,
+    message: sentence`${many(heads, 'attention head')} cannot share ${many(groups, 'key/value head')} evenly`,
+    remedy: sentence`use ${listed(near)} key/value heads`,
     changes: setTo('kvHeads', near),
   };
 }
@@ -101,9 +102,9 @@ function positions(view: ConfigView): readonly Issue[] {
       {
         at: isPlannedAlone(format) ? [name] : ['maxPositions', name],
         severity: isTable || !isPlannedAlone(format) ? 'error' : 'warning',
-        message: `A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
-        remedy: `use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
-        besides: ` or less${facts.positions?.value === 'rotary' ? ', or scale the rotary positions' : ''}`,
+        message: sentence`A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
+        remedy: sentence`use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
+        besides: sentence` or less${facts.positions?.value === 'rotary' ? sentence`, or scale the rotary positions` : ''}`,
         changes: isPlannedAlone(format) ? shorter : [...setTo('maxPositions', [tokens]), ...shorter],
       },
     ];
@@ -116,8 +117,8 @@ function precisionTwice({ facts }: ConfigView): Issue | null {
   if (second === undefined || first === undefined || first === second) return null;
   return {
     at: ['secondPrecision', 'precision'],
-    message: `Both ${first} and ${second} are on`,
-    remedy: 'keep one: bf16 needs no loss scaling and an A100 or newer',
+    message: sentence`Both ${first} and ${second} are on`,
+    remedy: sentence`keep one: bf16 needs no loss scaling and an A100 or newer`,
     changes: remove('secondPrecision'),
   };
 }
@@ -130,9 +131,9 @@ function vocabPadding({ facts, format }: ConfigView): Issue | null {
   const planned = paddedVocab(vocab, sizeOf(facts, format, 'tensor') ?? 1);
   return {
     at: ['vocab', 'tensor'],
-    message: `${isPlannedAlone(format) ? `Megatron-LM pads a vocabulary of ${formatNumber(vocab)}` : `The vocabulary of ${formatNumber(vocab)} is padded`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
+    message: sentence`${isPlannedAlone(format) ? sentence`Megatron-LM pads a vocabulary of ${formatNumber(vocab)}` : sentence`The vocabulary of ${formatNumber(vocab)} is padded`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
     remedy: isPlannedAlone(format)
-      ? `planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`
-      : `nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
+      ? sentence`planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`
+      : sentence`nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
   };
 }

@@ -6,6 +6,7 @@ import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats } from '../formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** What is thrown away in the forward pass, or moved to the host. */
 export const recomputeRules: readonly Rule[] = [
@@ -72,15 +73,15 @@ function selective(method: string | null, layers: number | null, format: ConfigF
   if (method !== null)
     return {
       at: ['recomputeMethod', 'recomputeGranularity'],
-      message: `Selective recompute takes no method, and ${quoted(method)} is given`,
-      remedy: 'remove the method, or recompute full layers',
+      message: sentence`Selective recompute takes no method, and ${quoted(method)} is given`,
+      remedy: sentence`remove the method, or recompute full layers`,
       changes: layers === null ? [...remove('recomputeMethod'), ...setTo('recomputeGranularity', ['full'])] : remove('recomputeMethod', 'recomputeLayers'), // prettier-ignore
     };
   if (layers === null || launcherTraitsOf(format).ignoresIdleRecompute) return null;
   return {
     at: ['recomputeLayers', 'recomputeGranularity'],
-    message: `Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
-    remedy: 'remove the number: it goes with full recompute',
+    message: sentence`Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
+    remedy: sentence`remove the number: it goes with full recompute`,
     changes: remove('recomputeLayers'),
   };
 }
@@ -88,8 +89,8 @@ function selective(method: string | null, layers: number | null, format: ConfigF
 function fullWithoutMethod(): Issue {
   return {
     at: ['recomputeGranularity'],
-    message: 'Full recompute needs a method, uniform or block, and none is given',
-    remedy: 'add the method uniform with 1 layer, or recompute selectively',
+    message: sentence`Full recompute needs a method, uniform or block, and none is given`,
+    remedy: sentence`add the method uniform with 1 layer, or recompute selectively`,
     changes: setTo('recomputeGranularity', ['selective']),
   };
 }
@@ -99,8 +100,8 @@ function withoutGranularity(facts: Facts): Issue {
   return {
     at: given,
     severity: 'warning',
-    message: 'Without a granularity nothing is recomputed: this setting has no effect',
-    remedy: 'set the granularity to full, or remove this',
+    message: sentence`Without a granularity nothing is recomputed: this setting has no effect`,
+    remedy: sentence`set the granularity to full, or remove this`,
     changes: remove(...given),
   };
 }
@@ -111,8 +112,8 @@ function selectiveWithFlash({ facts }: ConfigView): Issue | null {
   if (modules?.some((module) => module !== 'core_attn') === true) return null;
   return {
     at: [...(modules === undefined ? [] : (['recomputeModules'] as const)), 'recomputeGranularity', 'attention'],
-    message: 'Flash attention keeps no scores, so recomputing attention selectively saves almost nothing',
-    remedy: 'recompute mlp, moe_act or layernorm modules instead, or remove it',
+    message: sentence`Flash attention keeps no scores, so recomputing attention selectively saves almost nothing`,
+    remedy: sentence`recompute mlp, moe_act or layernorm modules instead, or remove it`,
     changes: remove('recomputeGranularity', ...(modules === undefined ? [] : (['recomputeModules'] as const))),
   };
 }
@@ -120,11 +121,11 @@ function selectiveWithFlash({ facts }: ConfigView): Issue | null {
 function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (!offloads(facts) || stages === null || stages === 1) return null;
-  const alternative = launcherTraitsOf(format).takesMegatronArguments ? 'offload activations module by module (--fine-grained-activation-offloading)' : 'offload activations module by module'; // prettier-ignore
+  const alternative = launcherTraitsOf(format).takesMegatronArguments ? sentence`offload activations module by module (--fine-grained-activation-offloading)` : sentence`offload activations module by module`; // prettier-ignore
   return {
     at: ['cpuOffloading', 'pipeline'],
-    message: `Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
-    remedy: `${alternative}, or use 1 stage`,
+    message: sentence`Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
+    remedy: sentence`${alternative}, or use 1 stage`,
     besides: otherRuntime,
     changes: isPlannedAlone(format) ? nothingOffloaded : [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
   };
@@ -132,7 +133,7 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
 
 /** As a terapipe.json says it. */
 const nothingOffloaded = setTo('activationOffloadLayers', [0]);
-const otherRuntime = ', or training.runtime to what you run';
+const otherRuntime = sentence`, or training.runtime to what you run`;
 
 function offloads({ cpuOffloading, activationOffloadLayers }: Facts): boolean {
   return cpuOffloading?.value === true && activationOffloadLayers?.value !== 0;
@@ -145,8 +146,8 @@ function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
   const given = names.filter((name) => facts[name] !== undefined);
   return {
     at: ['recomputeGranularity', 'cpuOffloading'],
-    message: `Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
-    remedy: 'keep one of both: recompute takes time on the GPU, offload its link to the host',
+    message: sentence`Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
+    remedy: sentence`keep one of both: recompute takes time on the GPU, offload its link to the host`,
     changes: [...remove(...given), ...(isPlannedAlone(format) ? nothingOffloaded : setTo('cpuOffloading', [false]))],
   };
 }
@@ -157,8 +158,8 @@ function offloadOfAllLayers({ facts, format }: ConfigView): Issue | null {
   if (away === null || layers === null || away < layers || !isOn) return null;
   return {
     at: ['activationOffloadLayers', 'layers'],
-    message: `${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
-    remedy: `offload at most ${layers - 1}`,
+    message: sentence`${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
+    remedy: sentence`offload at most ${layers - 1}`,
     besides: otherRuntime,
     changes: setTo('activationOffloadLayers', [layers - 1]),
   };

@@ -6,6 +6,7 @@ import { namedSchedules } from '../../spec/schedule-names';
 import { countOf, dataOf } from '../derived';
 import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** What a terapipe.json alone can say: its schedule, its slices, its GPU. */
 export const runRules: readonly Rule[] = [
@@ -49,9 +50,9 @@ function chunksOfSchedule({ facts }: ConfigView): Issue | null {
   const { chunksPerStage } = kind;
   return {
     at: ['virtualStages'],
-    message: `${schedule} has ${many(chunksPerStage, 'virtual stage')} on each stage, not ${formatNumber(virtualStages)}`,
-    remedy: `use ${many(chunksPerStage, 'virtual stage')}, or another schedule`,
-    besides: ', or another schedule',
+    message: sentence`${schedule} has ${many(chunksPerStage, 'virtual stage')} on each stage, not ${formatNumber(virtualStages)}`,
+    remedy: sentence`use ${many(chunksPerStage, 'virtual stage')}, or another schedule`,
+    besides: sentence`, or another schedule`,
     changes: setTo('virtualStages', [chunksPerStage]),
   };
 }
@@ -64,16 +65,16 @@ function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
   if (tokens !== null && wrongLength !== undefined)
     return {
       at: ['sliceScheme'],
-      message: `The slices of a sequence add up to ${many(wrongLength, 'token')}, and a sequence has ${many(tokens, 'token')}`,
-      remedy: `make each list add up to ${formatNumber(tokens)}`,
+      message: sentence`The slices of a sequence add up to ${many(wrongLength, 'token')}, and a sequence has ${many(tokens, 'token')}`,
+      remedy: sentence`make each list add up to ${formatNumber(tokens)}`,
     };
   const sequences = sum(scheme.map((chunk) => chunk.batch));
   const [data, globalBatch] = [dataOf(facts, format), countOf(facts, 'globalBatch')];
   if (data === null || globalBatch === null || sequences * data === globalBatch) return null;
   return {
     at: ['sliceScheme'],
-    message: `The scheme covers ${many(sequences, 'sequence')}, and a replica has ${formatNumber(globalBatch / data)}`,
-    remedy: `make its batch sizes add up to ${formatNumber(globalBatch / data)}`,
+    message: sentence`The scheme covers ${many(sequences, 'sequence')}, and a replica has ${formatNumber(globalBatch / data)}`,
+    remedy: sentence`make its batch sizes add up to ${formatNumber(globalBatch / data)}`,
   };
 }
 
@@ -83,9 +84,9 @@ function unitOfSequence({ facts }: ConfigView): Issue | null {
   const divisor = greatestCommonDivisor(tokens, unit);
   return {
     at: ['sliceUnit'],
-    message: `${many(tokens, 'token')} are no multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
-    remedy: `use a unit that divides ${formatNumber(tokens)}, as ${formatNumber(divisor)}`,
-    besides: `, or to another divisor of ${formatNumber(tokens)}`,
+    message: sentence`${many(tokens, 'token')} are no multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
+    remedy: sentence`use a unit that divides ${formatNumber(tokens)}, as ${formatNumber(divisor)}`,
+    besides: sentence`, or to another divisor of ${formatNumber(tokens)}`,
     changes: setTo('sliceUnit', [divisor]),
   };
 }
@@ -95,8 +96,8 @@ function slowPrecision({ facts, gpus }: ConfigView): Issue | null {
   if (slow === undefined || facts.precision?.value !== 'bf16') return null;
   return {
     at: ['precision'],
-    message: `bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
-    remedy: 'set training.precision to fp16',
+    message: sentence`bf16 runs at ${formatNumber(slow.peakTflops.bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(slow.peakTflops.fp16)}`,
+    remedy: sentence`set training.precision to fp16`,
     changes: setTo('precision', ['fp16']),
   };
 }

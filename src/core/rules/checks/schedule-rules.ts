@@ -7,6 +7,7 @@ import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, 
 import { scheduleKinds } from '../../schedules/registry';
 import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
+import { sentence, type Sentence } from '../../sentence';
 
 /** What the pipeline idles. */
 export const scheduleRules: readonly Rule[] = [
@@ -42,11 +43,11 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   if (bubble < wantedBubble) return null;
   const wanted = enoughMicroBatches(pipeline, virtual);
   const { remedy, changes } = moreMicroBatches(facts, format, wanted);
-  const counted = virtual === 1 ? 'stages' : `stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
+  const counted = virtual === 1 ? sentence`stages` : sentence`stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
   return {
     at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
-    message: `${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
-    remedy: `${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}${isPlannedAlone(format) ? ', and TeraPipe cuts sequences too' : ''}`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
+    remedy: sentence`${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
     changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
   };
 }
@@ -68,23 +69,23 @@ function moreMicroBatches(
   facts: Facts,
   format: ConfigFormat,
   wanted: number,
-): { readonly remedy: string; readonly changes: readonly Change[] } {
+): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const micro = many(wanted, 'micro-batch', 'micro-batches');
-  if (isWritten(facts, 'microBatches')) return { remedy: `use ${micro}`, changes: setTo('microBatches', [wanted]) };
+  if (isWritten(facts, 'microBatches')) return { remedy: sentence`use ${micro}`, changes: setTo('microBatches', [wanted]) };
   if (launcherTraitsOf(format).batchOfReplica === 'local') {
     const size = countOf(facts, 'microBatch');
     const local = size === null || facts.localBatch === undefined ? null : wanted * size;
     return {
-      remedy: `use ${micro}${local === null ? '' : ` (a local batch of ${formatNumber(local)})`}`,
+      remedy: sentence`use ${micro}${local === null ? '' : sentence` (a local batch of ${formatNumber(local)})`}`,
       changes: local === null ? [] : setTo('localBatch', [local]),
     };
   }
   if (facts.gradientAccumulation !== undefined)
-    return { remedy: `use ${formatNumber(wanted)} gradient accumulation steps`, changes: setTo('gradientAccumulation', [wanted]) };
+    return { remedy: sentence`use ${formatNumber(wanted)} gradient accumulation steps`, changes: setTo('gradientAccumulation', [wanted]) };
   const step = batchStepOf(facts, format);
-  if (step === null) return { remedy: `use ${micro}`, changes: [] };
+  if (step === null) return { remedy: sentence`use ${micro}`, changes: [] };
   const batch = wanted * step;
-  return { remedy: `use ${micro} (a global batch of ${formatNumber(batch)})`, changes: setTo('globalBatch', [batch]) };
+  return { remedy: sentence`use ${micro} (a global batch of ${formatNumber(batch)})`, changes: setTo('globalBatch', [batch]) };
 }
 
 /** From here on cutting sequences pays (facts on published schedules: slices of 4,096 tokens and more). */
@@ -104,7 +105,7 @@ function longSequences({ facts, format }: ConfigView): Issue | null {
   const memory = (slices + pipeline - 1) / (slices * pipeline);
   return {
     at: ['sequenceLength', 'globalBatch', 'pipeline'],
-    message: `${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')} idle ${formatPercent(now)} of the time`,
-    remedy: `cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatPercent(sliced)} idle if the slices take equally long, and ${formatPercent(memory)} of the activations of 1F1B`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')} idle ${formatPercent(now)} of the time`,
+    remedy: sentence`cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatPercent(sliced)} idle if the slices take equally long, and ${formatPercent(memory)} of the activations of 1F1B`,
   };
 }

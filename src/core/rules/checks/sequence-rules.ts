@@ -8,6 +8,7 @@ import { countOf, quotient, sizeOf } from '../derived';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** How a sequence is divided. */
 export const sequenceRules: readonly Rule[] = [
@@ -57,8 +58,8 @@ function contextParts({ facts, format }: ConfigView): Issue | null {
   const near = lengthsNear(facts, format, tokens, 2 * context);
   return {
     at: ['sequenceLength', 'context'],
-    message: `${many(tokens, 'token')} cannot be cut into 2 x ${formatNumber(context)} = ${formatNumber(2 * context)} equal parts for context parallelism`,
-    remedy: `use ${listed(near)} tokens`,
+    message: sentence`${many(tokens, 'token')} cannot be cut into 2 x ${formatNumber(context)} = ${formatNumber(2 * context)} equal parts for context parallelism`,
+    remedy: sentence`use ${listed(near)} tokens`,
     changes: setTo('sequenceLength', near),
   };
 }
@@ -70,8 +71,8 @@ function sequenceParallelParts({ facts, format }: ConfigView): Issue | null {
   const near = lengthsNear(facts, format, tokens, tensor);
   return {
     at: ['sequenceLength', 'tensor'],
-    message: `${many(tokens, 'token')} cannot be divided over a tensor size of ${formatNumber(tensor)} for sequence parallelism`,
-    remedy: `use ${listed(near)} tokens`,
+    message: sentence`${many(tokens, 'token')} cannot be divided over a tensor size of ${formatNumber(tensor)} for sequence parallelism`,
+    remedy: sentence`use ${listed(near)} tokens`,
     changes: setTo('sequenceLength', near),
   };
 }
@@ -95,8 +96,8 @@ function sequenceParallelAlone({ facts }: ConfigView): Issue | null {
   if (facts.sequenceParallel?.value !== true || countOf(facts, 'tensor') !== 1) return null;
   return {
     at: ['sequenceParallel'],
-    message: 'Sequence parallelism divides activations over the tensor size, which is 1: it is turned off',
-    remedy: 'remove it, or use a tensor size of 2 or more',
+    message: sentence`Sequence parallelism divides activations over the tensor size, which is 1: it is turned off`,
+    remedy: sentence`remove it, or use a tensor size of 2 or more`,
     changes: [...remove('sequenceParallel'), ...setTo('sequenceParallel', [false])],
   };
 }
@@ -109,8 +110,8 @@ function contextHeads({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(perRank), context, (size) => fitsWorld(facts, format, 'context', size));
   return {
     at: ['context', 'contextCommunication', 'heads'],
-    message: `${many(perRank, 'attention head')} on each tensor rank cannot be divided over a context size of ${formatNumber(context)}, as all-to-all communication does`,
-    remedy: `use a context size of ${listed(near)}, or p2p communication`,
+    message: sentence`${many(perRank, 'attention head')} on each tensor rank cannot be divided over a context size of ${formatNumber(context)}, as all-to-all communication does`,
+    remedy: sentence`use a context size of ${listed(near)}, or p2p communication`,
     changes: [...setTo('context', near), ...(isWritten(facts, 'contextCommunication') ? setTo('contextCommunication', ['p2p']) : [])],
   };
 }
@@ -119,10 +120,10 @@ function variableLengths({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (facts.variableSequenceLengths?.value !== true || stages === null || stages === 1) return null;
   const tokens = countOf(facts, 'sequenceLength');
-  const size = tokens === null ? 'the sequence length' : many(tokens, 'token');
+  const size = tokens === null ? sentence`the sequence length` : many(tokens, 'token');
   return {
     at: ['variableSequenceLengths', 'pipeline'],
-    message: `Sequences of different length on ${many(stages, 'pipeline stage')}: the buffers between stages are still sized for ${size}`,
-    remedy: `pad or pack every sequence to ${size}, or use 1 stage`,
+    message: sentence`Sequences of different length on ${many(stages, 'pipeline stage')}: the buffers between stages are still sized for ${size}`,
+    remedy: sentence`pad or pack every sequence to ${size}, or use 1 stage`,
   };
 }

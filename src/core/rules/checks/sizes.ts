@@ -10,6 +10,7 @@ import { megatronAndRuns } from '../formats';
 import { many, setTo, type Change } from '../rule';
 import { greatestCommonDivisor } from '../../numbers';
 import type { ConfigView } from '../view';
+import { sentence, type Sentence } from '../../sentence';
 
 /** Feed-forward widths of a model, each with what it is called: dense layers', then an expert's. */
 export function widthsOf({ facts, traits: { layerKinds = [], experts, stacks } }: ConfigView): readonly Width[] {
@@ -22,11 +23,11 @@ export function widthsOf({ facts, traits: { layerKinds = [], experts, stacks } }
       of: 'layers',
       fact: 'ffn',
       width: isDense ? ffn : null,
-      text: isMixture ? 'A feed-forward width of dense layers' : 'A feed-forward width',
+      text: isMixture ? sentence`A feed-forward width of dense layers` : sentence`A feed-forward width`,
     },
-    { of: 'layers', fact: 'ffn', width: stacks?.decoderFfn ?? null, text: "The decoder's feed-forward width" },
-    { of: 'layers', fact: 'sharedExpertFfn', width: isMixture ? shared : null, text: 'A width of shared experts' },
-    { of: 'experts', fact: 'expertFfn', width: isMixture ? (countOf(facts, 'expertFfn') ?? ffn) : null, text: 'An expert width' },
+    { of: 'layers', fact: 'ffn', width: stacks?.decoderFfn ?? null, text: sentence`The decoder's feed-forward width` },
+    { of: 'layers', fact: 'sharedExpertFfn', width: isMixture ? shared : null, text: sentence`A width of shared experts` },
+    { of: 'experts', fact: 'expertFfn', width: isMixture ? (countOf(facts, 'expertFfn') ?? ffn) : null, text: sentence`An expert width` },
   ] as const;
   return widths.flatMap((each) => (each.width === null ? [] : [{ ...each, width: each.width }]));
 }
@@ -40,7 +41,7 @@ interface Width {
   readonly of: 'layers' | 'experts';
   readonly fact: FactName;
   readonly width: number;
-  readonly text: string;
+  readonly text: Sentence;
 }
 
 /** Whether some layer attends: a model of layers with a state alone has no heads to divide. */
@@ -111,18 +112,18 @@ export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, si
 /**
  * The smallest number of nodes (or GPUs), and the next one above what there is, that a unit of `gpus` GPUs divides; in words and as fixes.
  */
-export function largerWorld(facts: Facts, gpus: number): { readonly remedy: string; readonly changes: readonly Change[] } {
+export function largerWorld(facts: Facts, gpus: number): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const perNode = countOf(facts, 'gpusPerNode');
   if (perNode === null || facts.world?.source.kind === 'file') {
     const world = worldOf(facts) ?? 1;
     const next = Math.ceil(world / gpus) * gpus;
-    return { remedy: `use ${many(next, 'GPU')}`, changes: setTo('world', [next]) };
+    return { remedy: sentence`use ${many(next, 'GPU')}`, changes: setTo('world', [next]) };
   }
   const step = gpus / greatestCommonDivisor(gpus, perNode);
   const nodes = countOf(facts, 'nodes') ?? 1;
   const next = Math.ceil(nodes / step) * step;
   return {
-    remedy: `use at least ${many(next, 'node')} of ${many(perNode, 'GPU')} (a multiple of ${formatNumber(step)})`,
+    remedy: sentence`use at least ${many(next, 'node')} of ${many(perNode, 'GPU')} (a multiple of ${formatNumber(step)})`,
     changes: setTo('nodes', [next]),
   };
 }

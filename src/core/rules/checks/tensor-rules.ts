@@ -6,6 +6,7 @@ import { countOf, sizeOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { attends, dividesHeads, dividesWidth, fitsTensor, joinedGpusOf, widthsOf } from './sizes';
+import { sentence } from '../../sentence';
 
 /** What the tensor size divides. */
 export const tensorRules: readonly Rule[] = [
@@ -49,11 +50,11 @@ function headsOverTensor(view: ConfigView): Issue | null {
   if (heads === null || decoderHeads === null || tensor === null || !attends(traits)) return null;
   if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
   const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(view, size));
-  const counted = heads % tensor === 0 ? `The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
+  const counted = heads % tensor === 0 ? sentence`The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
   return {
     at: ['tensor', 'heads'],
-    message: `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
-    remedy: `use a tensor size of ${listed(near)}`,
+    message: sentence`${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: sentence`use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };
 }
@@ -72,9 +73,9 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
     at: ['tensor', 'kvHeads'],
     severity: !repeated ? 'error' : isPlannedAlone(format) ? 'information' : 'warning',
     message: repeated
-      ? `${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
-      : `${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
-    remedy: `use a tensor size of ${listed(near)}${repeated ? ' to keep each once' : ''}`,
+      ? sentence`${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
+      : sentence`${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    remedy: sentence`use a tensor size of ${listed(near)}${repeated ? sentence` to keep each once` : ''}`,
     changes: setTo('tensor', near),
   };
 }
@@ -99,8 +100,8 @@ function widthsOverTensor(view: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(uneven.width), old, splits);
   return {
     at: [name, uneven.fact],
-    message: `${uneven.text} of ${formatNumber(uneven.width)} cannot be divided over ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${formatNumber(old)}`,
-    remedy: `use ${isOfExperts ? 'an expert tensor size' : 'a tensor size'} of ${listed(near)}`,
+    message: sentence`${uneven.text} of ${formatNumber(uneven.width)} cannot be divided over ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${formatNumber(old)}`,
+    remedy: sentence`use ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${listed(near)}`,
     changes: setTo(name, near),
   };
 }
@@ -113,8 +114,8 @@ function tensorBeyondNode(view: ConfigView): Issue | null {
   const inside = divisorsOf(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
   return {
     at: ['tensor'],
-    message: `A tensor size of ${formatNumber(tensor)} ${joined === countOf(facts, 'gpusPerNode') ? `crosses nodes of ${many(joined, 'GPU')}` : `leaves the ${many(joined, 'GPU')} that NVLink joins`}: every layer waits for the network`,
-    remedy: `use a tensor size of ${formatNumber(joined)} or less`,
+    message: sentence`A tensor size of ${formatNumber(tensor)} ${joined === countOf(facts, 'gpusPerNode') ? sentence`crosses nodes of ${many(joined, 'GPU')}` : sentence`leaves the ${many(joined, 'GPU')} that NVLink joins`}: every layer waits for the network`,
+    remedy: sentence`use a tensor size of ${formatNumber(joined)} or less`,
     changes: setTo('tensor', inside),
   };
 }

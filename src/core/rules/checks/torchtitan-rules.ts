@@ -5,6 +5,7 @@ import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';
 import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../derived';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
+import { sentence } from '../../sentence';
 
 /** What TorchTitan refuses when it cuts a model into stages. */
 export const torchtitanRules: readonly Rule[] = [
@@ -45,8 +46,9 @@ function virtualStages({ facts }: ConfigView): Issue | null {
   const near = layersPerStageNear(facts, pipeline, each);
   return {
     at: ['layersPerStage', 'pipeline'],
-    message: `${many(each, 'layer')} a stage make ${formatNumber(stages)} virtual stages, no multiple of the ${formatNumber(pipeline)} pipeline ranks`,
-    remedy: near.length > 0 ? `use ${listed(near)} layers a stage` : `use fewer than ${formatNumber(pipeline)} pipeline ranks`,
+    message: sentence`${many(each, 'layer')} a stage make ${formatNumber(stages)} virtual stages, no multiple of the ${formatNumber(pipeline)} pipeline ranks`,
+    remedy:
+      near.length > 0 ? sentence`use ${listed(near)} layers a stage` : sentence`use fewer than ${formatNumber(pipeline)} pipeline ranks`,
     changes: setTo('layersPerStage', near),
   };
 }
@@ -79,8 +81,8 @@ function stagesOfSchedule({ facts }: ConfigView): Issue | null {
   const near = each === null || pipeline === null ? [] : layersPerStageNear(facts, pipeline, each);
   return {
     at: ['schedule', 'layersPerStage', 'virtualStages', 'pipeline'],
-    message: `The schedule ${name} runs ${kind === 'single' ? 'exactly 1 stage' : 'at least 2 stages'} on each rank, and there ${stages === 1 ? 'is' : 'are'} ${formatNumber(stages)}`,
-    remedy: `use the schedule ${other}${near.length > 0 ? `, or ${listed(near)} layers a stage` : ''}`,
+    message: sentence`The schedule ${name} runs ${kind === 'single' ? sentence`exactly 1 stage` : sentence`at least 2 stages`} on each rank, and there ${stages === 1 ? sentence`is` : sentence`are`} ${formatNumber(stages)}`,
+    remedy: sentence`use the schedule ${other}${near.length > 0 ? sentence`, or ${listed(near)} layers a stage` : ''}`,
     changes: [...setTo('schedule', [other]), ...setTo('layersPerStage', near)],
   };
 }

@@ -5,6 +5,7 @@ import { baseName, quoted } from '../../text';
 import { countOf, vocabStepOf } from '../derived';
 import { findingOf } from '../launch-findings';
 import { setTo } from '../rule';
+import { sentence } from '../../sentence';
 
 /** What both files call by one name, in words. */
 const shared = {
@@ -37,8 +38,8 @@ export function crossFindings(launcher: LauncherFile, model: LauncherFile): Find
     if (name === 'vocab' && differsByPadding(launcher, ours, theirs)) return [];
     const issue = {
       at: [name],
-      message: `${formatNumber(ours)} here, ${formatNumber(theirs)} in ${whereOf(model, name)}: the ${shared[name]} of one run`,
-      remedy: `use ${formatNumber(theirs)} here, or correct the other file`,
+      message: sentence`${formatNumber(ours)} here, ${formatNumber(theirs)} in ${whereOf(model, name)}: the ${shared[name]} of one run`,
+      remedy: sentence`use ${formatNumber(theirs)} here, or correct the other file`,
       changes: setTo(name, [theirs]),
     };
     const finding = findingOf(rule, issue, launcher.facts, launcher.place, (file) => (file === launcher.file ? launcher.text : undefined));

@@ -5,6 +5,7 @@ import type { Place } from '../../spec/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
 import { quoted } from '../../text';
 import { countOf, microBatchesOf } from '../derived';
+import { sentence, type Sentence } from '../../sentence';
 
 /** The file that `pipeline_parallel_schedule_csv` names, as a face read it. */
 export interface CsvFile {
@@ -21,7 +22,8 @@ export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null)
   const fact = launcher.facts.scheduleCsv;
   if (fact === undefined || launcherTraitsOf(launcher.format).runtime !== 'torchtitan') return [];
   const place = fact.source.kind === 'file' ? fact.source.place : launcher.place;
-  if (csv === null) return [finding(place, `The schedule ${quoted(fact.value)} is not there`, 'create the file, or correct the path')];
+  if (csv === null)
+    return [finding(place, sentence`The schedule ${quoted(fact.value)} is not there`, sentence`create the file, or correct the path`)];
   const { facts, format } = launcher;
   const counts = { ranks: countOf(facts, 'pipeline'), microBatches: microBatchesOf(facts, format) };
   const wanted = { ...counts, format: 'compute_only', placement: 'loop' } as const;
@@ -31,6 +33,6 @@ export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null)
   );
 }
 
-function finding(place: Place, message: string, remedy: string): Finding {
+function finding(place: Place, message: Sentence, remedy: Sentence): Finding {
   return { code: 'tt-schedule-csv', severity: 'error', place, message, remedy, fixes: [] };
 }

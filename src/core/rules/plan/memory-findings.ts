@@ -2,11 +2,12 @@ import type { Run } from '../../formats/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
+import { lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedies';
 import { findingAt, settingAt, settingEdits } from '../settings';
 
 /** What to do where no remedy is known. */
-const searchRemedy = 'search layouts that fit, or use more or larger GPUs';
+const searchRemedy = sentence`search layouts that fit, or use more or larger GPUs`;
 
 /**
  * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information
@@ -24,15 +25,15 @@ export function memoryFindings(
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
   const message = verdictSentence(verdictOf(chosen.memory));
-  const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).join('; or '));
+  const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).reduce((a, b) => sentence`${a}; or ${b}`));
   const fixes = remedies.flatMap((each, index): Fix[] => {
     const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
     return edits === null ? [] : [{ title: remedyText(each), edits, preferred: index === 0 }];
   });
   if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
   const onAssumed = {
-    message: `On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`,
-    remedy: `${inLauncher !== null ? 'plan for your GPU (cluster.gpu)' : 'set cluster.gpu to yours'}; or ${remedy}`,
+    message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`,
+    remedy: sentence`${inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`}; or ${remedy}`,
   };
   return [findingAt(run, inLauncher === null ? '' : keyOf(run), 'memory-over-capacity', 'information', onAssumed, fixes)];
 }
@@ -52,10 +53,6 @@ function editsOfSettings(run: Run, remedy: Remedy): readonly TextEdit[] | null {
     edits.push(...own);
   }
   return edits;
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 /** What decides most about memory among what the file gives. */

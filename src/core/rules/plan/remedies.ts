@@ -12,13 +12,14 @@ import { isUsual } from '../../planner/reasons';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
+import { sentence, type Sentence } from '../../sentence';
 
 /** A change of settings of terapipe.json. */
 export interface Change {
   /** Dotted key and value; two where one follows from the other. */
   readonly sets: readonly (readonly [key: string, value: string | number | boolean])[];
   /** `Recompute all layers`. */
-  readonly label: string;
+  readonly label: Sentence;
 }
 
 /** A change with which a step fits that does not fit as it is: planned, not estimated. */
@@ -85,9 +86,10 @@ function plannedOrNull(run: Run, planOf: (run: Run) => Plan): Plan | null {
 }
 
 /** `Recompute all layers: fits, +31 %`. */
-export function remedyText({ label, slower }: Remedy): string {
-  const cost = slower >= 0.005 ? `+${formatPercent(slower)}` : slower <= -0.005 ? `${formatPercent(-slower)} faster` : 'as fast';
-  return `${label}: fits, ${cost}`;
+export function remedyText({ label, slower }: Remedy): Sentence {
+  const cost =
+    slower >= 0.005 ? `+${formatPercent(slower)}` : slower <= -0.005 ? sentence`${formatPercent(-slower)} faster` : sentence`as fast`;
+  return sentence`${label}: fits, ${cost}`;
 }
 
 function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {
@@ -102,7 +104,10 @@ function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy
     .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && mayRun(request, candidate))
     .sort((a, b) => a.iterationMs - b.iterationMs);
   if (best === undefined || request.slicing.scheme !== null) return [];
-  const change = { sets: [['schedule', best.schedule]], label: `Run ${best.schedule} (${formatDuration(best.iterationMs)})` } as const;
+  const change = {
+    sets: [['schedule', best.schedule]],
+    label: sentence`Run ${best.schedule} (${formatDuration(best.iterationMs)})`,
+  } as const;
   return [remedyOf(change, chosen, best, null)];
 }
 
@@ -121,7 +126,7 @@ interface TriedChange extends Change {
 /** The usual measures, cheapest in time first. */
 function changesOf(request: PlanRequest): TriedChange[] {
   const { training, layout, model } = request;
-  const train = (key: keyof typeof training, value: string | number | boolean, label: string): TriedChange => ({
+  const train = (key: keyof typeof training, value: string | number | boolean, label: Sentence): TriedChange => ({
     sets: [[`training.${key}`, value]],
     label,
     request: { ...request, training: { ...training, [key]: value } },
@@ -136,19 +141,19 @@ function changesOf(request: PlanRequest): TriedChange[] {
   const hasFastBf16 = nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu));
   return [
     ...(layout.tensor > 1 && !training.sequenceParallel && training.sequenceLength % layout.tensor === 0
-      ? [train('sequenceParallel', true, 'Use sequence parallelism')]
+      ? [train('sequenceParallel', true, sentence`Use sequence parallelism`)]
       : []),
-    ...(training.attention === 'unfused' && hasFastBf16 ? [train('attention', 'flash', 'Use FlashAttention')] : []),
-    ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, 'Shard the optimizer (ZeRO 1)')] : []),
-    ...smallerBatches.map((size) => train('microBatch', size, `Use a micro-batch of ${formatCount(size)}`)),
-    ...(training.recompute === 'none' ? [train('recompute', 'selective', 'Recompute attention')] : []),
-    ...(training.recompute === 'full' ? [] : [train('recompute', 'full', 'Recompute all layers')]),
+    ...(training.attention === 'unfused' && hasFastBf16 ? [train('attention', 'flash', sentence`Use FlashAttention`)] : []),
+    ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, sentence`Shard the optimizer (ZeRO 1)`)] : []),
+    ...smallerBatches.map((size) => train('microBatch', size, sentence`Use a micro-batch of ${formatCount(size)}`)),
+    ...(training.recompute === 'none' ? [train('recompute', 'selective', sentence`Recompute attention`)] : []),
+    ...(training.recompute === 'full' ? [] : [train('recompute', 'full', sentence`Recompute all layers`)]),
     ...deeper.map((pipeline) => ({
       sets: [
         ['layout.pipeline', pipeline],
         ['layout.data', gpus / pipeline],
       ] as const,
-      label: `Use ${formatCount(pipeline)} stages`,
+      label: sentence`Use ${formatCount(pipeline)} stages`,
       request: { ...request, layout: { ...layout, pipeline, data: gpus / pipeline } },
     })),
   ];

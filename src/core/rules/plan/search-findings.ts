@@ -4,6 +4,7 @@ import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
 import { verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
+import { sentence, type Sentence } from '../../sentence';
 import { crossingText, layoutText } from '../../layout-search/labels';
 import { isGpuGiven } from './memory-findings';
 import { findingAt, settingAt } from '../settings';
@@ -36,21 +37,21 @@ const memoryCauses = ['training.recompute', 'training.microBatch', 'layout.pipel
  */
 export function searchFindings(run: Run, launched: FoundPlan | null, { best, request, cost }: SearchResult): Finding[] {
   if (launched === null || !best.fits) return [];
-  const remedy = `apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
+  const remedy = sentence`apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
   if (!launched.fits) {
-    const sentence = verdictSentence(launched.verdict);
+    const verdict = verdictSentence(launched.verdict);
     if (!isGpuGiven(run)) {
-      const message = `On ${request.cluster.gpu.name}, which is assumed: ${sentence}`;
+      const message = sentence`On ${request.cluster.gpu.name}, which is assumed: ${verdict}`;
       return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
     }
-    const message = sentence;
-    return [findingAt(run, blamed(run, launched, best, memoryCauses) ?? '', 'layout-too-large', 'error', { message, remedy })];
+    const key = blamed(run, launched, best, memoryCauses) ?? '';
+    return [findingAt(run, key, 'layout-too-large', 'error', { message: verdict, remedy })];
   }
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];
-  const slower = ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x slower`;
+  const slower = ratio < 1.1 ? sentence`${formatPercent(ratio - 1)} slower` : sentence`${formatNumber(ratio)}x slower`;
   const cause = costliest(run, launched, best, request.cluster);
-  const message = `${causeText(launched, cause, request.cluster)}: ${slower} than ${layoutText(best.point)}`;
+  const message = sentence`${causeText(launched, cause, request.cluster)}: ${slower} than ${layoutText(best.point)}`;
   return [findingAt(run, cause.key ?? '', 'layout-slower', ratio >= worthAWarning ? 'warning' : 'information', { message, remedy })];
 }
 
@@ -96,26 +97,29 @@ function recomputeValue({ recompute, recomputeLayers, recomputeModules }: FoundP
 }
 
 /** `tensor 16 crosses nodes`, `full recompute takes 2.1 s`. */
-function causeText({ point }: FoundPlan, { part, ms, key }: Cause, cluster: ClusterSpec): string {
+function causeText({ point }: FoundPlan, { part, ms, key }: Cause, cluster: ClusterSpec): Sentence {
   const { layout, training } = point;
   if (key === 'layout.tensor' && part === 'exchange' && layout.tensor > joinedGpus(cluster))
-    return `Tensor ${formatCount(layout.tensor)} ${crossingText(cluster)}`;
-  const more = `spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
+    return sentence`Tensor ${formatCount(layout.tensor)} ${crossingText(cluster)}`;
+  const more = sentence`spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
   const [, name = ''] = (key ?? '').split('.');
   const sizes = layout as unknown as Readonly<Record<string, unknown>>;
   const size = sizes[name];
-  if (typeof size === 'number') return `${words[name] ?? name} ${formatCount(size)} ${more}`;
-  if (key === 'training.microBatch') return `Micro-batch ${formatCount(training.microBatch)} ${more}`;
-  if (key === 'training.recompute') return `${training.recompute === 'full' ? 'Full' : 'Selective'} recompute takes ${formatDuration(ms)}`;
-  if (key === 'training.zeroStage') return `ZeRO ${training.zeroStage} ${more}`;
-  return `This layout ${more}`;
+  if (typeof size === 'number') return sentence`${words[name] ?? name} ${formatCount(size)} ${more}`;
+  if (key === 'training.microBatch') return sentence`Micro-batch ${formatCount(training.microBatch)} ${more}`;
+  if (key === 'training.recompute')
+    return training.recompute === 'full'
+      ? sentence`Full recompute takes ${formatDuration(ms)}`
+      : sentence`Selective recompute takes ${formatDuration(ms)}`;
+  if (key === 'training.zeroStage') return sentence`ZeRO ${training.zeroStage} ${more}`;
+  return sentence`This layout ${more}`;
 }
 
-const words: Readonly<Record<string, string>> = {
-  tensor: 'Tensor',
-  pipeline: 'Pipeline',
-  data: 'Data',
-  context: 'Context',
-  expert: 'Expert',
-  virtualStages: 'Virtual stages',
+const words: Readonly<Record<string, Sentence>> = {
+  tensor: sentence`Tensor`,
+  pipeline: sentence`Pipeline`,
+  data: sentence`Data`,
+  context: sentence`Context`,
+  expert: sentence`Expert`,
+  virtualStages: sentence`Virtual stages`,
 };

@@ -2,6 +2,7 @@ import type { TextRange } from '../../spec/located';
 import { quoted } from '../../text';
 import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';
+import { sentence, type Sentence } from '../../sentence';
 
 /** An action and where it stands in the text. */
 export interface ActionFound {
@@ -15,8 +16,8 @@ export interface ActionFound {
 /** What is wrong with a cell. */
 export interface CellFault {
   readonly code: 'action' | 'old-letters';
-  readonly message: string;
-  readonly remedy: string;
+  readonly message: Sentence;
+  readonly remedy: Sentence;
 }
 
 /** Chunks and micro-batches have at most as many digits. */
@@ -100,36 +101,36 @@ function numberAt(text: string, from: number, to: number): number {
 }
 
 const started = new RegExp(`^\\d+(?:${names})\\d*`);
-const notation = 'write a stage, one of F, B, I and W, and a micro-batch: 2F0';
+const notation = sentence`write a stage, one of F, B, I and W, and a micro-batch: 2F0`;
 
 /** Why a cell is no action. */
 export function faultOfCell(text: string): CellFault {
-  const fault = (why: string, remedy: string): CellFault => ({ code: 'action', message: `${quoted(text)} ${why}`, remedy });
+  const fault = (why: string, remedy: Sentence): CellFault => ({ code: 'action', message: sentence`${quoted(text)} ${why}`, remedy });
   if (/^\d+BW\d*$/.test(text)) return oldLetters(text);
-  if (text.startsWith('\uFEFF')) return fault('begins with a byte-order mark', 'save the file as UTF-8 without one');
-  if (/^(none|null|nan|-)$/i.test(text)) return fault('is no action of a schedule', 'leave the cell empty where a rank idles');
+  if (text.startsWith('\uFEFF')) return fault('begins with a byte-order mark', sentence`save the file as UTF-8 without one`);
+  if (/^(none|null|nan|-)$/i.test(text)) return fault('is no action of a schedule', sentence`leave the cell empty where a rank idles`);
   if (/\d{7}/.test(text)) return fault(`has a number of more than ${digits} digits`, notation);
   if (started.test(text.toUpperCase()) && !started.test(text))
-    return fault('is no action of a schedule', 'write its letters in upper case');
-  if (text.startsWith('(')) return fault('is no overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B');
+    return fault('is no action of a schedule', sentence`write its letters in upper case`);
+  if (text.startsWith('(')) return fault('is no overlapped pair', sentence`write a forward and a backward: (0F1;3B0)OVERLAP_F_B`);
   const [known] = started.exec(text) ?? [];
-  if (known === undefined) return fault('is no action of a schedule', text.includes(';') ? 'put commas between actions' : notation);
+  if (known === undefined) return fault('is no action of a schedule', text.includes(';') ? sentence`put commas between actions` : notation);
   if (known !== text)
     return text[known.length] === ';'
-      ? fault('are several actions', 'put commas between actions')
-      : fault(`goes on after ${known}, which PyTorch would run without a word`, `write ${known}`);
+      ? fault('are several actions', sentence`put commas between actions`)
+      : fault(`goes on after ${known}, which PyTorch would run without a word`, sentence`write ${known}`);
   const type = actionNames.findIndex((name) => new RegExp(`^\\d+${name}\\d*$`).test(text));
   return type < typesWithMicroBatch
-    ? fault('names no micro-batch', isPass(type) ? notation : `write it behind: ${text}0`)
-    : fault(`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, `write ${text.replace(/\d+$/, '')}`);
+    ? fault('names no micro-batch', isPass(type) ? notation : sentence`write it behind: ${text}0`)
+    : fault(`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, sentence`write ${text.replace(/\d+$/, '')}`);
 }
 
 /** The letters that PyTorch's tests still have files in (zb1p_*.csv): B was the gradient of the input and BW the full backward. */
 export function oldLetters(text: string): CellFault {
   return {
     code: 'old-letters',
-    message: `${quoted(text)} is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one`,
-    remedy: 'write I for B, and B for BW',
+    message: sentence`${quoted(text)} is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one`,
+    remedy: sentence`write I for B, and B for BW`,
   };
 }
 

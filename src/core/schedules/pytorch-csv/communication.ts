@@ -1,6 +1,7 @@
 import { actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
+import { sentence, type Sentence } from '../../sentence';
 
 const { forward, sendForward, receiveForward, sendBackward, receiveBackward, unshard, reshard, reduceGradients } = actionType;
 
@@ -22,8 +23,10 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
       const microBatch = table.microBatch[pass] ?? 0;
       if (index.rowOf(type, chunk, microBatch) !== -1 || problems.length >= mostProblems) continue;
       const name = actionText(type, chunk, microBatch);
-      const remedy = `add ${name} ${where} ${actionOfRank(table, pass)}`;
-      problems.push(problemAt(table, pass, 'transfer', `${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, remedy));
+      const remedy = sentence`add ${name} ${where} ${actionOfRank(table, pass)}`;
+      problems.push(
+        problemAt(table, pass, 'transfer', sentence`${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, remedy),
+      );
     }
   };
   for (let chunk = 0; chunk < index.chunks; chunk++) {
@@ -45,7 +48,13 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
           ? `stage ${lower} is the last`
           : `stages ${lower} and ${lower + 1} are on one rank`;
     problems.push(
-      problemAt(table, row, 'transfer', `${rowText(table, row)} has no other end: ${between}`, `delete ${rowText(table, row)}`),
+      problemAt(
+        table,
+        row,
+        'transfer',
+        sentence`${rowText(table, row)} has no other end: ${between}`,
+        sentence`delete ${rowText(table, row)}`,
+      ),
     );
   });
   return problems;
@@ -79,8 +88,8 @@ export function transferOrderProblems(table: LocatedTable, index: ActionIndex): 
           table,
           row,
           'transfer-order',
-          `${rowText(table, row)} comes behind ${rowText(table, before)}, and rank ${table.rank[send] ?? 0} sends ${rowText(table, send)} before ${rowText(table, lastSend)}`,
-          'receive in the order of the sends',
+          sentence`${rowText(table, row)} comes behind ${rowText(table, before)}, and rank ${table.rank[send] ?? 0} sends ${rowText(table, send)} before ${rowText(table, lastSend)}`,
+          sentence`receive in the order of the sends`,
         ),
       );
   });
@@ -100,7 +109,7 @@ interface Weights {
  */
 export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): CsvProblem[] {
   const problems: CsvProblem[] = [];
-  const report = (row: number, message: string, remedy: string) => {
+  const report = (row: number, message: Sentence, remedy: Sentence) => {
     if (problems.length < mostProblems) problems.push(problemAt(table, row, 'sharding', message, remedy));
   };
   const sharded = table.type.includes(unshard);
@@ -111,19 +120,24 @@ export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): 
     if (state === undefined) return;
     const name = rowText(table, row);
     if (isPass(type)) {
-      if (!state.gathered) report(row, `${name} runs while the weights of stage ${chunk} are sharded`, `put ${chunk}UNSHARD before it`);
+      if (!state.gathered)
+        report(row, sentence`${name} runs while the weights of stage ${chunk} are sharded`, sentence`put ${chunk}UNSHARD before it`);
       if (type !== forward && state.reducedAt !== null)
-        report(row, `${name} comes behind ${chunk}REDUCE_GRAD, which leaves its gradient out`, `move ${chunk}REDUCE_GRAD behind it`);
+        report(
+          row,
+          sentence`${name} comes behind ${chunk}REDUCE_GRAD, which leaves its gradient out`,
+          sentence`move ${chunk}REDUCE_GRAD behind it`,
+        );
     } else if (type === unshard || type === reshard) {
       if (sharded && state.gathered === (type === unshard))
         report(
           row,
-          `${name} comes while the weights of stage ${chunk} are ${state.gathered ? 'gathered' : 'sharded'} already`,
-          `delete ${name}`,
+          sentence`${name} comes while the weights of stage ${chunk} are ${state.gathered ? 'gathered' : 'sharded'} already`,
+          sentence`delete ${name}`,
         );
       state.gathered = type === unshard;
     } else if (type === reduceGradients) {
-      if (state.reducedAt !== null) report(row, `${name} is there twice`, 'delete the first one');
+      if (state.reducedAt !== null) report(row, sentence`${name} is there twice`, sentence`delete the first one`);
       state.reducedAt = row;
     }
   });
@@ -131,8 +145,8 @@ export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): 
   if (unreduced !== -1)
     report(
       table.chunk.lastIndexOf(unreduced),
-      `No rank runs ${unreduced}REDUCE_GRAD, and other stages reduce their gradients`,
-      `add ${unreduced}REDUCE_GRAD behind the last backward of stage ${unreduced}`,
+      sentence`No rank runs ${unreduced}REDUCE_GRAD, and other stages reduce their gradients`,
+      sentence`add ${unreduced}REDUCE_GRAD behind the last backward of stage ${unreduced}`,
     );
   return problems;
 }

@@ -2,6 +2,7 @@ import { actionType, cellText, rowText } from './actions';
 import { crossesAfter, sendOf } from './communication';
 import { actionOfRank, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
+import { sentence } from '../../sentence';
 
 /**
  * Where a complete schedule stops: the action of every rank that cannot run, those that no other rank is to blame for first. None when all
@@ -97,13 +98,25 @@ function deadlockAt(table: LocatedTable, row: number, needs: Needs, next: Uint32
 function tooEarly(table: LocatedTable, row: number, needed: number): CsvProblem {
   const [early, late] = [cellText(table, row), rowText(table, needed)];
   return needed <= row + 1 && table.overlapsNext[row] === 1
-    ? problemAt(table, row, 'order', `${early} overlaps a backward with the forward it needs`, 'run them one after the other')
-    : problemAt(table, row, 'order', `${early} comes before ${late}, which it needs, in the same row`, `move ${late} before it`);
+    ? problemAt(
+        table,
+        row,
+        'order',
+        sentence`${early} overlaps a backward with the forward it needs`,
+        sentence`run them one after the other`,
+      )
+    : problemAt(
+        table,
+        row,
+        'order',
+        sentence`${early} comes before ${late}, which it needs, in the same row`,
+        sentence`move ${late} before it`,
+      );
 }
 
 function waits(table: LocatedTable, row: number, needed: number, next: Uint32Array): CsvProblem {
   const stop = next[table.rank[needed] ?? 0] ?? 0;
   const blocked = stop === needed ? 'which cannot run either' : `where ${cellText(table, stop)} stands before it and cannot run`;
-  const message = `${cellText(table, row)} waits for ${actionOfRank(table, needed)}, ${blocked}`;
-  return problemAt(table, row, 'deadlock', message, 'order the rows so that no two ranks wait for each other');
+  const message = sentence`${cellText(table, row)} waits for ${actionOfRank(table, needed)}, ${blocked}`;
+  return problemAt(table, row, 'deadlock', message, sentence`order the rows so that no two ranks wait for each other`);
 }

@@ -1,5 +1,6 @@
 import type { TextRange } from '../../spec/located';
 import { rowText, type ActionTable } from './actions';
+import type { Sentence } from '../../sentence';
 
 /**
  * What can be wrong with a schedule file:
@@ -44,8 +45,8 @@ export interface CsvProblem {
   readonly column: number | null;
   /** UTF-16 offsets in the text. */
   readonly range: TextRange;
-  readonly message: string;
-  readonly remedy: string;
+  readonly message: Sentence;
+  readonly remedy: Sentence;
 }
 
 /** Where each row of an action table stands in its file. */
@@ -69,14 +70,14 @@ export interface LocatedTable extends ActionTable {
 export const mostProblems = 100;
 
 /** A problem at the action of a row, or at the overlapped pair that begins there. */
-export function problemAt(table: LocatedTable, row: number, code: CsvProblemCode, message: string, remedy: string): CsvProblem {
+export function problemAt(table: LocatedTable, row: number, code: CsvProblemCode, message: Sentence, remedy: Sentence): CsvProblem {
   const { positions, rank } = table;
   const range = { start: positions.start[row] ?? 0, end: positions.end[row + (table.overlapsNext[row] ?? 0)] ?? 0 };
   return { code, row: positions.line[rank[row] ?? 0] ?? 0, column: positions.column[row] ?? 0, range, message, remedy };
 }
 
 /** A problem of the file as a whole, at its first line. */
-export function problemOfFile(text: string, code: CsvProblemCode, message: string, remedy: string): CsvProblem {
+export function problemOfFile(text: string, code: CsvProblemCode, message: Sentence, remedy: Sentence): CsvProblem {
   const [line = ''] = /^.[^\r\n]*/s.exec(text) ?? [];
   return { code, row: null, column: null, range: { start: 0, end: line.length }, message, remedy };
 }

@@ -6,6 +6,7 @@ import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, 
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
+import { sentence } from '../../sentence';
 
 /** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
 export type CsvFormat = 'compute_only' | 'compute_comms';
@@ -55,7 +56,7 @@ export function readScheduleCsv(text: string, name: string, wanted: WantedSchedu
   });
   if (problems.length > 0) return failed(problems);
   if (table.type.length === 0)
-    return failed([problemOfFile(text, 'empty', 'The file has no action', 'write a row for each rank: 0F0,0F1,0B0,0B1')]);
+    return failed([problemOfFile(text, 'empty', sentence`The file has no action`, sentence`write a row for each rank: 0F0,0F1,0B0,0B1`)]);
   const unwanted =
     formatProblem(table, format, wanted) ?? rankProblem(text, table, wanted.ranks ?? null) ?? microBatchProblem(text, table, wanted);
   if (unwanted !== null) return failed([unwanted]);
@@ -85,8 +86,8 @@ function formatProblem(table: LocatedTable, format: CsvFormat, wanted: WantedSch
         table,
         row,
         'format',
-        `${rowText(table, row)} is no pass, and only passes are loaded here`,
-        'keep F, B, I and W: PyTorch puts in the rest by itself',
+        sentence`${rowText(table, row)} is no pass, and only passes are loaded here`,
+        sentence`keep F, B, I and W: PyTorch puts in the rest by itself`,
       );
 }
 
@@ -98,16 +99,16 @@ function loopProblems(table: LocatedTable): CsvProblem[] {
     const found = table.chunk.subarray(from, table.rowStart[rank + 1]).findIndex((chunk) => chunk % ranks !== rank);
     if (found === -1) return [];
     const home = (table.chunk[from + found] ?? 0) % ranks;
-    const message = `${actionOfRank(table, from + found)} is of a stage that lies on rank ${home}: stages are dealt to ranks in turn`;
-    return [problemAt(table, from + found, 'stage', message, `move it to rank ${home}`)];
+    const message = sentence`${actionOfRank(table, from + found)} is of a stage that lies on rank ${home}: stages are dealt to ranks in turn`;
+    return [problemAt(table, from + found, 'stage', message, sentence`move it to rank ${home}`)];
   }).flat();
 }
 
 function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | null): CsvProblem | null {
   const ranks = rowStart.length - 1;
   if (wanted === null || ranks === wanted) return null;
-  const message = `The schedule has ${plural(ranks, 'row')}, one for each rank, and there ${wanted === 1 ? 'is' : 'are'} ${plural(wanted, 'pipeline rank')}`;
-  return problemOfFile(text, 'ranks', message, `set the pipeline size to ${ranks}, or write ${plural(wanted, 'row')}`);
+  const message = sentence`The schedule has ${plural(ranks, 'row')}, one for each rank, and there ${wanted === 1 ? 'is' : 'are'} ${plural(wanted, 'pipeline rank')}`;
+  return problemOfFile(text, 'ranks', message, sentence`set the pipeline size to ${ranks}, or write ${plural(wanted, 'row')}`);
 }
 
 function microBatchProblem(text: string, table: LocatedTable, { microBatches = null, slices = 1 }: WantedSchedule): CsvProblem | null {
@@ -118,16 +119,16 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
     return problemOfFile(
       text,
       'micro-batches',
-      `${has}, and there ${wanted === 1 ? 'is' : 'are'} ${formatCount(wanted)}`,
-      `run ${formatCount(wanted)} on every stage`,
+      sentence`${has}, and there ${wanted === 1 ? 'is' : 'are'} ${formatCount(wanted)}`,
+      sentence`run ${formatCount(wanted)} on every stage`,
     );
   return found % slices === 0
     ? null
     : problemOfFile(
         text,
         'micro-batches',
-        `${has}, which are no whole sequences of ${plural(slices, 'slice')}`,
-        'give the number of slices in each sequence',
+        sentence`${has}, which are no whole sequences of ${plural(slices, 'slice')}`,
+        sentence`give the number of slices in each sequence`,
       );
 }
 
@@ -141,8 +142,8 @@ function reduceProblems(table: LocatedTable): CsvProblem[] {
           table,
           row,
           'reduce-grad',
-          'REDUCE_GRAD is for schedules with sends and receives; PyTorch refuses it in one without',
-          'delete the REDUCE_GRAD cells: PyTorch puts them in by itself',
+          sentence`REDUCE_GRAD is for schedules with sends and receives; PyTorch refuses it in one without`,
+          sentence`delete the REDUCE_GRAD cells: PyTorch puts them in by itself`,
         ),
       ];
 }

@@ -2,6 +2,7 @@ import { formatCount, plural } from '../../format';
 import { actionNames, actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
 import { oldLetters } from './cells';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
+import { sentence } from '../../sentence';
 
 /** The passes and transfers of a complete schedule by what they do. */
 export interface ActionIndex {
@@ -59,8 +60,14 @@ function placeChunks(table: LocatedTable): { readonly stageOfChunk: Uint32Array;
     if (problems.length >= mostProblems || (rank === table.rank[row] && chunk < missing)) return;
     const [message, remedy] =
       rank === undefined || chunk >= missing
-        ? [`${rowText(table, row)} is of stage ${chunk}, and no rank runs stage ${missing}`, 'number stages from 0 without a gap']
-        : [`${actionOfRank(table, row)} is on another rank than stage ${chunk}, which begins on rank ${rank}`, `move it to rank ${rank}`];
+        ? [
+            sentence`${rowText(table, row)} is of stage ${chunk}, and no rank runs stage ${missing}`,
+            sentence`number stages from 0 without a gap`,
+          ]
+        : [
+            sentence`${actionOfRank(table, row)} is on another rank than stage ${chunk}, which begins on rank ${rank}`,
+            sentence`move it to rank ${rank}`,
+          ];
     problems.push(problemAt(table, row, 'stage', message, remedy));
   });
   return { stageOfChunk: Uint32Array.from({ length: missing }, (_, chunk) => rankOf.get(chunk) ?? 0), problems };
@@ -80,8 +87,8 @@ function outOfRange(table: LocatedTable, microBatches: number): CsvProblem[] {
           table,
           row,
           'micro-batch',
-          `${rowText(table, row)} is of micro-batch ${microBatch}, and the schedule runs ${plural(microBatches, 'micro-batch', 'micro-batches')}, counted from 0`,
-          'number micro-batches from 0 without a gap',
+          sentence`${rowText(table, row)} is of micro-batch ${microBatch}, and the schedule runs ${plural(microBatches, 'micro-batch', 'micro-batches')}, counted from 0`,
+          sentence`number micro-batches from 0 without a gap`,
         ),
       );
   });
@@ -95,8 +102,8 @@ function tooFew(table: LocatedTable, chunks: number, microBatches: number): CsvP
     table,
     0,
     'missing',
-    `The schedule has ${plural(forwards, 'forward')}, too few for ${units} on ${stages}`,
-    'run every micro-batch on every stage',
+    sentence`The schedule has ${plural(forwards, 'forward')}, too few for ${units} on ${stages}`,
+    sentence`run every micro-batch on every stage`,
   );
 }
 
@@ -109,7 +116,7 @@ function fill(table: LocatedTable, rows: Int32Array, cell: (type: number, chunk:
     const first = rows[at] ?? -1;
     if (first === -1) rows[at] = row;
     else if (problems.length < mostProblems)
-      problems.push(problemAt(table, row, 'duplicate', `${rowText(table, row)} is there twice`, 'delete one of the two'));
+      problems.push(problemAt(table, row, 'duplicate', sentence`${rowText(table, row)} is there twice`, sentence`delete one of the two`));
   });
   return problems;
 }
@@ -168,8 +175,8 @@ function notRun(
     table,
     beside ?? table.chunk.indexOf(chunk),
     'missing',
-    `No rank runs ${names}`,
-    `add ${more.length === 0 ? 'it' : 'them'} to the row of rank ${stageOfChunk[chunk] ?? 0}`,
+    sentence`No rank runs ${names}`,
+    sentence`add ${more.length === 0 ? 'it' : 'them'} to the row of rank ${stageOfChunk[chunk] ?? 0}`,
   );
 }
 
@@ -182,7 +189,7 @@ function twiceBackward(table: LocatedTable, { rowOf }: ActionIndex, chunk: numbe
     table,
     row,
     'duplicate',
-    `${rowText(table, row)} runs again what ${full ?? ''} does`,
-    `keep ${full ?? ''}, or ${input ?? ''} and ${weight ?? ''}`,
+    sentence`${rowText(table, row)} runs again what ${full ?? ''} does`,
+    sentence`keep ${full ?? ''}, or ${input ?? ''} and ${weight ?? ''}`,
   );
 }

@@ -3,6 +3,7 @@ import type { TextRange } from '../../spec/located';
 import { ranksOfRows } from './actions';
 import { actionsAt, spacesEnd, spacesStart, faultOfCell, isSeparator, type ActionFound } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
+import { sentence, type Sentence } from '../../sentence';
 
 /** UTF-16 units, rows and actions of the largest file that is read; a million passes with their sends and receives stay below. */
 const maximumSize = 64 * 2 ** 20;
@@ -23,9 +24,9 @@ export interface ReadTable {
  * in LF, CRLF or CR; spaces and quotes around an action do not count.
  */
 export function readTable(text: string): ReadTable {
-  if (text.length > maximumSize) return refused(text, `The file has over ${formatCount(maximumSize)} characters`);
+  if (text.length > maximumSize) return refused(text, sentence`The file has over ${formatCount(maximumSize)} characters`);
   const capacity = countSeparators(text) + 1;
-  if (capacity > maximumActions) return refused(text, `The file has over ${formatCount(maximumActions)} cells`);
+  if (capacity > maximumActions) return refused(text, sentence`The file has over ${formatCount(maximumActions)} cells`);
   const rows = tableOf(capacity);
   const problems: CsvProblem[] = [];
   let firstIdle: CsvProblem | null = null;
@@ -38,7 +39,7 @@ export function readTable(text: string): ReadTable {
   };
   let line = 0;
   for (let start = 0; start < text.length; line++) {
-    if (line === maximumRanks) return refused(text, `The file has over ${formatCount(maximumRanks)} rows`);
+    if (line === maximumRanks) return refused(text, sentence`The file has over ${formatCount(maximumRanks)} rows`);
     let isEmpty = true;
     let from = start;
     let end = separatorAt(text, from);
@@ -76,8 +77,12 @@ function separatorAt(text: string, from: number): number {
   return at;
 }
 
-function refused(text: string, message: string): ReadTable {
-  return { table: tableOf(0).done(), firstIdle: null, problems: [problemOfFile(text, 'too-large', message, 'write a shorter schedule')] };
+function refused(text: string, message: Sentence): ReadTable {
+  return {
+    table: tableOf(0).done(),
+    firstIdle: null,
+    problems: [problemOfFile(text, 'too-large', message, sentence`write a shorter schedule`)],
+  };
 }
 
 function emptyRow(row: number, range: TextRange): CsvProblem {
@@ -86,14 +91,14 @@ function emptyRow(row: number, range: TextRange): CsvProblem {
     row,
     column: null,
     range,
-    message: 'An empty row counts as a rank that runs nothing',
-    remedy: 'delete the row',
+    message: sentence`An empty row counts as a rank that runs nothing`,
+    remedy: sentence`delete the row`,
   };
 }
 
 function idleCell(row: number, column: number, range: TextRange): CsvProblem {
-  const message = 'An idle cell in a schedule with communication, which PyTorch refuses';
-  return { code: 'blank', row, column, range, message, remedy: 'delete the idle cells: sends and receives say when a rank waits' };
+  const message = sentence`An idle cell in a schedule with communication, which PyTorch refuses`;
+  return { code: 'blank', row, column, range, message, remedy: sentence`delete the idle cells: sends and receives say when a rank waits` };
 }
 
 function countSeparators(text: string): number {

@@ -12,6 +12,7 @@ import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { gradientCollectives, megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../formats/files';
+import { say } from '../../../../src/core/sentence';
 
 const { gpu, links, gpusPerNode } = gpuPresets.GB200;
 const rack: NodeGroup = { gpu, links, nodes: 36, gpusPerNode };
@@ -73,7 +74,10 @@ describe('NVLink beyond a node', () => {
     assert.doesNotMatch(reason(rack, { expert: 8 }), /between nodes/);
     assert.match(reason(apart, { tensor: 8 }), /crosses nodes/);
     assert.doesNotMatch(reason(rack, { tensor: 8 }), /crosses nodes/);
-    assert.deepEqual([crossingText(rack), crossingText(apart)], ['leaves the 72 GPUs that NVLink joins', 'crosses nodes of 4 GPUs']);
+    assert.deepEqual(
+      [say(crossingText(rack)), say(crossingText(apart))],
+      ['leaves the 72 GPUs that NVLink joins', 'crosses nodes of 4 GPUs'],
+    );
   });
 
   it('lets a search and the findings have tensor groups of several nodes', async () => {
@@ -93,7 +97,7 @@ describe('NVLink beyond a node', () => {
     const beyond = async (links: object): Promise<string[]> =>
       findingsOf(await loadObject(config(links, { tensor: 16 })), null)
         .filter(({ code }) => code === 'tensor-beyond-node')
-        .map(({ message }) => message);
+        .map(({ message }) => say(message));
     assert.deepEqual(await beyond({}), []);
     assert.deepEqual(await beyond({ links: { nvlinkDomain: 8 } }), [
       'A tensor size of 16 leaves the 8 GPUs that NVLink joins: every layer waits for the network',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { applyOverrides } from '../../../../src/core/formats/overrides';
 import { errorOf, load, loadObject, pointedAt } from './files';
+import { say } from '../../../../src/core/sentence';
 
 const model = { layers: 8, hidden: 1024, heads: 16 };
 const text = (cluster: object, layout: object = {}) => JSON.stringify({ model, cluster, layout });
@@ -67,9 +68,9 @@ describe('cluster.groups', () => {
   it('remark on a key that is misspelt, with fixes at its place', async () => {
     const { remarks, texts } = await loadObject({ model, cluster: { groups: [{ gpu: 'L40S', nodes: 2 }, { gpu: 'H200', nodes: 1, gpuPerNode: 4 }] } }); // prettier-ignore
     const [remark, other] = remarks ?? [];
-    assert.deepEqual([remark?.message, other], ['"gpuPerNode" is not a key of cluster.groups[1] and is ignored', undefined]);
+    assert.deepEqual([say(remark!.message), other], ['"gpuPerNode" is not a key of cluster.groups[1] and is ignored', undefined]);
     const [rename, remove] = remark!.fixes;
-    assert.equal(rename?.title, 'Rename to "gpusPerNode"');
+    assert.equal(say(rename!.title), 'Rename to "gpusPerNode"');
     const [edit] = remove?.edits ?? [];
     const whole = texts?.get('terapipe.json') ?? '';
     assert.match(whole.slice(edit!.place.range.start, edit!.place.range.end), /^,\s*"gpuPerNode": 4$/);

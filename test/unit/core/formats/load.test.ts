@@ -6,6 +6,7 @@ import { maximumConfigNodes } from '../../../../src/core/formats/json-document';
 import { recogniseJson } from '../../../../src/core/load/readers';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
+import { say } from '../../../../src/core/sentence';
 
 const llama = JSON.stringify({ model_type: 'llama', num_hidden_layers: 8 });
 
@@ -96,8 +97,8 @@ describe('loadRun', () => {
     const text = '{ "model": {"layers": 1, "hidden": 8, "heads": 1}, "trainning": {}, "layout": { "tensr": 2 } }';
     const run = await load({ 'terapipe.json': text });
     const [first, second] = run.remarks ?? [];
-    assert.deepEqual([first?.remedy, second?.remedy], ['did you mean "training"?', 'did you mean "tensor"?']);
-    const rename = second?.fixes[0]?.edits[0];
+    assert.deepEqual([say(first!.remedy), say(second!.remedy)], ['did you mean "training"?', 'did you mean "tensor"?']);
+    const rename = second!.fixes[0]?.edits[0];
     assert.equal(text.slice(rename?.place.range.start, rename?.place.range.end), '"tensr"');
     assert.equal(rename?.newText, '"tensor"');
   });
@@ -197,7 +198,7 @@ describe('bad configs', () => {
     assert.deepEqual(await at(files), ['config-unknown-model-type', '"bert\\u001b[31m"']);
     const error = await errorOf(load(files));
     assert.equal(error.message, 'The model type "bert\\u{1b}[31m" is not one that is read yet');
-    assert.match(error.remedy, /num_hidden_layers, hidden_size, num_attention_heads, or .* terapipe\.json/);
+    assert.match(say(error.remedy), /num_hidden_layers, hidden_size, num_attention_heads, or .* terapipe\.json/);
     assert.deepEqual(await at({ 'config.json': '{"hidden_size": 8, "num_hidden_layers": 2}' }), [
       'config-unknown-model-type',
       '{"hidden_size": 8, "num_hidden_layers": 2}',

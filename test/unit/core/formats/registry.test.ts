@@ -9,6 +9,8 @@ import { launcherFormats, launchers } from '../../../../src/core/formats/registr
 import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/load/readers';
 import { rules } from '../../../../src/core/rules/table';
 import { shellReader } from './shell/shell-reader';
+import { ExpectedError } from '../../../../src/core/errors';
+import { say } from '../../../../src/core/sentence';
 
 const root = path.join(import.meta.dirname, '../../../..');
 
@@ -56,7 +58,8 @@ describe('launchers', () => {
 
     it(`${format}: is held to rules, offered to whoever names a file that none is, and opened by VS Code`, () => {
       assert.ok(rules.some(({ formats }) => formats.includes(format)));
-      assert.ok((unknownFormat('run.yaml', '') as Error & { remedy: string }).remedy.includes(launchers[format].file));
+      const unknown = unknownFormat('run.yaml', '');
+      assert.ok(unknown instanceof ExpectedError && say(unknown.remedy).includes(launchers[format].file));
       const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
         readonly activationEvents: readonly string[];
       };

@@ -6,6 +6,7 @@ import { layerGroups } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
 import type { LayerKind } from '../../../../src/core/spec/model';
 import { load } from './files';
+import { say, sentence } from '../../../../src/core/sentence';
 
 function read(config: object) {
   return readHuggingFace('config.json', JSON.stringify(config));
@@ -179,7 +180,7 @@ describe('models with a state', () => {
   });
 
   it('are refused where something of them is not counted, and so are blocks that layers share', async () => {
-    const reason = (config: object): string => read(config).unplanned?.message ?? 'planned';
+    const reason = (config: object): string => say(read(config).unplanned?.message ?? sentence`planned`);
     assert.match(reason({ model_type: 'nemotron_h', moe_latent_size: 1024 }), /compressed tokens/);
     assert.match(reason({ model_type: 'nemotron_h', mlp_bias: true }), /biases/);
     assert.equal(reason({ model_type: 'bamba', mlp_bias: true }), 'planned');

@@ -7,6 +7,7 @@ import { yamlReaders } from '../formats/yaml/yaml-readers';
 import type { Fix } from '../../../../src/core/findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { shellReader } from '../formats/shell/shell-reader';
+import { say } from '../../../../src/core/sentence';
 
 let readShell: LauncherReader;
 
@@ -56,9 +57,9 @@ describe('launch findings of files as they are read', () => {
         for (const fix of fixes) {
           const after = edited(text, fix);
           const left = launchFindings(read(file, after)).map((finding) => finding.code);
-          assert.ok(!left.includes(code), `${fix.title} leaves ${code} in ${after}`);
+          assert.ok(!left.includes(code), `${say(fix.title)} leaves ${code} in ${after}`);
           const kept = text.split('\n').filter((line) => !after.includes(line));
-          assert.ok(kept.length <= fix.edits.length, `${fix.title} changes ${kept.join()}`);
+          assert.ok(kept.length <= fix.edits.length, `${say(fix.title)} changes ${kept.join()}`);
         }
       }
     });

@@ -24,6 +24,7 @@ import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
 import { request } from '../../../golden/requests';
 import { load } from '../formats/files';
 import { bart, modelOf, t5, whisper } from './stacks';
+import { say } from '../../../../src/core/sentence';
 
 const lengths = { sequenceLength: 512, decoderSequenceLength: 128 };
 const usual: Partial<TrainingSpec> = { ...lengths, attention: 'flash', dropout: false, fusedCrossEntropy: true, precision: 'bf16' };
@@ -183,7 +184,7 @@ describe('an encoder-decoder model', () => {
       });
       return findingsOf(run, null)
         .filter(({ code }) => code === 'sequence-positions')
-        .map(({ remedy }) => remedy)
+        .map(({ remedy }) => say(remedy))
         .sort();
     };
     assert.deepEqual(await codes(whisperTiny, { sequenceLength: 1500, decoderSequenceLength: 448 }), []);

@@ -21,6 +21,7 @@ import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { group, hopperAndAmpere, llama70b, onGroups, resolved, runOf, small } from './mixed';
+import { say } from '../../../../src/core/sentence';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
@@ -181,9 +182,9 @@ describe('what is said of stages on groups of nodes', () => {
       schedule: '1F1B',
     });
     const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(finding!.message, /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* too much$/);
+    assert.match(say(finding!.message), /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* too much$/);
     assert.deepEqual(
-      finding!.fixes.filter(({ title }) => title.includes('cluster')),
+      finding!.fixes.filter(({ title }) => say(title).includes('cluster')),
       [],
     );
   });

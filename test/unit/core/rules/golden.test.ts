@@ -9,6 +9,7 @@ import { rules as table } from '../../../../src/core/rules/table';
 import { scheduleCsvFindings } from '../../../../src/core/rules/launchers/schedule-csv';
 import { golden } from '../../../golden/data';
 import { codesOf, launcherOf } from './launcher';
+import { say } from '../../../../src/core/sentence';
 
 type Example = Readonly<Record<string, unknown>>;
 
@@ -48,10 +49,10 @@ describe('golden diagnostics', () => {
       const [bad, ok] = [findingsOf(rule, rule.example.bad), findingsOf(rule, rule.example.ok)];
       const found = bad.filter(({ code }) => code === rule.id);
       assert.equal(found.length, 1, codesOf(bad).join());
-      assert.ok(!codesOf(ok).includes(rule.id), ok.map(({ message }) => message).join());
+      assert.ok(!codesOf(ok).includes(rule.id), ok.map(({ message }) => say(message)).join());
       if (found[0]?.severity !== 'error') assert.equal(found[0]?.severity, severityOf(rule.severity));
       const padded = rule.example.bad['expect_padded'];
-      if (typeof padded === 'number') assert.ok(found[0].message.includes(padded.toLocaleString('en-US')));
+      if (typeof padded === 'number') assert.ok(say(found[0].message).includes(padded.toLocaleString('en-US')));
     });
 
     if (!['two-files-disagree', 'tt-schedule-csv'].includes(rule.id))

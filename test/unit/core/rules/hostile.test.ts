@@ -6,6 +6,7 @@ import { launcherFormats } from '../../../../src/core/formats/registry';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { applied, launcherOf, withDefault, type Values } from './launcher';
+import { say } from '../../../../src/core/sentence';
 
 const size = fc.constantFrom(1, 2, 3, 4, 6, 8, 12, 16, 24, 30, 48, 64);
 const odd = fc.constantFrom(0, -1, -8, 0.5, 1e9, 999_999_937, 1e15, Number.MAX_SAFE_INTEGER, 1e308, 5e-324);
@@ -71,13 +72,13 @@ describe('launch findings of any facts', () => {
         for (const finding of launchFindings(launcher)) {
           assert.ok(finding.place.range.end <= launcher.text.length);
           assert.ok(
-            !/NaN|Infinity|undefined|–| {2}|\p{Cc}|\u202E/u.test(finding.message + finding.remedy),
-            finding.message + finding.remedy,
+            !/NaN|Infinity|undefined|–| {2}|\p{Cc}|\u202E/u.test(say(finding.message) + say(finding.remedy)),
+            say(finding.message) + say(finding.remedy),
           );
           for (const fix of finding.fixes) {
             const left = launchFindings(applied(launcher, fix)).filter(({ code }) => code === finding.code);
-            assert.deepEqual(left.filter(({ message }) => message === finding.message), [], `${finding.code}: ${fix.title}`); // prettier-ignore
-            assert.deepEqual(left, [], `${finding.code}: ${fix.title} in ${launcher.text}`);
+            assert.deepEqual(left.filter(({ message }) => say(message) === say(finding.message)), [], `${finding.code}: ${say(fix.title)}`); // prettier-ignore
+            assert.deepEqual(left, [], `${finding.code}: ${say(fix.title)} in ${launcher.text}`);
           }
         }
       }),

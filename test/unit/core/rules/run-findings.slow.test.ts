@@ -18,6 +18,7 @@ import { chosenOf } from '../../../../src/core/planner/plan';
 import { findRemedies, mostTrials, remedyText } from '../../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { errorOf, load, loadFixture, loadObject } from '../formats/files';
+import { say } from '../../../../src/core/sentence';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const model = { layers: 24, hidden: 2048, heads: 16, vocab: 0 };
@@ -55,11 +56,11 @@ describe('findingsOf', () => {
     const finding = await only({ layout: { pipeline: 10 } });
     assert.equal(finding.code, 'layers-not-divisible');
     assert.equal(finding.severity, 'error');
-    assert.equal(finding.message, '24 layers cannot be dealt evenly to 10 pipeline stages');
-    assert.equal(finding.remedy, 'set layout.pipeline to 12 or 8');
+    assert.equal(say(finding.message), '24 layers cannot be dealt evenly to 10 pipeline stages');
+    assert.equal(say(finding.remedy), 'set layout.pipeline to 12 or 8');
     const tooMany = await only({ layout: { pipeline: 48 } });
-    assert.equal(tooMany.message, '48 stages for 24 layers: 24 would have none');
-    assert.equal(tooMany.remedy, 'set layout.pipeline to 24');
+    assert.equal(say(tooMany.message), '48 stages for 24 layers: 24 would have none');
+    assert.equal(say(tooMany.remedy), 'set layout.pipeline to 24');
   });
 
   it('points at the value and mends it in place', async () => {
@@ -68,7 +69,7 @@ describe('findingsOf', () => {
     const [finding] = findingsOf(run, null);
     assert.equal(textOf(run, finding!), '10');
     assert.deepEqual(
-      finding!.fixes.map(({ title, preferred }) => [title, preferred]),
+      finding!.fixes.map(({ title, preferred }) => [say(title), preferred]),
       [
         ['Set layout.pipeline to 12', true],
         ['Set layout.pipeline to 8', false],
@@ -79,14 +80,17 @@ describe('findingsOf', () => {
 
   it('wants virtual stages that divide the layers of a stage', async () => {
     const finding = await only({ layout: { pipeline: 4, virtualStages: 4 } });
-    assert.deepEqual([finding.code, finding.remedy], ['layers-virtual-stages', 'set layout.virtualStages to 3 or 6']);
+    assert.deepEqual([finding.code, say(finding.remedy)], ['layers-virtual-stages', 'set layout.virtualStages to 3 or 6']);
     assert.deepEqual(await findings({ layout: { pipeline: 4, virtualStages: 3 } }), []);
   });
 
   it('refuses virtual stages that the schedule does not have', async () => {
     const layout = { pipeline: 4, virtualStages: 3 };
     const finding = await only({ schedule: 'ZBVZeroBubble', layout });
-    assert.deepEqual([finding.code, finding.remedy], ['schedule-virtual-stages', 'set layout.virtualStages to 2, or another schedule']);
+    assert.deepEqual(
+      [finding.code, say(finding.remedy)],
+      ['schedule-virtual-stages', 'set layout.virtualStages to 2, or another schedule'],
+    );
     assert.equal((await only({ schedule: 'TeraPipe', layout })).code, 'schedule-virtual-stages');
     for (const schedule of ['1F1B', 'LoopedBFS']) assert.deepEqual(await findings({ schedule, layout }), []);
     assert.deepEqual(await findings({ schedule: 'ZBVZeroBubble', layout: { pipeline: 4 } }), []);
@@ -94,12 +98,12 @@ describe('findingsOf', () => {
 
   it('wants heads, widths and key/value heads that a tensor size divides', async () => {
     const heads = await only({ layout: { tensor: 6 } });
-    assert.deepEqual([heads.code, heads.remedy], ['heads-tensor', 'set layout.tensor to 8 or 4']);
+    assert.deepEqual([heads.code, say(heads.remedy)], ['heads-tensor', 'set layout.tensor to 8 or 4']);
     const width = await only({ model: { ...model, ffn: 8190 }, layout: { tensor: 4 } });
-    assert.deepEqual([width.code, width.remedy], ['width-tensor', 'set layout.tensor to 2']);
+    assert.deepEqual([width.code, say(width.remedy)], ['width-tensor', 'set layout.tensor to 2']);
     const grouped = { layers: 1, hidden: 768, heads: 12, kvHeads: 4, vocab: 0 };
     const kv = await only({ model: grouped, layout: { tensor: 6 } });
-    assert.deepEqual([kv.code, kv.severity, kv.remedy], ['kv-heads-tensor', 'error', 'set layout.tensor to 4']);
+    assert.deepEqual([kv.code, kv.severity, say(kv.remedy)], ['kv-heads-tensor', 'error', 'set layout.tensor to 4']);
     const repeated = await only({ model: grouped, layout: { tensor: 12 } });
     assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tensor', 'information']);
   });
@@ -113,7 +117,7 @@ describe('findingsOf', () => {
           'config.json': JSON.stringify({ ...bart, decoder_attention_heads: 16, ...decoder }),
         }),
         null,
-      ).map(({ code, remedy }) => [code, remedy]);
+      ).map(({ code, remedy }) => [code, say(remedy)]);
     assert.deepEqual(await found({}, { tensor: 8, pipeline: 4 }), []);
     assert.deepEqual(await found({ decoder_attention_heads: 4 }, { tensor: 8 }), [['heads-tensor', 'set layout.tensor to 4']]);
     assert.deepEqual(await found({ decoder_ffn_dim: 4092 }, { tensor: 8 }), [['width-tensor', 'set layout.tensor to 4']]);
@@ -133,41 +137,41 @@ describe('findingsOf', () => {
     const cluster = { gpu: 'V100-16GB', nodes: 48, gpusPerNode: 8 };
     const finding = await only({ cluster, layout: { tensor: 4, pipeline: 24, data: 8 } });
     assert.equal(finding.code, 'world-size');
-    assert.equal(finding.message, 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, and there are 384');
-    assert.equal(finding.remedy, 'set layout.data to 4 or set cluster.nodes to 96');
+    assert.equal(say(finding.message), 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, and there are 384');
+    assert.equal(say(finding.remedy), 'set layout.data to 4 or set cluster.nodes to 96');
     assert.deepEqual(
-      finding.fixes.map(({ title }) => title),
+      finding.fixes.map(({ title }) => say(title)),
       ['Set layout.data to 4', 'Set cluster.nodes to 96'],
     );
     assert.deepEqual(await findings({ cluster, layout: { tensor: 4, pipeline: 24, data: 4 } }), []);
     const fraction = await only({ cluster: { ...cluster, nodes: 1 }, layout: { tensor: 1, pipeline: 12, data: 1 } });
-    assert.deepEqual([fraction.remedy, fraction.fixes], ['choose sizes that multiply to 8, or use 12 GPUs', []]);
+    assert.deepEqual([say(fraction.remedy), fraction.fixes], ['choose sizes that multiply to 8, or use 12 GPUs', []]);
     const open = await only({ cluster: { ...cluster, nodes: 1 }, layout: { tensor: 8, pipeline: 24 } });
-    assert.equal(open.message, '8 GPUs cannot be divided into replicas of tensor 8 x pipeline 24 = 192');
-    assert.equal(open.remedy, 'set cluster.nodes to 24 or set layout.pipeline to 1');
+    assert.equal(say(open.message), '8 GPUs cannot be divided into replicas of tensor 8 x pipeline 24 = 192');
+    assert.equal(say(open.remedy), 'set cluster.nodes to 24 or set layout.pipeline to 1');
   });
 
   it('knows how many GPUs a node of a preset has', async () => {
     const finding = await only({ cluster: { gpu: 'A100-80GB', nodes: 2 }, layout: { tensor: 16 } });
-    assert.deepEqual([finding.code, finding.severity, finding.remedy], ['tensor-beyond-node', 'warning', 'set layout.tensor to 8']);
+    assert.deepEqual([finding.code, finding.severity, say(finding.remedy)], ['tensor-beyond-node', 'warning', 'set layout.tensor to 8']);
   });
 
   it('wants a global batch that replicas and micro-batches divide', async () => {
     const finding = await only({ layout: { data: 3 }, training: { globalBatch: 32, microBatch: 2 } });
-    assert.deepEqual([finding.code, finding.remedy], ['global-batch', 'set training.globalBatch to 30 or 36']);
+    assert.deepEqual([finding.code, say(finding.remedy)], ['global-batch', 'set training.globalBatch to 30 or 36']);
     const derived = await only({
       cluster: { gpu: 'A100-80GB', nodes: 3, gpusPerNode: 8 },
       layout: { tensor: 8, pipeline: 1 },
       training: { globalBatch: 32 },
     });
-    assert.equal(derived.message, 'A global batch of 32 cannot be divided over 3 replicas');
+    assert.equal(say(derived.message), 'A global batch of 32 cannot be divided over 3 replicas');
   });
 
   it('tells the idle share of too few micro-batches', async () => {
     const layout = { pipeline: 4, data: 1 };
     const finding = await only({ schedule: '1F1B', layout, training: { globalBatch: 1 } });
     assert.equal(finding.code, 'few-micro-batches');
-    assert.match(finding.message, /idle 75 %/);
+    assert.match(say(finding.message), /idle 75 %/);
     assert.deepEqual(await findings({ schedule: 'TeraPipe', layout, training: { globalBatch: 1 } }), []);
   });
 
@@ -175,9 +179,9 @@ describe('findingsOf', () => {
     const training = { sequenceLength: 128, globalBatch: 2 };
     const layout = { data: 1 };
     const short = await only({ training, layout, slicing: { scheme: [[2, [64, 32]]] } }); // prettier-ignore
-    assert.deepEqual([short.code, short.remedy], ['scheme-mismatch', 'make each list add up to 128']);
+    assert.deepEqual([short.code, say(short.remedy)], ['scheme-mismatch', 'make each list add up to 128']);
     const few = await only({ training, layout, slicing: { scheme: [[1, [64, 64]]] } }); // prettier-ignore
-    assert.equal(few.message, 'The scheme covers 1 sequence, and a replica has 2');
+    assert.equal(say(few.message), 'The scheme covers 1 sequence, and a replica has 2');
     assert.deepEqual(await findings({ training, layout, slicing: { scheme: [[1, [128]], [1, [64, 64]]] } }), []); // prettier-ignore
   });
 
@@ -187,9 +191,9 @@ describe('findingsOf', () => {
     const rotary = await only({ model: { ...model, maxPositions: 1024, positions: 'rotary' }, training: { sequenceLength: 2048 } });
     assert.equal(rotary.severity, 'warning');
     const unit = await only({ training: { sequenceLength: 2048 }, slicing: { unit: 96 } });
-    assert.deepEqual([unit.code, unit.fixes[0]?.title], ['sequence-unit', 'Set slicing.unit to 32']);
+    assert.deepEqual([unit.code, say(unit.fixes[0]!.title)], ['sequence-unit', 'Set slicing.unit to 32']);
     const context = await only({ training: { sequenceLength: 4100 }, layout: { context: 4 } });
-    assert.deepEqual([context.code, context.remedy], ['context-length', 'set training.sequenceLength to 4,104 or 4,096']);
+    assert.deepEqual([context.code, say(context.remedy)], ['context-length', 'set training.sequenceLength to 4,104 or 4,096']);
     const sequence = await only({ training: { sequenceLength: 2050, sequenceParallel: true }, layout: { tensor: 4 } });
     assert.equal(sequence.code, 'sequence-parallel-length');
   });
@@ -197,9 +201,9 @@ describe('findingsOf', () => {
   it('says how a vocabulary is padded once the tensor size is known', async () => {
     const finding = await only({ model: { ...model, vocab: 50257 }, layout: { tensor: 8 } });
     assert.deepEqual([finding.code, finding.severity], ['vocabulary-padding', 'information']);
-    assert.match(finding.message, /pads a vocabulary of 50,257 to 51,200/);
+    assert.match(say(finding.message), /pads a vocabulary of 50,257 to 51,200/);
     const llama = await only({ model: { ...model, vocab: 128256 }, layout: { tensor: 8 } });
-    assert.match(`${llama.message}; ${llama.remedy}`, /of 128,256 to 129,024, .*; planned with 128,256; .* of 129,024 /);
+    assert.match(`${say(llama.message)}; ${say(llama.remedy)}`, /of 128,256 to 129,024, .*; planned with 128,256; .* of 129,024 /);
     assert.deepEqual(await findings({ model: { ...model, vocab: 51200 }, layout: { tensor: 8 } }), []);
     assert.deepEqual(await findings({ model: { ...model, vocab: 50257 } }), []);
   });
@@ -220,7 +224,7 @@ describe('findingsOf', () => {
     const at = async (changed: object, layout: object = {}) => {
       const { code, severity, message, remedy } = await only({ model: { ...routed, ...changed }, layout });
       assert.equal(severity, 'error');
-      return [code, message, remedy];
+      return [code, say(message), say(remedy)];
     };
     assert.deepEqual(await findings({ model: routed, layout: { expert: 4, data: 8 } }), []);
     assert.deepEqual(await at({ activeExperts: 9 }), [
@@ -265,7 +269,7 @@ describe('findingsOf', () => {
           'config.json': JSON.stringify({ ...deepseek, ...sizes, ...latent, n_shared_experts: 1, ...changed }),
         }),
         null,
-      ).flatMap(({ code, message }) => (code === 'width-tensor' ? [message] : []));
+      ).flatMap(({ code, message }) => (code === 'width-tensor' ? [say(message)] : []));
     assert.deepEqual(await found({}), []);
     assert.deepEqual(await found({ intermediate_size: 500 }), ['A feed-forward width of dense layers of 500 cannot be divided over a tensor size of 8']); // prettier-ignore
     assert.deepEqual(await found({ moe_intermediate_size: 60 }), ['A width of shared experts of 60 cannot be divided over a tensor size of 8']); // prettier-ignore
@@ -289,7 +293,7 @@ describe('findingsOf', () => {
           'config.json': JSON.stringify({ ...qwen, ...sizes }),
         }),
         null,
-      ).map(({ code, remedy }) => [code, remedy]);
+      ).map(({ code, remedy }) => [code, say(remedy)]);
     assert.deepEqual(await found({ expertTensor: 1 }), []);
     assert.deepEqual(await found({ expertTensor: 8 }), [['width-tensor', 'set layout.expertTensor to 4']]);
     assert.deepEqual(await found({}), [['width-tensor', 'set layout.tensor to 4']]);
@@ -353,10 +357,13 @@ describe('findingsOf', () => {
     });
     assert.ok(plans <= mostTrials && remedies.length > 0);
     const [finding] = findingsOf(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(finding!.message, /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/);
-    assert.match(finding!.remedy, /: fits, (\+[\d.]+ %|[\d.]+ % faster|as fast)/);
+    assert.match(
+      say(finding!.message),
+      /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/,
+    );
+    assert.match(say(finding!.remedy), /: fits, (\+[\d.]+ %|[\d.]+ % faster|as fast)/);
     const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(unhelped!.remedy, /^search layouts that fit/, 'nothing is promised before it was planned');
+    assert.match(say(unhelped!.remedy), /^search layouts that fit/, 'nothing is promised before it was planned');
     const before = chosenOf(tightPlan);
     for (const remedy of remedies) {
       const mended = applyOverrides(
@@ -365,7 +372,7 @@ describe('findingsOf', () => {
       );
       const mendedPlan = makePlan(resolveRun(mended, defaults));
       const after = chosenOf(mendedPlan);
-      assert.deepEqual([after.fits, after.iterationMs], [true, remedy.iterationMs], remedyText(remedy));
+      assert.deepEqual([after.fits, after.iterationMs], [true, remedy.iterationMs], say(remedyText(remedy)));
       assert.ok(Math.abs(before.tokensPerSecond / after.tokensPerSecond - 1 - remedy.slower) < 1e-9);
       assert.ok(!findingsOf(mended, mendedPlan).some(({ code }) => code === 'memory-over-capacity'));
     }
@@ -393,7 +400,7 @@ describe('findingsOf', () => {
         .sort((a, b) => b.place.range.start - a.place.range.start)
         .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
       const chosen = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
-      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, remedies[index]!.iterationMs], fix.title);
+      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, remedies[index]!.iterationMs], say(fix.title));
     }
   });
 

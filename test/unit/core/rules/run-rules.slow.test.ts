@@ -9,6 +9,7 @@ import { load, loadObject } from '../formats/files';
 import { launcherOf } from './launcher';
 import { pairs } from './pairs';
 import { model, ownPairs, routed } from './run-pairs';
+import { say } from '../../../../src/core/sentence';
 
 async function found(config: object, code: string): Promise<Finding[]> {
   return findingsOf(await loadObject(config), null).filter((finding) => finding.code === code);
@@ -24,8 +25,8 @@ describe('rules of what is planned without a launcher', () => {
     it(`${code}: finds it, says it in numbers, and mends it`, async () => {
       const [finding] = await found(bad, code);
       assert.ok(finding);
-      assert.ok(finding.message.startsWith(says), finding.message);
-      assert.deepEqual(finding.fixes.map(({ title }) => title), fixes); // prettier-ignore
+      assert.ok(say(finding.message).startsWith(says), say(finding.message));
+      assert.deepEqual(finding.fixes.map(({ title }) => say(title)), fixes); // prettier-ignore
       assert.deepEqual(await found(ok, code), []);
     });
 
@@ -41,7 +42,8 @@ describe('rules of what is planned without a launcher', () => {
     });
   }
 
-  const remedies = async (config: object, code: string) => (await found(config, code)).map(({ message, remedy }) => [message, remedy]);
+  const remedies = async (config: object, code: string) =>
+    (await found(config, code)).map(({ message, remedy }) => [say(message), say(remedy)]);
 
   it('always have a remedy for experts that the GPUs of a stage cannot share', async () => {
     const of = (layout: object, experts = 8) => remedies({ model: { ...routed, experts }, layout }, 'expert-replicas');
@@ -96,8 +98,8 @@ describe('rules of what is planned without a launcher', () => {
         }),
         null,
       ).flatMap(({ code, severity, message, remedy }) => {
-        assert.ok(severity !== 'error' || code === 'state-tensor', message);
-        return code === 'state-tensor' ? [[message, remedy]] : [];
+        assert.ok(severity !== 'error' || code === 'state-tensor', say(message));
+        return code === 'state-tensor' ? [[say(message), say(remedy)]] : [];
       });
     const sizes = { num_hidden_layers: 4, hidden_size: 512, vocab_size: 1024, state_size: 16, expand: 2 };
     assert.deepEqual(await of({ model_type: 'mamba', ...sizes, intermediate_size: 1024, conv_kernel: 4, time_step_rank: 32 }), [
@@ -112,7 +114,7 @@ describe('rules of what is planned without a launcher', () => {
 
   it('say each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
     const of = async (layout: object, training: object) =>
-      (await found({ model, layout, training: { activationOffloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, remedy]); // prettier-ignore
+      (await found({ model, layout, training: { activationOffloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, say(remedy)]); // prettier-ignore
     const without = ['warning', 'set training.activationOffloadLayers to 0, or training.runtime to what you run'];
     assert.deepEqual(await of({ pipeline: 4 }, {}), [without]);
     assert.equal((await of({ pipeline: 4 }, { recompute: 'full' })).length, 2);

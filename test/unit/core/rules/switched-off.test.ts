@@ -3,9 +3,10 @@ import { describe, it } from 'mocha';
 import { countsByCode, fewInformations, type Finding } from '../../../../src/core/findings';
 import { heeded } from '../../../../src/core/rules/switched-off';
 import { documentedCodes } from '../../../../src/core/rules/table';
+import { sentence } from '../../../../src/core/sentence';
 
 const found = (code: string, file = 'run.sh', severity: Finding['severity'] = 'information'): Finding => ({
-  code, severity, place: { file, range: { start: 0, end: 1 } }, message: code, remedy: 'none', fixes: [],
+  code, severity, place: { file, range: { start: 0, end: 1 } }, message: sentence`${code}`, remedy: sentence`none`, fixes: [],
 }); // prettier-ignore
 const codes = (findings: readonly Finding[]): string[] => findings.map(({ code }) => code);
 

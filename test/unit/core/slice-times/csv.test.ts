@@ -5,6 +5,7 @@ import { parseProfile, profileText } from '../../../../src/core/slice-times/file
 import { fitMs } from '../../../../src/core/slice-times/fit';
 import type { Profile } from '../../../../src/core/spec/profile';
 import { profileWith } from './profiles';
+import { say } from '../../../../src/core/sentence';
 
 const { title, measuredAt, device, tensor, shape, precision, attention } = profileWith();
 const description: ImportDescription = { title, measuredAt, device, tensor, shape, precision, attention };
@@ -20,7 +21,7 @@ function refusal(text: string): readonly [code: string, at: string, message: str
   } catch (error) {
     assert.ok(error instanceof ExpectedError, String(error));
     const { range } = error.place ?? assert.fail('no place');
-    return [error.code, text.slice(range.start, range.end), error.message, error.remedy];
+    return [error.code, text.slice(range.start, range.end), error.message, say(error.remedy)];
   }
   throw new Error('no error');
 }

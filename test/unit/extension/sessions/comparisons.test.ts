@@ -10,6 +10,7 @@ import { createComparisons, type Comparisons } from '../../../../src/extension/s
 import type { BestPlan, ComparisonHost } from '../../../../src/extension/sessions/comparison-host';
 import type { Against } from '../../../../src/protocol/worker';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
+import { say } from '../../../../src/core/sentence';
 
 const own = uri('terapipe.json');
 const beside = uri('other.terapipe.json');
@@ -221,7 +222,8 @@ describe('comparisons', () => {
       sent: null,
     };
     const page = pageComparisonOf(own, comparisons.stateOf(own), context);
-    assert.deepEqual([page?.error?.message, page?.error?.remedy, page?.error?.place, page?.error?.placeText], ['The trace ends in the middle', 'record it again', null, 'run.log']); // prettier-ignore
+    const shown = page!.error!;
+    assert.deepEqual([say(shown.message), say(shown.remedy), shown.place, shown.placeText], ['The trace ends in the middle', 'record it again', null, 'run.log']); // prettier-ignore
     assert.equal(started.length, 1);
     void comparisons.again(own);
     await (await nth(started, 1)).fail(new TypeError('x is not a function'));

@@ -4,6 +4,7 @@ import { mostTrials } from '../../../../src/core/rules/plan/remedies';
 import { limitSessions } from '../../../../src/extension/sessions/session-limit';
 import { shellReader } from '../../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri } from '../test-host';
+import { say } from '../../../../src/core/sentence';
 
 const run = uri('terapipe.json');
 const model = uri('config.json');
@@ -109,7 +110,7 @@ describe('plan sessions', () => {
     const [offered = []] = fixes();
     assert.ok(offered.length > 0 && offered.length <= 3);
     for (const { title, edits } of offered) {
-      assert.match(title, /: fits, (\+|as fast|.* faster)/);
+      assert.match(say(title), /: fits, (\+|as fast|.* faster)/);
       assert.ok(edits.length > 0);
     }
     void sessions.replan(uri('terapipe.json'));

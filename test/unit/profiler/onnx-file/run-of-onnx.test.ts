@@ -12,6 +12,7 @@ import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 import { runOfOnnx } from '../../../../src/profiler/onnx-file/run-of-onnx';
 import type { GraphWriter } from './graphs';
 import { gpt2, gpt2Sizes } from './models';
+import { say } from '../../../../src/core/sentence';
 
 const { layers, hidden, heads, ffn, vocab, positions } = gpt2Sizes;
 const config = {
@@ -95,7 +96,7 @@ describe('runOfOnnx', () => {
     await assert.rejects(runOf(silent(), other), { code: 'onnx-incomplete' });
     const run = await runOf(gpt2({ head: 'copy' }), other);
     assert.deepEqual(run.files, [run.file]);
-    assert.ok(run.remarks?.some(({ message }) => message.includes('hidden 64, the graph has 48')));
+    assert.ok(run.remarks?.some(({ message }) => say(message).includes('hidden 64, the graph has 48')));
   });
 
   it('reports a broken config where sizes depend on it', async () => {
@@ -104,7 +105,7 @@ describe('runOfOnnx', () => {
       (error) => error instanceof ExpectedError && error.place?.file === path.join(folder, 'config.json'),
     );
     const run = await runOf(gpt2({ head: 'copy' }), '{');
-    assert.ok(run.remarks?.some(({ message }) => message.startsWith('config.json beside the model could not be read')));
+    assert.ok(run.remarks?.some(({ message }) => say(message).startsWith('config.json beside the model could not be read')));
   });
 
   it('plans in the precision of a model in 16 bits', async () => {

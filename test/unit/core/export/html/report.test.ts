@@ -4,6 +4,7 @@ import type { LayerKind } from '../../../../../src/core/spec/model';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';
+import { sentence } from '../../../../../src/core/sentence';
 
 const plan = makePlan(
   request('A100-80GB', gpt(8, 1024, 16, 50304), {
@@ -106,7 +107,7 @@ describe('a plan as an HTML page', () => {
         assumptions: [{ key: hostile, value: hostile, reason: hostile }],
       },
       candidates: [
-        { ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: hostile } },
+        { ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: sentence`${hostile}` } },
         ...plan.candidates.slice(1),
       ],
       reasons: [hostile],

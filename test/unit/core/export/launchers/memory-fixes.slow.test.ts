@@ -11,6 +11,7 @@ import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { shellReader } from '../../formats/shell/shell-reader';
+import { say } from '../../../../../src/core/sentence';
 
 const script = `#!/bin/bash
 MICRO=4 # sequences
@@ -66,9 +67,9 @@ describe("a launcher's file whose plan does not fit", () => {
       const { run: changed, findings } = await load(text);
       assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
       const chosen = chosenOf(planOf(changed!));
-      assert.ok(chosen.fits, title);
-      const remedy = remedies.find((each) => remedyText(each) === title);
-      assert.equal(chosen.iterationMs, remedy?.iterationMs, title);
+      assert.ok(chosen.fits, say(title));
+      const remedy = remedies.find((each) => say(remedyText(each)) === say(title));
+      assert.equal(chosen.iterationMs, remedy?.iterationMs, say(title));
       assert.match(text, /# sequences/);
     }
   });

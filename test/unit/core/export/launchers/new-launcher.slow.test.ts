@@ -13,6 +13,7 @@ import { recogniseConfig } from '../../../../../src/core/load/readers';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
+import { say } from '../../../../../src/core/sentence';
 
 const place = { file: 'config.json', range: { start: 0, end: 1 } };
 const joinedLlama = {
@@ -51,7 +52,7 @@ describe('a new launcher file', () => {
           const { text, fileName, gaps } = newLauncher(plan, format);
           assert.equal(recogniseConfig(fileName, text), format);
           const { facts, remarks } = readers[format](fileName, text);
-          assert.deepEqual(remarks.filter(({ severity }) => severity === 'error').map(({ message }) => message), []); // prettier-ignore
+          assert.deepEqual(remarks.filter(({ severity }) => severity === 'error').map(({ message }) => say(message)), []); // prettier-ignore
           layouts[format](facts, plan, text).assertSame(gaps.map(({ what }) => what));
         }),
         { seed: 6, numRuns: format === 'megatron-shell' ? 120 : 300 },

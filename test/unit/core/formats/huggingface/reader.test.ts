@@ -7,6 +7,7 @@ import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { valuesOf } from '../../../../../src/core/spec/located';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import { fixtures } from '../files';
+import { say } from '../../../../../src/core/sentence';
 
 function read(config: object) {
   return readHuggingFace('config.json', JSON.stringify(config));
@@ -134,7 +135,7 @@ describe('HuggingFace config reader', () => {
       bos_token_id: 1,
     });
     assert.deepEqual(
-      remarks.map(({ code, remedy }) => [code, remedy]),
+      remarks.map(({ code, remedy }) => [code, say(remedy)]),
       [['unknown-key', 'did you mean "num_hidden_layers"?']],
     );
   });

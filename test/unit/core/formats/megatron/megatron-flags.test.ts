@@ -9,6 +9,7 @@ import {
   megatronRemarks,
   type LocatedFlag,
 } from '../../../../../src/core/formats/megatron/megatron-flags';
+import { say } from '../../../../../src/core/sentence';
 
 /** Flags of one line, located in it; `?` is a word that is known only at run time. */
 function flagsOf(line: string): ReadonlyMap<string, LocatedFlag> {
@@ -132,7 +133,7 @@ describe('megatronRemarks', () => {
     assert.deepEqual(values(megatronFacts(flags)), { precision: 'bf16' });
     const remarks = megatronRemarks(flags);
     assert.deepEqual(
-      remarks.map(({ code, severity, message, remedy }) => [code, severity, message, remedy].join('|')),
+      remarks.map(({ code, severity, message, remedy }) => [code, severity, say(message), say(remedy)].join('|')),
       [
         'flag-invalid-value|error|--num-layers is "twelve"|give it a whole number from 1 up',
         'flag-invalid-value|error|--hidden-size is "-1"|give it a whole number from 1 up',
@@ -145,7 +146,7 @@ describe('megatronRemarks', () => {
   });
 
   it('names a flag without its value', () => {
-    assert.match(megatronRemarks(flagsOf('--num-layers --bf16'))[0]?.message ?? '', /^--num-layers has no value$/);
+    assert.match(say(megatronRemarks(flagsOf('--num-layers --bf16'))[0]!.message), /^--num-layers has no value$/);
   });
 });
 

@@ -6,6 +6,7 @@ import type { FactName, LauncherFile, LauncherReader } from '../../../../../src/
 import { megatronDefaults } from '../../../../../src/core/formats/megatron/megatron-defaults';
 import { isMegatronShell } from '../../../../../src/core/formats/shell/recognise';
 import { fixtures, shellReader, values } from './shell-reader';
+import { say } from '../../../../../src/core/sentence';
 
 let read: LauncherReader;
 const readText = (text: string): LauncherFile => read('run.sh', text);
@@ -180,7 +181,7 @@ describe('the shell reader', () => {
     const file = readText('N=32\nif [ "$1" = big ]; then\n  N=80\n  A=(--bf16)\nfi\ntorchrun --num-layers $N --hidden-size 4 ${A[@]}');
     assert.equal(file.facts.layers?.value, 32);
     assert.deepEqual(
-      file.remarks.map(({ code, severity, message }) => `${code} ${severity} ${message}`),
+      file.remarks.map(({ code, severity, message }) => `${code} ${severity} ${say(message)}`),
       ['flag-conditional information --num-layers, --bf16 hang on "if [ "$1" = big ]", which is only known when the script runs'],
     );
   });
@@ -196,7 +197,7 @@ describe('the shell reader', () => {
     assert.deepEqual(values(file.facts), { sequenceLength: 8 });
     assert.deepEqual(file.placeholders, ['H']);
     assert.deepEqual(
-      file.remarks.map(({ code, message }) => `${code}: ${message}`),
+      file.remarks.map(({ code, message }) => `${code}: ${say(message)}`),
       [
         'flag-unknown-value: --tensor-model-parallel-size takes a value that is only known when the script runs',
         'flag-unknown-value: --num-layers takes a value that is only known when the script runs',

@@ -3,6 +3,7 @@ import { applyOverrides } from '../../../../../src/core/formats/overrides';
 import { changeJson } from '../../../../../src/core/formats/terapipe/change-json';
 import { withOldNames } from '../../../../../src/core/formats/terapipe/renamed-keys';
 import { errorOf, load, loadFixture } from '../files';
+import { say } from '../../../../../src/core/sentence';
 
 const now = `{
   "model": { "layers": 8, "hidden": 128, "heads": 4 },
@@ -40,7 +41,7 @@ describe('keys with new names', () => {
       remarks.map(({ code, severity }) => [code, severity]),
       [['renamed-key', 'information']],
     );
-    for (const [old, today] of names) assert.ok(remarks[0]?.message.includes(`"${old}" is "${today}" now`), old);
+    for (const [old, today] of names) assert.ok(say(remarks[0]!.message).includes(`"${old}" is "${today}" now`), old);
     const edits = remarks[0]?.fixes[0]?.edits ?? [];
     const fixed = edits
       .toSorted((a, b) => b.place.range.start - a.place.range.start)

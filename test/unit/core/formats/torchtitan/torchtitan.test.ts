@@ -6,6 +6,7 @@ import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
 import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
 import { isTorchTitan } from '../../../../../src/core/formats/torchtitan/recognise';
 import { traitFiles } from '../../../../fixtures/traits';
+import { say } from '../../../../../src/core/sentence';
 
 const fixture = path.join(import.meta.dirname, '../../../../fixtures/launchers');
 
@@ -173,13 +174,13 @@ describe('TorchTitan TOML reader', () => {
     const [remark] = read('[model]\nname = "llama3"\nflavor = "70B" # big\n').remarks;
     assert.equal(remark?.code, 'sizes-unknown');
     assert.equal(remark.severity, 'information');
-    assert.match(remark.message, /"llama3 70B"/);
-    assert.match(remark.remedy, /terapipe\.json/);
+    assert.match(say(remark.message), /"llama3 70B"/);
+    assert.match(say(remark.remedy), /terapipe\.json/);
     assert.deepEqual(read('[training]\nseq_len = 8\n').remarks, []);
   });
 
   it('names the flavour that a misspelt one is close to', () => {
-    const remedy = (flavor: string) => read(`[model]\nname = "llama3"\nflavor = "${flavor}"\n`).remarks[0]?.remedy ?? '';
+    const remedy = (flavor: string) => say(read(`[model]\nname = "llama3"\nflavor = "${flavor}"\n`).remarks[0]!.remedy);
     assert.match(remedy('70b'), /^did you mean the flavor "70B"\?/);
     assert.doesNotMatch(remedy('huge'), /did you mean/);
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Facts, LauncherFile } from '../../../../../src/core/formats/facts';
 import { recogniseYaml, yamlReaders } from './yaml-readers';
+import { say } from '../../../../../src/core/sentence';
 
 function read(text: string): LauncherFile {
   const format = recogniseYaml(text);
@@ -22,7 +23,7 @@ function pointed(text: string, facts: Facts, name: keyof Facts): string {
 }
 
 function remarksOf(text: string): readonly (readonly [code: string, pointed: string, message: string])[] {
-  return read(text).remarks.map(({ code, place, message }) => [code, text.slice(place.range.start, place.range.end), message]);
+  return read(text).remarks.map(({ code, place, message }) => [code, text.slice(place.range.start, place.range.end), say(message)]);
 }
 
 const arguments_ = `ENV_VARS:

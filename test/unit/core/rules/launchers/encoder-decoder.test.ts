@@ -7,6 +7,7 @@ import { loadConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { shellReader } from '../../formats/shell/shell-reader';
+import { say } from '../../../../../src/core/sentence';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 const flags = [
@@ -56,7 +57,7 @@ describe('a script that trains a T5', () => {
   it('is told when a stack cannot be dealt to its stages', async () => {
     const { findings } = await load('--pipeline-model-parallel-split-rank 1', '--decoder-num-layers 10');
     assert.deepEqual(
-      findings.map(({ code, message }) => [code, message]),
+      findings.map(({ code, message }) => [code, say(message)]),
       [['pp-layers-not-divisible', '10 layers of the decoder cannot be dealt evenly to its 3 stages']],
     );
   });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { type Values, launcherOf } from '../launcher';
 import { scheduleCsvFindings } from '../../../../../src/core/rules/launchers/schedule-csv';
+import { say } from '../../../../../src/core/sentence';
 
 const check = (text: string | null, values: Values = {}) =>
   scheduleCsvFindings(
@@ -11,7 +12,7 @@ const check = (text: string | null, values: Values = {}) =>
   );
 const cellOf = (text: string) => {
   const [found] = check(text);
-  return found && `${text.slice(found.place.range.start, found.place.range.end)}: ${found.message}`;
+  return found && `${text.slice(found.place.range.start, found.place.range.end)}: ${say(found.message)}`;
 };
 
 const oneForwardOneBackward = '0F0,0F1,,0B0,0F2,0B1,,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n';
@@ -24,20 +25,20 @@ describe('a custom schedule', () => {
   });
 
   it('is missed where it is not there', () => {
-    assert.ok(check(null)[0]?.message.includes('"order.csv" is not there'));
+    assert.match(say(check(null)[0]!.message), /"order\.csv" is not there/);
   });
 
   it('needs a row for each rank', () => {
     const [found] = check(oneForwardOneBackward, { pipeline: 4 });
-    assert.equal(found?.message, 'The schedule has 2 rows, one for each rank, and there are 4 pipeline ranks');
-    assert.equal(found.remedy, 'set the pipeline size to 2, or write 4 rows');
-    assert.equal(found.place.file, 'launcher');
+    assert.equal(say(found!.message), 'The schedule has 2 rows, one for each rank, and there are 4 pipeline ranks');
+    assert.equal(say(found!.remedy), 'set the pipeline size to 2, or write 4 rows');
+    assert.equal(found!.place.file, 'launcher');
   });
 
   it('needs the micro-batches of the run', () => {
     const [found] = check(oneForwardOneBackward, { localBatch: 8, microBatch: 2 });
-    assert.equal(found?.message, 'The schedule runs 3 micro-batches, and there are 4');
-    assert.equal(found.place.file, 'launcher');
+    assert.equal(say(found!.message), 'The schedule runs 3 micro-batches, and there are 4');
+    assert.equal(found!.place.file, 'launcher');
   });
 
   it('is of passes alone, on the stages that TorchTitan deals to each rank', () => {

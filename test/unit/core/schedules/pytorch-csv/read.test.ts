@@ -4,15 +4,16 @@ import { isScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/cel
 import { readScheduleCsv, type WantedSchedule } from '../../../../../src/core/schedules/pytorch-csv/read';
 import { writeScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/write';
 import { scheduleOf } from './schedules';
+import { say } from '../../../../../src/core/sentence';
 
 /** `code row.column "marked text": message`, one a problem. */
 function problemsOf(text: string, wanted: WantedSchedule = {}): string[] {
   return readScheduleCsv(text, 'mine.csv', wanted).problems.map(({ code, row, column, range, message }) => {
     const place = row === null ? '' : ` ${row}${column === null ? '' : `.${column}`}`;
-    return `${code}${place} ${JSON.stringify(text.slice(range.start, range.end))}: ${message}`;
+    return `${code}${place} ${JSON.stringify(text.slice(range.start, range.end))}: ${say(message)}`;
   });
 }
-const remedyOf = (text: string) => readScheduleCsv(text, 'mine.csv').problems[0]?.remedy;
+const remedyOf = (text: string) => say(readScheduleCsv(text, 'mine.csv').problems[0]!.remedy);
 const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
 
 describe('a schedule file', () => {

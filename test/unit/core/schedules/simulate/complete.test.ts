@@ -4,6 +4,8 @@ import { scheduleDescriptions } from '../../../../../src/core/schedules/descript
 import { generateSchedule, problemOf, scheduleNames } from '../../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
+import type { ExpectedError } from '../../../../../src/core/errors';
+import { say } from '../../../../../src/core/sentence';
 
 const whole = (microBatches: number): { batch: number; tokens: number[] }[] =>
   Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
@@ -67,8 +69,8 @@ describe('generating a schedule', () => {
       try {
         make();
       } catch (error) {
-        const { code, message, remedy } = error as { code: string; message: string; remedy: string };
-        return `${code}: ${message}; ${remedy}`;
+        const { code, message, remedy } = error as ExpectedError;
+        return `${code}: ${message}; ${say(remedy)}`;
       }
       return 'nothing';
     };

@@ -1,0 +1,68 @@
+import { formatCount } from './format';
+import { english, type Translate } from './translate';
+
+/**
+ * What the core says to a person: an English template with `{0}`, `{1}` ..., which is translated, and what fills it, which is not: names,
+ * numbers with their units, and sentences of their own. Plain data; whoever shows it says it in the user's language.
+ */
+export interface Sentence {
+  readonly template: string;
+  readonly values: readonly Value[];
+  /** Its first letter, whatever it is in the template: parts of a remedy begin small, a title with a capital. */
+  readonly first?: 'lower' | 'upper';
+}
+
+/** What fills a template. */
+export type Value = string | number | Sentence;
+
+/** The sentence of an English template: sentence`A batch of ${4} cannot be split`. Extraction into the bundle of `l10n` knows this tag. */
+export function sentence(parts: TemplateStringsArray, ...values: readonly Value[]): Sentence {
+  let template = templates.get(parts);
+  if (template === undefined) {
+    template = parts.reduce((before, part, index) => `${before}{${index - 1}}${part}`);
+    templates.set(parts, template);
+  }
+  return { template, values };
+}
+
+/** Those of the tags in the code, each put together once. */
+const templates = new WeakMap<TemplateStringsArray, string>();
+
+/** `a`, `a and b`, `a and b and c`. */
+export function allOf(values: readonly Value[]): Value {
+  return values.length < 2 ? (values[0] ?? '') : values.reduce((a, b) => sentence`${a} and ${b}`);
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+export function anyOf(values: readonly Value[]): Value {
+  const [last = '', ...others] = values.toReversed();
+  return others.length === 0 ? last : sentence`${others.reduceRight((a, b) => sentence`${a}, ${b}`)} or ${last}`;
+}
+
+/** Things to do of which one is enough: `use 8 stages, or fewer layers`. Of one at least. */
+export function either(remedies: readonly Sentence[]): Sentence {
+  return remedies.reduce((a, b) => sentence`${a}, or ${b}`);
+}
+
+/** `3 stages`. Extraction takes both forms from the words of a call of `counted` or `many`. */
+export function counted(count: number, singular: string, plural = `${singular}s`, format = formatCount): Sentence {
+  return { template: `{0} ${count === 1 ? singular : plural}`, values: [format(count)] };
+}
+
+/** The same, begun small: as a part of another. */
+export function lowerFirst(said: Sentence): Sentence {
+  return { ...said, first: 'lower' };
+}
+
+/** The same, begun with a capital: as a title. */
+export function upperFirst(said: Value): Sentence {
+  return { ...sentence`${said}`, first: 'upper' };
+}
+
+/** A sentence in the user's language, English by default. */
+export function say({ template, values, first }: Sentence, t: Translate = english): string {
+  const said = t(template, ...values.map((value) => (typeof value === 'object' ? say(value, t) : value)));
+  if (first === undefined) return said;
+  const [letter = ''] = said;
+  return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + said.slice(letter.length);
+}
