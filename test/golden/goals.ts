@@ -11,6 +11,8 @@ export const bounds = {
   vtrain: 0.055,
   ptdp: 0.04,
   recompute: 0.08,
+  throughput: 0.12,
+  throughputOfExperts: 0.15,
 } as const;
 
 /** The same of step times of published runs, by their source. */

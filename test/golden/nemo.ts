@@ -3,6 +3,8 @@ import { modelSpecOf } from '../../src/core/formats/written-model';
 import type { NarrowFormat } from '../../src/core/spec/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
 import type { ModelSpec } from '../../src/core/spec/model';
+import { recomputeModules } from '../../src/core/spec/recompute';
+import { expertDispatchers, type PlanRequest, type TrainingSpec } from '../../src/core/spec/request';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
 import { goldenRows, once } from './data';
@@ -23,6 +25,9 @@ interface NemoCase {
   readonly vp: number | null;
   readonly ep: number | null;
   readonly tokens_per_second_per_gpu: number;
+  /** CUDA graphs, dispatcher and `overlap`; null for dense models. */
+  readonly recipe: string | null;
+  readonly recompute: string | null;
 }
 
 /** Tokens per second and GPU, published and predicted. */
@@ -30,6 +35,7 @@ export interface NemoRow extends Row {
   readonly system: string;
   readonly precision: string;
   readonly mixture: boolean;
+  readonly request: PlanRequest;
 }
 
 /** The presets of what NVIDIA calls its systems. */
@@ -73,6 +79,9 @@ const models: Readonly<Record<string, ModelSpec>> = {
     kvHeads: 8,
     headDim: 64,
     ffn: 2880,
+    qkvBias: true,
+    attentionOutputBias: true,
+    mlpBias: true,
     vocab: 201088,
     experts: { count: 128, active: 4 },
     layerKinds: Array.from({ length: 36 }, (_, layer) => ({ feedForward: 'experts', window: layer % 2 === 0 ? 128 : null })),
@@ -98,12 +107,27 @@ function nemotronNano(): ModelSpec {
   return modelSpecOf(model, traits);
 }
 
+/** What the recipe of a row sets of experts. */
+function recipeOf({ recipe, recompute }: NemoCase): Partial<TrainingSpec> {
+  if (recipe === null) return {};
+  const [graphs, dispatcher, overlap] = recipe.split(' ');
+  const cudaGraphs = (['layers', 'iteration'] as const).find((one) => one === graphs);
+  const expertDispatcher = expertDispatchers.find((one) => one === dispatcher);
+  const modules = recomputeModules.filter((module) => (recompute ?? '').split(' ').includes(module));
+  return {
+    ...(cudaGraphs === undefined ? {} : { cudaGraphs }),
+    ...(expertDispatcher === undefined ? {} : { expertDispatcher }),
+    overlapExpertComm: overlap === 'overlap',
+    ...(modules.length === 0 ? {} : { recompute: 'selective', recomputeModules: modules }),
+    gradAccumulationFp32: false,
+  };
+}
+
 /**
  * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction
- * of the same generation (H100's, B200's). Nothing is fitted here: the rows
- * say no recompute; exchanges run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids
- * Nemotron 3 Nano alone is there, whose
- * experts work on whole tokens.
+ * of the same generation (H100's, B200's). Rows of dense models say no recompute, those with experts have what their recipes set; exchanges
+ * run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there,
+ * whose experts work on whole tokens.
  */
 export const nemoRows = once((): readonly NemoRow[] =>
   (goldenRows('megatron-bridge-throughput') as readonly NemoCase[]).flatMap((row) => {
@@ -126,7 +150,8 @@ export const nemoRows = once((): readonly NemoRow[] =>
         attention: 'flash',
         sequenceParallel: tensor > 1,
         asyncTensorParallel: tensor > 1,
-        runtimeVersion: row.release.split(' ')[0] ?? '',
+        runtimeVersion: row.release,
+        ...recipeOf(row),
         fusedCrossEntropy: true,
         dropout: false,
       },
@@ -141,6 +166,7 @@ export const nemoRows = once((): readonly NemoRow[] =>
         precision: row.precision,
         mixture: model.experts !== null,
         measured: row.tokens_per_second_per_gpu,
+        request: wanted,
         predicted: tokensPerSecond / gpus,
       },
     ];

@@ -1,6 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
+import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { ConfigFormat } from './config-format';
 
 /**
@@ -163,6 +164,9 @@ export interface FactValues {
   readonly overlapParamGather: boolean;
   /** The layers' weights are kept in FP8 alone. */
   readonly fp8ParamGather: boolean;
+  readonly cudaGraphs: CudaGraphScope;
+  readonly expertDispatcher: ExpertDispatcher;
+  readonly overlapExpertComm: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */

@@ -100,6 +100,9 @@ const withoutDefault = [
   'overlapParamGather',
   'asyncTensorParallel',
   'gradAccumulationFusion',
+  'cudaGraphs',
+  'expertDispatcher',
+  'overlapExpertComm',
 ] as const;
 
 function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof withoutDefault)[number]>> {

@@ -73,6 +73,15 @@ export interface TrainingSpec extends Recompute {
    * Engine's user buffers); absent: one after the other.
    */
   readonly asyncTensorParallel?: boolean;
+  /** What is recorded as CUDA graphs: parts of each layer but for the experts, or a whole iteration; absent: nothing. */
+  readonly cudaGraphs?: CudaGraphScope;
+  /**
+   * What brings tokens to their experts: an all-to-all of a copy for each expert, or kernels that send a token once to each rank and node
+   * (DeepEP, HybridEP); absent: all-to-all.
+   */
+  readonly expertDispatcher?: ExpertDispatcher;
+  /** That exchange runs beside the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent: alone. */
+  readonly overlapExpertComm?: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
   /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
@@ -80,6 +89,11 @@ export interface TrainingSpec extends Recompute {
   /** Weight-gradient GEMMs add to the main gradients (Megatron's `gradient_accumulation_fusion`); absent: as the runtime does. */
   readonly gradAccumulationFusion?: boolean;
 }
+
+export const cudaGraphScopes = ['layers', 'iteration'] as const;
+export type CudaGraphScope = (typeof cudaGraphScopes)[number];
+export const expertDispatchers = ['alltoall', 'deepep', 'hybridep'] as const;
+export type ExpertDispatcher = (typeof expertDispatchers)[number];
 
 /** Tokens of one sequence, source and target together. */
 export function sequenceTokens({

@@ -1,10 +1,12 @@
 import { elementBytes } from '../spec/number-formats';
 import { expertTensorOf, upProjections } from '../model/parameters';
+import { runtimeOf } from '../spec/runtime';
 import type { RecomputeModule } from '../spec/recompute';
 import type { Experts } from '../spec/model';
+import { joinedGpus } from '../spec/cluster';
 import { allToAllSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
-import { addOperation, addProduct, type Tally } from './tally';
+import { addOperation, addProduct, addWait, type Tally } from './tally';
 
 /** Adds operations that belong to modules which may be recomputed alone. */
 type Within = (modules: readonly RecomputeModule[], add: () => void) => void;
@@ -23,16 +25,17 @@ export function addExperts(
   within: Within,
 ): void {
   const { model, training, layout } = inputs;
-  const { gemm, traffic, floor } = rates;
+  const { gemm, traffic, floor: floorOfRouter, expertFloor: floor } = rates;
   const { hidden: h, gatedMlp } = model;
   const { count, active, sharedFfn = 0 } = experts;
   const f = model.ffn / expertTensorOf(layout);
   const up = upProjections(model);
   const routed = training.sequenceParallel ? localTokens / layout.tensor : localTokens;
   within(['moe'], () => {
-    addOperation(sum, floor, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
+    addOperation(sum, floorOfRouter, gemm(routed, count, h), gemm(routed, h, count), gemm(h, count, routed));
   });
 
+  const expertRates = { ...rates, floor };
   const visits = rowsOfExperts(inputs, active, localTokens);
   const isGrouped = hasGroupedExperts(training);
   const moved = traffic((layout.expert > 1 && !isGrouped ? 8 : 4) * visits * h);
@@ -42,40 +45,71 @@ export function addExperts(
   });
 
   const busy = Math.min(count / layout.expert, visits);
+  const host = isGrouped ? 0 : hostSeconds(inputs, rates, count);
+  within(['moe'], () => {
+    addWait(sum, host, 2 * host);
+  });
   const network = (rows: number, width: number, batch: number, whole: RecomputeModule, activation: RecomputeModule): void => {
     within(['moe', whole], () => {
       for (const [columns, inner] of [
         [up * width, h],
         [h, width],
       ] as const)
-        addProduct(sum, rates, isGrouped ? [rows * batch, columns, inner] : [rows, columns, inner], isGrouped ? 1 : batch, !isGrouped);
+        addProduct(
+          sum,
+          expertRates,
+          isGrouped ? [rows * batch, columns, inner] : [rows, columns, inner],
+          isGrouped ? 1 : batch,
+          !isGrouped,
+        );
     });
     within(['moe', activation], () => {
       addOperation(sum, floor, traffic((gatedMlp ? 6 : 4) * rows * batch * width), traffic((gatedMlp ? 10 : 6) * rows * batch * width));
     });
   };
   network(visits / busy, f, busy, 'moe', 'moe_act');
+  if (model.mlpBias && isMegatron(training) && !isGrouped)
+    within(['moe'], () => {
+      addOperation(sum, floor, traffic(biasBytes.forward * visits * h), traffic(biasBytes.backward * visits * h));
+    });
   if (sharedFfn > 0) network(localTokens, sharedFfn / layout.tensor, 1, 'shared_experts', 'shared_experts');
 }
 
 /**
- * Release of NVIDIA's containers from which grouped kernels multiply and quantise all local experts at once (Megatron-Bridge's table:
- * experts in MXFP8 gained 1.17 to 1.53 between 26.04 and 26.06).
+ * Whether grouped kernels multiply and quantise all experts of a rank at once: those that whole iterations in CUDA graphs are recorded with
+ * (`use_transformer_engine_op_fuser` and `moe_paged_stash` of Megatron-Bridge's recipes from 26.06 on). Without them the host quantises
+ * expert by expert.
  */
-const groupedSince = 26.06;
+function hasGroupedExperts(training: CostInputs['training']): boolean {
+  return isMegatron(training) && training.gemmPrecision !== undefined && training.cudaGraphs === 'iteration';
+}
+
+function isMegatron(training: CostInputs['training']): boolean {
+  return runtimeOf(training).id === 'megatron';
+}
 
 /**
- * Whether the release that is planned for runs the experts of a rank as one grouped product; not where none is given: constants were
- * measured on earlier ones.
+ * Operations that the host issues for each expert of a rank in forward, while the device waits: it has read the rows of each expert back
+ * (`tokens_per_expert.tolist()` of Megatron-LM's `TEGroupedMLP`), then it pads, quantises and multiplies, or adds biases, expert by expert.
+ * Backward has twice as many. Fitted on Qwen3's rows of Megatron-Bridge's table.
  */
-function hasGroupedExperts({ runtimeVersion, gemmPrecision, runtime = 'megatron' }: CostInputs['training']): boolean {
-  return (
-    runtime === 'megatron' &&
-    gemmPrecision !== undefined &&
-    runtimeVersion !== undefined &&
-    Number.parseFloat(runtimeVersion) >= groupedSince
-  );
+const hostOperations = 0.9;
+/** By so much it takes the host longer to issue two micro-batches in turn, so that the exchange of one runs beside the other. */
+const hostInTurn = 2;
+
+/** What a forward waits for the host in a layer with experts, seconds. */
+function hostSeconds({ model, training, layout }: CostInputs, { expertFloor }: DeviceRates, count: number): number {
+  const { gemmPrecision, overlapExpertComm } = training;
+  if (!isMegatron(training) || (gemmPrecision === undefined && !model.mlpBias)) return 0;
+  return (overlapExpertComm === true ? hostInTurn : 1) * hostOperations * expertFloor * (count / layout.expert);
 }
+
+/**
+ * What adding the bias of a second product moves for each element of its output, expert by expert and in fp32 as the probabilities are:
+ * bias times probability, sum, concatenation and cast; in backward the casts, both factors' gradients and their sums (`_apply_bias` of
+ * Megatron-LM core 0.15 to 0.18).
+ */
+const biasBytes = { forward: 28, backward: 40 } as const;
 
 /** Rows that the experts of a rank work on: every visit of its tokens, and of those gathered from the ranks that share each expert. */
 function rowsOfExperts({ training, layout }: CostInputs, active: number, localTokens: number): number {
@@ -83,15 +117,31 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
 }
 
 /**
- * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits; with sequence parallelism tensor-parallel ranks
- * share the rows, and ranks that share an expert
- * gather them and scatter what it makes of them. One pass, seconds.
+ * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits, or once per rank and node (`copiesSent`); with
+ * sequence parallelism tensor-parallel ranks share the rows, and ranks that share an expert gather them and scatter what it makes of them.
+ * One pass, seconds.
  */
 export function expertSeconds(inputs: CostInputs, active: number, localTokens: number): number {
   const { model, training, layout, cluster } = inputs;
-  const rows = localTokens * active * (training.sequenceParallel ? 1 / layout.tensor : 1);
+  const rows = localTokens * (training.sequenceParallel ? 1 / layout.tensor : 1);
   const bytes = elementBytes(training) * rows * model.hidden;
   const shared = expertTensorOf(layout);
-  const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * shared, shared, cluster) : 0;
-  return 2 * allToAllSeconds(bytes, layout.expert, shared, cluster) + gathered;
+  const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * active * shared, shared, cluster) : 0;
+  return 2 * dispatchSeconds(inputs, active, bytes, shared) + gathered;
+}
+
+/** One exchange of what each rank has `bytes` of for each expert that a token visits, between experts that lie `stride` GPUs apart. */
+function dispatchSeconds({ training, layout, cluster }: CostInputs, active: number, bytes: number, stride: number): number {
+  const { expert } = layout;
+  if ((training.expertDispatcher ?? 'alltoall') === 'alltoall') return allToAllSeconds(active * bytes, expert, stride, cluster);
+  const inside = Math.min(expert, Math.max(1, Math.floor(joinedGpus(cluster) / stride)));
+  const nodes = expert / inside;
+  // what arrives at a rank comes over its node's links, and from other nodes once for all of a node's ranks
+  const within = allToAllSeconds(visited(expert, active) * bytes, inside, stride, cluster);
+  return nodes > 1 ? Math.max(within, allToAllSeconds(visited(nodes, active) * bytes, expert, stride, cluster)) : within;
+}
+
+/** How many of `places` that are alike hold one or more of the experts that a token visits, on average. */
+function visited(places: number, active: number): number {
+  return places * (1 - (1 - 1 / places) ** active);
 }

@@ -10,6 +10,7 @@ import { projections } from './attention-projections';
 import { contextParallelSeconds } from './context-parallel';
 import { tensorParallelSeconds } from './tensor-parallel';
 import { addExperts, expertSeconds } from './expert-time';
+import { beside } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
 import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
@@ -164,7 +165,7 @@ function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, to
     for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
   }
 
-  const communication = collectiveSeconds(inputs, n, kind);
+  const communication = collectiveSeconds(inputs, n, kind, sum);
   const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);
   return {
     forward: sum.forward + communication.forward + crossing.forward,
@@ -191,18 +192,22 @@ function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates
 
 /**
  * All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of
- * the experts and those of a state; none overlapped.
+ * the experts and those of a state. None is overlapped, but those of experts where that is asked for: beside `compute`, which is that of
+ * another micro-batch.
  */
 export function collectiveSeconds(
   inputs: CostInputs,
   localTokens: number,
   kind: LayerKind = usualKind(inputs.model),
+  compute: { readonly forward: number; readonly backward: number } = { forward: 0, backward: 0 },
 ): { forward: number; backward: number } {
   const tensor = tensorParallelSeconds(inputs, localTokens, kind);
   const routed = expertsOf(inputs.model, kind);
   const state = stateOf(inputs.model, kind);
+  const alone = routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens);
+  const hidden = inputs.training.overlapExpertComm === true;
   const others =
-    (routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens)) +
+    (hidden ? beside(2 * alone, compute.forward + compute.backward) / 2 : alone) +
     (state === null ? 0 : ssmCollectiveSeconds(inputs, state, localTokens));
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }

@@ -22,6 +22,8 @@ export interface CostInputs {
 export interface DeviceRates {
   /** No listed operation takes less. */
   readonly floor: number;
+  /** The same of the experts, which graphs of layers leave out. */
+  readonly expertFloor: number;
   readonly gemm: (m: number, n: number, k: number, batch?: number) => number;
   /** Products of attention that is not fused, one a head; `headDim` is the size of a head among their sizes. */
   readonly scores: (m: number, n: number, k: number, batch: number, headDim: number) => number;
@@ -101,6 +103,9 @@ const rowwiseCastBytes = 22;
  */
 const misalignedEfficiency = 0.53;
 
+/** A listed operation, one to three kernels, takes at least this where a CUDA graph issues it: some microseconds a kernel, assumed. */
+const graphFloorSeconds = 10e-6;
+
 /** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
 export function deviceRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const { gpu } = cluster;
@@ -116,6 +121,7 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
   const bestLinear = linearPeak(cluster, training) * efficiency * (gemmPrecision === undefined ? 1 : (factors[gemmPrecision] ?? 1));
   const castPerElement = castBytes(training, element);
   const passes = elementwisePasses(training);
+  const issueFloor = constants.issueFloorUs * 1e-6;
   const attention = attentionRate(cluster, training);
   /**
    * [m x k][k x n] repeated `batch` times: the slower of arithmetic, with efficiency g/(g+q) at g = cube root of mnk, and moving the three
@@ -132,7 +138,8 @@ export function deviceRates({ cluster, training, constants }: CostInputs): Devic
   const withoutTensorCores = (m: number, n: number, k: number, batch: number): number =>
     (2 * m * n * k * batch) / (gpu.peakTflops.fp32 * 1e12 * misalignedEfficiency);
   return {
-    floor: constants.issueFloorUs * 1e-6,
+    floor: training.cudaGraphs === undefined ? issueFloor : Math.min(issueFloor, graphFloorSeconds),
+    expertFloor: training.cudaGraphs === 'iteration' ? Math.min(issueFloor, graphFloorSeconds) : issueFloor,
     gemm,
     scores: (m, n, k, batch, headDim) => (headDim % 8 === 0 ? gemm : withoutTensorCores)(m, n, k, batch),
     linear: product(bestLinear, narrow),

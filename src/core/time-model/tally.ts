@@ -54,6 +54,12 @@ export function addBackward(sum: Tally, floor: number, seconds: number): void {
   sum.device += seconds;
 }
 
+/** Adds time in which the device waits. */
+export function addWait(sum: Tally, forward: number, backward: number): void {
+  sum.forward += forward;
+  sum.backward += backward;
+}
+
 /** Seconds that the floor added. */
 export function idleOnFloor({ forward, backward, device }: Tally): number {
   return forward + backward - device;

@@ -141,6 +141,11 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.fp8ParamGather': {
     meaning: (t) => t('The layers’ weights are kept in FP8 alone, beside the master weights of the optimizer.'),
   },
+  'training.cudaGraphs': { meaning: (t) => t('What is recorded as CUDA graphs: those operations wait for no host.') },
+  'training.expertDispatcher': {
+    meaning: (t) => t('What brings tokens to their experts: a copy for each expert, or one for each GPU and node.'),
+  },
+  'training.overlapExpertComm': { meaning: (t) => t('The exchange of experts runs beside the compute of another micro-batch.') },
   'training.runtimeVersion': { meaning: (t) => t('Release of the runtime: its kernels differ from one to the next.') },
   'training.compile': { meaning: (t) => t('Whether torch.compile fuses element-wise operations: without it they move more memory.') },
   'training.attentionKernel': { meaning: (t) => t('What computes attention: it decides the rate, most of all at long sequences.') },

@@ -68,6 +68,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'cpuOffloading',
     ] as const),
     ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8ParamGather'] as const),
+    ...(['cudaGraphs', 'expertDispatcher', 'overlapExpertComm'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
   ]),
   ...inGroup('cluster', ['nodes', 'gpusPerNode', 'world']),

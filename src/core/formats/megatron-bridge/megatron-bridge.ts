@@ -44,6 +44,7 @@ const bridgeKeys: KeyTable = joined(
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
+    overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
     fp8ParamGather: [key('mixed_precision', gathersFp8), key('mixed_precision.fp8_param_gather', on(true))],
     recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
   },

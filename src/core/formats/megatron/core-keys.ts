@@ -18,6 +18,10 @@ const norms = {
   rmsnorm: 'rmsnorm',
 } as const;
 const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
+/** What `cuda_graph_impl` records; `flex` leaves the dispatcher to its backend. */
+export const graphScopes = { local: 'layers', transformer_engine: 'layers', full_iteration: 'iteration', none: null } as const;
+export const flexDispatchers = { deepep: 'deepep', hybridep: 'hybridep' } as const;
+export const tokenDispatchers = { alltoall: 'alltoall', allgather: null, flex: null, alltoall_seq: null } as const;
 /** `attnbackend.flash` is how Megatron-Bridge writes the enumeration out. */
 const backendOf = lenient({
   words: 'one',
@@ -105,6 +109,17 @@ export const coreKeys: KeyTable = {
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
   fp8ParamGather: [key('fp8_param_gather', on(true))],
+  cudaGraphs: [
+    key('cuda_graph_impl', lenient(choice(graphScopes))),
+    key('enable_cuda_graph', fixed('layers')),
+    key('external_cuda_graph', fixed('layers')),
+  ],
+  expertDispatcher: [
+    key('moe_flex_dispatcher_backend', lenient(choice(flexDispatchers))),
+    key('moe_enable_deepep', fixed('deepep')),
+    key('moe_token_dispatcher_type', lenient(choice(tokenDispatchers))),
+  ],
+  overlapExpertComm: [key('overlap_moe_expert_parallel_comm', on(true))],
   microBatch: [key('micro_batch_size', count(1))],
   globalBatch: [key('global_batch_size', count(1))],
   batchSchedule: [key('rampup_batch_size', phrase)],

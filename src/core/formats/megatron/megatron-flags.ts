@@ -3,6 +3,7 @@ import type { Place, TextRange } from '../../spec/located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { isHybrid } from '../hybrid';
+import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
 import {
   any,
   choice,
@@ -176,6 +177,17 @@ const flagTable: FlagTable = {
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fp8ParamGather: [rule('fp8-param-gather', on(true))],
+  cudaGraphs: [
+    rule('cuda-graph-impl', choice(graphScopes)),
+    rule('enable-cuda-graph', fixed('layers')),
+    rule('external-cuda-graph', fixed('layers')),
+  ],
+  expertDispatcher: [
+    rule('moe-flex-dispatcher-backend', choice(flexDispatchers)),
+    rule('moe-enable-deepep', fixed('deepep')),
+    rule('moe-token-dispatcher-type', choice(tokenDispatchers)),
+  ],
+  overlapExpertComm: [rule('overlap-moe-expert-parallel-comm', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
   nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [

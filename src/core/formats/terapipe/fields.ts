@@ -7,7 +7,7 @@ import { attentionKernels } from '../../spec/attention-kernel';
 import { optimizers } from '../../spec/optimizer';
 import { runtimes } from '../../spec/runtime';
 import { recomputeModes, recomputeModules } from '../../spec/recompute';
-import type { Layout } from '../../spec/request';
+import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/request';
 import { namedSchedules } from '../../spec/schedule-names';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../rules';
 import type { CalibrationGiven, TrainingGiven } from '../given';
@@ -69,6 +69,9 @@ export const trainingFields: Fields<TrainingGiven> = {
   attentionKernel: oneOf(attentionKernels),
   sequenceParallel: boolean,
   asyncTensorParallel: boolean,
+  cudaGraphs: oneOf(cudaGraphScopes),
+  expertDispatcher: oneOf(expertDispatchers),
+  overlapExpertComm: boolean,
   fusedCrossEntropy: boolean,
   dropout: boolean,
   gradAccumulationFp32: boolean,

@@ -181,6 +181,69 @@ describe('cost of a mixture of experts', () => {
     near(more, 1e3 * (2 * exchange + permutations + experts(2, n) - experts(8, n / 4)));
   });
 
+  it('sends a token once to each rank and node with DeepEP and HybridEP', () => {
+    const n = 65536;
+    const exchanged = (expert: number, expertDispatcher: 'alltoall' | 'hybridep') => {
+      const at4 = (training: object) => at(withExperts(32, 4), { data: 32, expert }, training);
+      return { ms: one(at4({ expertDispatcher }), n).forwardMs - one(at4({}), n).forwardMs, cluster: at4({}).cluster };
+    };
+    assert.equal(exchanged(8, 'alltoall').ms, 0);
+    const bytes = 2 * n * 4096;
+    const inNode = exchanged(8, 'hybridep');
+    const visited = 8 * (1 - (7 / 8) ** 4);
+    const whole = allToAllSeconds(4 * bytes, 8, 1, inNode.cluster);
+    near(inNode.ms, 2e3 * (allToAllSeconds(visited * bytes, 8, 1, inNode.cluster) - whole));
+    const across = exchanged(32, 'hybridep');
+    const nodes = 4 * (1 - (3 / 4) ** 4);
+    const network = allToAllSeconds(nodes * bytes, 32, 1, across.cluster);
+    near(across.ms, 2e3 * (network - allToAllSeconds(4 * bytes, 32, 1, across.cluster)));
+  });
+
+  it('hides the exchange beside the compute of another micro-batch, but for what the two take from each other', () => {
+    const n = 65536;
+    const inputs = (overlapExpertComm: boolean) => at(mixtral(1), { data: 4, expert: 4 }, { overlapExpertComm });
+    const exchange = 2e3 * allToAllSeconds(2 * 2 * n * 4096, 4, 1, inputs(true).cluster);
+    near(one(inputs(false), n).forwardMs - one(inputs(true), n).forwardMs, 0.6 * exchange);
+  });
+
+  it('waits for the host expert by expert in a narrow format, unless a graph has the whole iteration', () => {
+    const narrow = (layout: object, training: object = {}): CostInputs => ({
+      ...at(withExperts(32, 2), layout, { gemmPrecision: 'fp8', ...training }),
+      constants: { ...constants, issueFloorUs: 1 },
+    });
+    const overhead = (layout: object, training: object = {}) => {
+      const with1 = narrow(layout, training);
+      return one(with1, 65536).forwardMs - one({ ...with1, constants }, 65536).forwardMs;
+    };
+    near(overhead({}), 1e-3 * 0.9 * 32);
+    near(overhead({ data: 8, expert: 8 }), 1e-3 * 0.9 * 4);
+    near(overhead({}, { overlapExpertComm: true }), 1e-3 * 1.8 * 32);
+    assert.equal(overhead({}, { cudaGraphs: 'iteration' }), 0);
+    assert.equal(overhead({}, { runtime: 'torchtitan' }), 0);
+  });
+
+  it('has its operations issued by CUDA graphs, those of experts by graphs of whole iterations alone', () => {
+    const floor = (training: object) => {
+      const { floor: other, expertFloor } = deviceRates({ ...at(mixtral(1), {}, training), constants: reference.constants });
+      return [1e6 * other, 1e6 * expertFloor].map(Math.round);
+    };
+    const issued = Math.round(reference.constants.issueFloorUs);
+    assert.deepEqual(
+      [floor({}), floor({ cudaGraphs: 'layers' }), floor({ cudaGraphs: 'iteration' })],
+      [
+        [issued, issued],
+        [10, issued],
+        [10, 10],
+      ],
+    );
+  });
+
+  it('adds biases of experts one expert after the other', () => {
+    const biased = (mlpBias: boolean) => at({ ...mixtral(1), mlpBias });
+    const { traffic } = deviceRates(biased(true));
+    near(one(biased(true), 65536).forwardMs - one(biased(false), 65536).forwardMs, 1e3 * traffic(28 * 2 * 65536 * 4096));
+  });
+
   it('exchanges a share of the rows with sequence parallelism', () => {
     const inputs = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4, expert: 4 }, { sequenceParallel });
     const without = (sequenceParallel: boolean) => at(mixtral(1), { tensor: 2, data: 4 }, { sequenceParallel });
