@@ -42,8 +42,8 @@ export const controlChange = v.object({
   value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),
 });
 
-/** Files that the host makes of a candidate: for PyTorch (passes alone, or with sends and receives) and for Perfetto. */
-export const exportFormat = v.picklist(['pytorch-csv', 'pytorch-csv-comms', 'chrome-trace']);
+/** Files that the host makes of a candidate: for PyTorch (passes alone, or with communication, for 2.15 or older) and for Perfetto. */
+export const exportFormat = v.picklist(['pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
 
 /** What a page may do to its comparison. */
 export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);

@@ -98,9 +98,10 @@ describe('a schedule written and read again', () => {
   it('is the same, as passes alone and with communication', () => {
     for (const { name, stages, microBatches, chunks } of grid(5, 9, names)) {
       const schedule = scheduleOf(name, stages, microBatches, chunks);
-      for (const format of ['compute_only', 'compute_comms'] as const) {
-        const read = readScheduleCsv(writeScheduleCsv(schedule, format), name, { ranks: stages, microBatches });
+      for (const [format, version] of [['compute_only'], ['compute_comms', '2.14'], ['compute_comms', '2.15']] as const) {
+        const read = readScheduleCsv(writeScheduleCsv(schedule, format, version), name, { ranks: stages, microBatches });
         assert.deepEqual(read.problems, []);
+        assert.equal(read.version, version ?? null);
         assert.deepEqual({ ...read.schedule, units: microBatches }, { ...schedule, units: schedule.units.length });
       }
     }

@@ -53,7 +53,8 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
       : [
           { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
           exportOf(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
-          exportOf(t('PyTorch CSV with sends'), 'pytorch-csv-comms'),
+          exportOf(t('PyTorch 2.15 CSV with sends'), 'pytorch-csv-comms'),
+          exportOf(t('PyTorch 2.14 CSV with sends'), 'pytorch-csv-comms-2.14'),
           exportOf(t('Chrome trace for Perfetto'), 'chrome-trace'),
         ]),
     {

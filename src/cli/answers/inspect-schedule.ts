@@ -26,7 +26,7 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     ] = findings;
     throw new ExpectedError(code, message, remedy, place);
   }
-  const { format, timeline, bubbleRate, idle, inFlight } = drawn;
+  const { format, version, timeline, bubbleRate, idle, inFlight } = drawn;
   const { name, stages, stageOfChunk, units, makespanMs } = timeline;
   const ranks = Array.from({ length: stages }, (_, rank) => ({
     stages: Array.from(stageOfChunk.keys()).filter((chunk) => stageOfChunk[chunk] === rank),
@@ -34,7 +34,15 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     mostInFlight: inFlight[rank] ?? 0,
   }));
   const chunks = stageOfChunk.length;
-  const schedule = { kind: format, ranks: stages, stages: chunks, microBatches: units.length, steps: makespanMs, bubbleRate };
+  const schedule = {
+    kind: format,
+    pytorch: version,
+    ranks: stages,
+    stages: chunks,
+    microBatches: units.length,
+    steps: makespanMs,
+    bubbleRate,
+  };
   const layout = { pipeline: stages, virtualStages: chunks % stages === 0 ? chunks / stages : null };
   const shown = idleCauses.filter((cause) => idle[cause].some((steps) => steps > 0));
   const rows = ranks.map(({ stages: own, idleSteps, mostInFlight }, rank) => [
@@ -54,7 +62,9 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
       schedule: { ...schedule, rankDetails: ranks },
     },
     text: [
-      printable(`${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes alone' : 'with sends and receives'}`),
+      printable(
+        `${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes alone' : 'with sends and receives'}${version === null ? '' : `, for PyTorch ${version}${version === '2.14' ? ' and older' : ''}`}`,
+      ),
       `${plural(stages, 'rank')}, ${plural(chunks, 'stage')}, ${plural(units.length, 'micro-batch', 'micro-batches')}: ${plural(makespanMs, 'step')}, bubble ${formatPercent(bubbleRate)}`,
       'each pass takes 1 step, a full backward 2',
       '',

@@ -25,6 +25,10 @@ export async function exportCandidate(
       beside,
       `${name}.csv`,
       { CSV: ['csv'] },
-      writeScheduleCsv(timeline, format === 'pytorch-csv' ? 'compute_only' : 'compute_comms'),
+      writeScheduleCsv(
+        timeline,
+        format === 'pytorch-csv' ? 'compute_only' : 'compute_comms',
+        format === 'pytorch-csv-comms-2.14' ? '2.14' : '2.15',
+      ),
     );
 }

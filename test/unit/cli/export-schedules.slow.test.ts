@@ -36,7 +36,7 @@ describe('terapipe export of schedules', () => {
   });
 
   it('writes every schedule as a CSV of PyTorch that our own reader takes back', async () => {
-    for (const to of ['pytorch-csv', 'pytorch-csv-comms'])
+    for (const to of ['pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14'])
       for (const schedule of otherSchedules) {
         const { out, err } = await run('--to', to, '--schedule', schedule);
         const { schedule: read, problems } = readScheduleCsv(out, 'order.csv', {});

@@ -59,13 +59,14 @@ export function makeSchedulePage(store: Store): SchedulePage {
   return { element, update, type: timeline.type };
 }
 
-function headline({ timeline, format }: SteppedSchedule, stale: HTMLElement | null): HTMLElement {
+function headline({ timeline, format, version }: SteppedSchedule, stale: HTMLElement | null): HTMLElement {
   const { name, stages, stageOfChunk, units } = timeline;
   const parts = [
     plural(stages, t('rank'), t('ranks')),
     plural(stageOfChunk.length, t('stage'), t('stages')),
     plural(units.length, t('micro-batch'), t('micro-batches')),
     format === 'compute_only' ? t('passes alone') : t('with sends and receives'),
+    ...(version === null ? [] : [t('for PyTorch {0}', version)]),
   ];
   return h(
     'div',

@@ -1,14 +1,15 @@
 import { operationKind, type Schedule } from '../schedule';
 
 /**
- * Actions of a schedule as PyTorch writes them (torch.distributed.pipelining, torch 2.14): the four passes first, numbered as
- * `operationKind`, then sends and receives of activations (F) and
- * gradients (B), then what FSDP does to the weights of a chunk.
+ * Actions of a schedule as PyTorch writes them (torch.distributed.pipelining, torch 2.15): the four passes first, numbered as
+ * `operationKind`, then sends and receives of activations (F) and gradients (B), waits for sends, then what FSDP does to the weights of a
+ * chunk. Waits are new in 2.15.
  */
 export const actionNames = [
   'F', 'B', 'I', 'W',
   'SEND_F', 'RECV_F', 'SEND_B', 'RECV_B',
-  'UNSHARD', 'RESHARD', 'REDUCE_GRAD',
+  'WAIT_SEND_F', 'WAIT_SEND_B',
+  'UNSHARD', 'RESHARD', 'REDUCE_GRAD', 'WAIT_REDUCE_GRAD',
 ] as const; // prettier-ignore
 
 /** Index into `actionNames`. */
@@ -18,13 +19,16 @@ export const actionType = {
   receiveForward: 5,
   sendBackward: 6,
   receiveBackward: 7,
-  unshard: 8,
-  reshard: 9,
-  reduceGradients: 10,
+  waitSendForward: 8,
+  waitSendBackward: 9,
+  unshard: 10,
+  reshard: 11,
+  reduceGradients: 12,
+  waitReduceGradients: 13,
 } as const;
 
 /** Number of types that name a micro-batch. */
-export const typesWithMicroBatch = 8;
+export const typesWithMicroBatch = 10;
 
 /**
  * The actions of every rank in columns: rank r owns rows `rowStart[r]` to `rowStart[r + 1] - 1`. PyTorch's "stage" is the chunk here, its
@@ -39,6 +43,16 @@ export interface ActionTable {
   readonly microBatch: Uint32Array;
   /** 1 on the forward of an overlapped pair, whose backward is in the next row. */
   readonly overlapsNext: Uint8Array;
+}
+
+/** Whether an action waits for what another one began: for a send, or for gradients that are reduced. */
+export function isWait(type: number): boolean {
+  return type === actionType.waitSendForward || type === actionType.waitSendBackward || type === actionType.waitReduceGradients;
+}
+
+/** Whether an action is one of reducing gradients. */
+export function isReduction(type: number): boolean {
+  return type === actionType.reduceGradients || type === actionType.waitReduceGradients;
 }
 
 /** Whether an action computes: a forward or a backward pass. */

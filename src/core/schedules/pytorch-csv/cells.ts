@@ -22,7 +22,9 @@ export interface CellFault {
 
 /** Chunks and micro-batches have at most as many digits. */
 const digits = 6;
-const names = [...actionNames].sort((a, b) => b.length - a.length).join('|');
+/** Longer names first: `WAIT_SEND_F` begins as `W` does. */
+const byLength = [...actionNames.keys()].sort((a, b) => (actionNames[b]?.length ?? 0) - (actionNames[a]?.length ?? 0));
+const names = byLength.map((type) => actionNames[type]).join('|');
 
 const pairEnding = ')OVERLAP_F_B';
 
@@ -82,7 +84,7 @@ export function spacesStart(text: string, from: number, to: number): number {
 }
 
 function typeAt(text: string, at: number): number {
-  return actionNames.findIndex((name) => text.startsWith(name, at));
+  return byLength.find((type) => text.startsWith(actionNames[type] ?? '', at)) ?? -1;
 }
 
 function digitsEnd(text: string, from: number, end: number): number {
@@ -135,7 +137,7 @@ export function oldLetters(text: string): CellFault {
 }
 
 /** What an action begins with, of today or of an older PyTorch; mistakes may come behind. */
-const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|REDUCE_GRAD)/;
+const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|(?:WAIT_)?SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|(?:WAIT_)?REDUCE_GRAD)/;
 
 /** UTF-16 units that `isScheduleCsv` looks at. */
 export const sniffed = 4_096;

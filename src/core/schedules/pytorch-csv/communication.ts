@@ -1,9 +1,10 @@
-import { actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
+import { actionText, actionType, isPass, isWait, rowText, typesWithMicroBatch } from './actions';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
 import { sentence, type Sentence } from '../../sentence';
 
-const { forward, sendForward, receiveForward, sendBackward, receiveBackward, unshard, reshard, reduceGradients } = actionType;
+const { forward, sendForward, receiveForward, sendBackward, receiveBackward, waitSendForward, waitReduceGradients } = actionType;
+const { unshard, reshard, reduceGradients } = actionType;
 
 /** Whether a chunk and the next lie on two ranks, so that what one hands to the other is sent. */
 export function crossesAfter({ chunks, stageOfChunk }: ActionIndex, chunk: number): boolean {
@@ -37,7 +38,7 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
     }
   }
   table.type.forEach((type, row) => {
-    if (isPass(type) || type >= typesWithMicroBatch || problems.length >= mostProblems) return;
+    if (isPass(type) || isWait(type) || type >= typesWithMicroBatch || problems.length >= mostProblems) return;
     const chunk = table.chunk[row] ?? 0;
     const lower = type === sendForward || type === receiveBackward ? chunk : chunk - 1;
     if (crossesAfter(index, lower)) return;
@@ -58,6 +59,53 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
     );
   });
   return problems;
+}
+
+/**
+ * What PyTorch 2.15 refuses of waits, in a file with any: every send and every reduction has one behind it in its row, and a rank reduces
+ * the gradients of one chunk at a time (`_validate_send_waits`, `_prepare_schedule_with_comms`).
+ */
+export function waitProblems(table: LocatedTable): CsvProblem[] {
+  if (!table.type.some(isWait)) return [];
+  const problems: CsvProblem[] = [];
+  const report = (row: number, message: Sentence, remedy: Sentence) => {
+    if (problems.length < mostProblems) problems.push(problemAt(table, row, 'wait', message, remedy));
+  };
+  for (let rank = 0; rank + 1 < table.rowStart.length; rank++) {
+    const pending = new Map<string, number>();
+    let reduced: number | null = null;
+    for (let row = table.rowStart[rank] ?? 0; row < (table.rowStart[rank + 1] ?? 0); row++) {
+      const type = table.type[row] ?? 0;
+      const name = rowText(table, row);
+      const begun = name.replace('WAIT_', '');
+      if (type === reduceGradients && reduced !== null)
+        report(
+          row,
+          sentence`${name} begins while ${rowText(table, reduced)} is not waited for`,
+          sentence`put ${waitText(table, reduced)} before it`,
+        );
+      if (type === sendForward || type === sendBackward || type === reduceGradients) pending.set(name, row);
+      else if (isWait(type) && !pending.delete(begun))
+        report(row, sentence`${name} waits for ${begun}, which does not stand before it`, sentence`delete ${name}`);
+      if (type === reduceGradients) reduced = row;
+      else if (type === waitReduceGradients) reduced = null;
+    }
+    for (const row of pending.values())
+      report(row, sentence`Nothing waits for ${rowText(table, row)}`, sentence`add ${waitText(table, row)} behind it`);
+  }
+  return problems;
+}
+
+function waitText(table: LocatedTable, row: number): string {
+  return rowText(table, row).replace(/(?=SEND|REDUCE)/, 'WAIT_');
+}
+
+/** The send and the receive that a wait for a send needs: it ends when the other rank takes what was sent. */
+export function endsOfWait(table: LocatedTable, { rowOf }: ActionIndex, wait: number): readonly number[] {
+  const [chunk, microBatch] = [table.chunk[wait] ?? 0, table.microBatch[wait] ?? 0];
+  return table.type[wait] === waitSendForward
+    ? [rowOf(sendForward, chunk, microBatch), rowOf(receiveForward, chunk + 1, microBatch)]
+    : [rowOf(sendBackward, chunk, microBatch), rowOf(receiveBackward, chunk - 1, microBatch)];
 }
 
 /** Row of the send that a receive takes. */

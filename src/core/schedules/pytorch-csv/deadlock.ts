@@ -1,5 +1,5 @@
 import { actionType, cellText, rowText } from './actions';
-import { crossesAfter, sendOf } from './communication';
+import { crossesAfter, endsOfWait, sendOf } from './communication';
 import { actionOfRank, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
 import { sentence } from '../../sentence';
@@ -30,6 +30,7 @@ type Needs = (row: number) => readonly number[];
 function needsOf(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): Needs {
   const { rowOf, backwardOf, chunks } = index;
   const { forward, backwardInput, backwardWeight, sendForward, receiveForward, sendBackward, receiveBackward } = actionType;
+  const { waitSendForward, waitSendBackward } = actionType;
   const sent = Uint8Array.from({ length: chunks }, (_, chunk) => (withTransfers && crossesAfter(index, chunk) ? 1 : 0));
   const forwardNeeds = (chunk: number, unit: number) => {
     const needed = unit % slices === 0 ? [] : [rowOf(forward, chunk, unit - 1)];
@@ -51,6 +52,7 @@ function needsOf(table: LocatedTable, index: ActionIndex, withTransfers: boolean
     if (type === backwardWeight) return [rowOf(backwardInput, chunk, unit)];
     if (type === sendForward) return [rowOf(forward, chunk, unit)];
     if (type === sendBackward) return [backwardOf(chunk, unit)];
+    if (type === waitSendForward || type === waitSendBackward) return endsOfWait(table, index, row);
     return type === receiveForward || type === receiveBackward ? [sendOf(table, index, row)] : [];
   };
   return (row) => (table.overlapsNext[row] === 1 ? [...needs(row), ...needs(row + 1)] : needs(row));

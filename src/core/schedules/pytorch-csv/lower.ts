@@ -1,5 +1,6 @@
 import type { Schedule } from '../schedule';
 import { actionsOf, actionType, type ActionTable } from './actions';
+import type { CsvVersion } from './version';
 
 /** Chunks of a stage whose weights are gathered at a time: one for a forward, one for a backward and one to come. */
 const mostGathered = 3;
@@ -13,15 +14,17 @@ interface Row {
 }
 
 /**
- * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering (torch 2.14): weights of the next
+ * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering: weights of the next
  * chunks gathered and of the others let go (UNSHARD, RESHARD), gradients
  * reduced after the last backward of each chunk, and each pass's output sent and received as soon as it is there, so that all ranks agree
- * on the order of transfers. `schedule` must be one that can run.
+ * on the order of transfers. 2.15 waits for each send and reduction (`_add_wait_send`, `_add_reduce_grad`), and lets go of weights in the
+ * order in which they were gathered. `schedule` must be one that can run.
  */
-export function lowerSchedule(schedule: Schedule): ActionTable {
+export function lowerSchedule(schedule: Schedule, version: CsvVersion): ActionTable {
   const table = actionsOf(schedule);
-  const rows = Array.from({ length: schedule.stages }, (_, rank) => withWeights(table, rank, schedule.units.length));
-  return tableOf(withTransfers(rows, schedule));
+  const rows = Array.from({ length: schedule.stages }, (_, rank) => withWeights(table, rank, schedule.units.length, version));
+  const lowered = withTransfers(rows, schedule);
+  return tableOf(version === '2.14' ? lowered : lowered.map(withWaits));
 }
 
 function emptyRow(): Row {
@@ -39,7 +42,7 @@ function add(
 }
 
 /** The passes of a rank with what happens to weights and gradients. */
-function withWeights(table: ActionTable, rank: number, microBatches: number): Row {
+function withWeights(table: ActionTable, rank: number, microBatches: number, version: CsvVersion): Row {
   const [from = 0, to = 0] = table.rowStart.subarray(rank, rank + 2);
   const row = emptyRow();
   const backwardsLeft = new Map<number, number>();
@@ -50,18 +53,24 @@ function withWeights(table: ActionTable, rank: number, microBatches: number): Ro
     backwardsLeft.set(chunk, left);
     return left === 0;
   };
-  const gather = gatherer(table, from, to, row);
+  const gather = gatherer(table, { from, to, version }, row);
   for (let at = from; at < to; at++) {
     if (at === from || table.overlapsNext[at - 1] !== 1) gather(at);
     add(row, [table.type[at] ?? 0, table.chunk[at] ?? 0, table.microBatch[at] ?? 0, table.overlapsNext[at] ?? 0]);
-    if (isLast(at)) add(row, [actionType.reduceGradients, table.chunk[at] ?? 0]);
+    if (!isLast(at)) continue;
+    add(row, [actionType.reduceGradients, table.chunk[at] ?? 0]);
+    if (version !== '2.14') add(row, [actionType.waitReduceGradients, table.chunk[at] ?? 0]);
   }
   gather(to);
   return row;
 }
 
 /** Lets go of weights that are not among the next ones at a row and gathers those that are, soonest first. */
-function gatherer({ chunk, overlapsNext }: ActionTable, from: number, to: number, out: Row): (row: number) => void {
+function gatherer(
+  { chunk, overlapsNext }: ActionTable,
+  { from, to, version }: { readonly from: number; readonly to: number; readonly version: CsvVersion },
+  out: Row,
+): (row: number) => void {
   // The next row of the chunk of each row, and of each chunk from where we are.
   const nextOfChunk = new Uint32Array(to - from);
   const upcoming = new Map<number, number>();
@@ -88,7 +97,8 @@ function gatherer({ chunk, overlapsNext }: ActionTable, from: number, to: number
     const wanted = soonest.filter(([, next]) => next <= end).map(([own]) => own);
     for (const own of gathered) if (!wanted.includes(own)) add(out, [actionType.reshard, own]);
     for (const own of wanted) if (!gathered.includes(own)) add(out, [actionType.unshard, own]);
-    gathered = wanted.sort((a, b) => a - b);
+    const kept = gathered.filter((own) => wanted.includes(own));
+    gathered = version === '2.14' ? wanted.sort((a, b) => a - b) : [...kept, ...wanted.filter((own) => !kept.includes(own))];
   };
 }
 
@@ -128,6 +138,35 @@ function withTransfers(rows: readonly Row[], { stageOfChunk, units }: Schedule):
     return last + 1;
   });
   return lowered;
+}
+
+/**
+ * A wait for every send: of activations behind the backward that they come back as, when the next rank has used them, of gradients at the
+ * end of the row.
+ */
+function withWaits(row: Row): Row {
+  const { sendForward, sendBackward, waitSendForward, waitSendBackward } = actionType;
+  const out = emptyRow();
+  const pending = new Map<string, readonly [type: number, chunk: number, microBatch: number]>();
+  const keyOf = (type: number, at: number): string => [type, row.chunk[at], row.microBatch[at]].join();
+  let backwards: string[] = [];
+  row.type.forEach((type, at) => {
+    const [chunk = 0, microBatch = 0] = [row.chunk[at], row.microBatch[at]];
+    add(out, [type, chunk, microBatch, row.overlapsNext[at] ?? 0]);
+    if (type === sendForward) pending.set(keyOf(type, at), [waitSendForward, chunk, microBatch]);
+    else if (type === sendBackward) pending.set(keyOf(type, at), [waitSendBackward, chunk, microBatch]);
+    if (isBackward(type)) backwards.push(keyOf(sendForward, at));
+    // nothing stands between the two passes of an overlapped pair
+    if (row.overlapsNext[at] === 1) return;
+    for (const key of backwards) {
+      const wait = pending.get(key);
+      if (wait !== undefined) add(out, wait);
+      pending.delete(key);
+    }
+    backwards = [];
+  });
+  for (const wait of pending.values()) add(out, wait);
+  return out;
 }
 
 /** Lets each row in turn try its next action; `step` says where the row is after that. */

@@ -12,7 +12,8 @@ import type { Sentence } from '../../sentence';
  *   that runs twice or never.
  * - `order`: a row runs something before what it needs in the same row; `deadlock`: ranks wait for each other.
  * - `transfer`: a send without its receive or the other way round, or one that nothing needs; `transfer-order`: receives in another order
- *   than their sends; `sharding`: a pass on weights that are not gathered.
+ *   than their sends; `sharding`: a pass on weights that are not gathered; `wait`: a send or a reduction that nothing waits for,
+ *   or the other way round, in a file of PyTorch 2.15.
  */
 export const csvProblemCodes = [
   'too-large',
@@ -34,6 +35,7 @@ export const csvProblemCodes = [
   'transfer',
   'transfer-order',
   'sharding',
+  'wait',
 ] as const;
 export type CsvProblemCode = (typeof csvProblemCodes)[number];
 

@@ -1,12 +1,13 @@
 import { formatCount, plural } from '../../format';
 import type { Schedule, WorkUnit } from '../schedule';
-import { actionType, isPass, rowText } from './actions';
-import { shardingProblems, transferOrderProblems, transferProblems } from './communication';
+import { isPass, isReduction, rowText } from './actions';
+import { shardingProblems, transferOrderProblems, transferProblems, waitProblems } from './communication';
 import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
 import { sentence } from '../../sentence';
+import { versionOf, type CsvVersion } from './version';
 
 /** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
 export type CsvFormat = 'compute_only' | 'compute_comms';
@@ -30,6 +31,8 @@ export interface WantedSchedule {
 /** A schedule file with everything that is wrong with it. */
 export interface ScheduleCsv {
   readonly format: CsvFormat;
+  /** The PyTorch that it is written for; null: any. */
+  readonly version: CsvVersion | null;
   readonly problems: readonly CsvProblem[];
   /**
    * Null when it cannot run. Problems that leave it whole are those of `blank`, `reduce-grad` and `sharding`. Units have batch 1 and slices
@@ -39,18 +42,19 @@ export interface ScheduleCsv {
 }
 
 /**
- * Reads a schedule in PyTorch's CSV (torch.distributed.pipelining, torch 2.14), `compute_only` or `compute_comms` by what is in it, and
- * checks it as strictly as it would run: what PyTorch's reader and
- * `_validate_schedule` refuse, what they let pass and no rank can run, and ranks that wait for each other. Never throws. Linear in the
- * file's length.
+ * Reads a schedule in PyTorch's CSV (torch 2.14 and 2.15), `compute_only` or `compute_comms` by what is in it, and checks it as
+ * strictly as it would run: what PyTorch's reader and `_validate_schedule` refuse, what they let pass and no rank can run, and ranks
+ * that wait for each other. Never throws. Linear in the file's length.
  * @param name of the schedule: the file's.
  */
 export function readScheduleCsv(text: string, name: string, wanted: WantedSchedule = {}): ScheduleCsv {
   const { table, firstIdle, problems } = readTable(text);
-  const format = table.type.some((type) => !isPass(type) && type !== actionType.reduceGradients) ? 'compute_comms' : 'compute_only';
+  const format = table.type.some((type) => !isPass(type) && !isReduction(type)) ? 'compute_comms' : 'compute_only';
+  const version = versionOf(table.type);
   const harmless = format === 'compute_comms' ? (firstIdle === null ? [] : [firstIdle]) : reduceProblems(table);
   const failed = (found: readonly CsvProblem[]): ScheduleCsv => ({
     format,
+    version,
     problems: [...found, ...harmless].slice(0, mostProblems),
     schedule: null,
   });
@@ -68,18 +72,18 @@ export function readScheduleCsv(text: string, name: string, wanted: WantedSchedu
   const faults = faultsOf(table, index, format, slices);
   if (faults.length > 0) return failed(faults);
   const sharding = format === 'compute_comms' ? shardingProblems(table, index) : [];
-  return { format, problems: [...harmless, ...sharding], schedule: scheduleOf(table, index, name, slices) };
+  return { format, version, problems: [...harmless, ...sharding], schedule: scheduleOf(table, index, name, slices) };
 }
 
 /** What keeps a complete schedule from running. */
 function faultsOf(table: LocatedTable, index: ActionIndex, format: CsvFormat, slices: number): CsvProblem[] {
   if (format === 'compute_only') return deadlockProblems(table, index, false, slices);
-  const transfers = transferProblems(table, index);
+  const transfers = [...transferProblems(table, index), ...waitProblems(table)];
   return transfers.length > 0 ? transfers : [...deadlockProblems(table, index, true, slices), ...transferOrderProblems(table, index)];
 }
 
 function formatProblem(table: LocatedTable, format: CsvFormat, wanted: WantedSchedule): CsvProblem | null {
-  const row = table.type.findIndex((type) => !isPass(type) && type !== actionType.reduceGradients);
+  const row = table.type.findIndex((type) => !isPass(type) && !isReduction(type));
   return wanted.format !== 'compute_only' || format === 'compute_only'
     ? null
     : problemAt(
@@ -134,7 +138,7 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
 
 /** PyTorch ends its GPipe and 1F1B dumps with these, and refuses to read them back. */
 function reduceProblems(table: LocatedTable): CsvProblem[] {
-  const row = table.type.indexOf(actionType.reduceGradients);
+  const row = table.type.findIndex(isReduction);
   return row === -1
     ? []
     : [

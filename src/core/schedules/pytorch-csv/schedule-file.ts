@@ -4,6 +4,7 @@ import { operationKind, type Schedule, type Timeline } from '../schedule';
 import { noTransfers, simulate } from '../simulate/simulate';
 import type { CsvProblem, CsvProblemCode } from './problems';
 import { readScheduleCsv, type CsvFormat } from './read';
+import type { CsvVersion } from './version';
 
 /**
  * A schedule without times of its own, drawn in steps: a forward, an input gradient and a weight gradient take one, a full backward two,
@@ -12,6 +13,8 @@ import { readScheduleCsv, type CsvFormat } from './read';
  */
 export interface SteppedSchedule {
   readonly format: CsvFormat;
+  /** The PyTorch that it is written for; null: any. */
+  readonly version: CsvVersion | null;
   readonly timeline: Timeline;
   readonly bubbleRate: number;
   readonly idle: IdleTimes;
@@ -35,8 +38,9 @@ const harmless: readonly CsvProblemCode[] = ['blank', 'reduce-grad', 'sharding']
  * @param name of the schedule: the file's for the eye.
  */
 export function readScheduleFile(text: string, file: string, name: string): ScheduleFile {
-  const { format, problems, schedule } = readScheduleCsv(text, name);
-  return { findings: problems.map((problem) => findingOf(problem, file)), drawn: schedule === null ? null : inSteps(schedule, format) };
+  const { format, version, problems, schedule } = readScheduleCsv(text, name);
+  const findings = problems.map((problem) => findingOf(problem, file));
+  return { findings, drawn: schedule === null ? null : { format, version, ...inSteps(schedule) } };
 }
 
 /** A problem of a schedule file as a finding. */
@@ -45,13 +49,13 @@ export function findingOf({ code, range, message, remedy }: CsvProblem, file: st
   return { code: `schedule-csv-${code}`, severity, place: { file, range }, message, remedy, fixes: [] };
 }
 
-function inSteps(schedule: Schedule, format: CsvFormat): SteppedSchedule {
+function inSteps(schedule: Schedule): Omit<SteppedSchedule, 'format' | 'version'> {
   const one = new Float64Array(schedule.stageOfChunk.length * schedule.units.length).fill(1);
   const durations = { forwardMs: one, backwardInputMs: one, backwardWeightMs: one };
   const transfers = noTransfers(schedule.units.length);
   const timeline = simulate(schedule, durations, transfers);
   const idle = idleTimes(timeline, durations, transfers);
-  return { format, timeline, bubbleRate: busyTimes(timeline).bubbleRate, idle, inFlight: inFlightOf(schedule) };
+  return { timeline, bubbleRate: busyTimes(timeline).bubbleRate, idle, inFlight: inFlightOf(schedule) };
 }
 
 function inFlightOf({ stages, rowStart, kind }: Schedule): Uint32Array {

@@ -3,18 +3,19 @@ import { actionsOf, cellText, type ActionTable } from './actions';
 import { cellsOf } from './idle-cells';
 import { lowerSchedule } from './lower';
 import type { CsvFormat } from './read';
+import type { CsvVersion } from './version';
 
 /**
- * A schedule as PyTorch's CSV (torch.distributed.pipelining, torch 2.14): a row for each stage, lines ending in LF.
+ * A schedule as PyTorch's CSV (torch.distributed.pipelining): a row for each stage, lines ending in LF.
  * - `compute_only`: the passes, with the idle cells of PyTorch's own generators; `_PipelineScheduleRuntime._load_csv` adds the rest.
  * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts
- *   them.
+ *   them. @param version of PyTorch that loads it: 2.14 and older, or 2.15. Passes alone are the same in both.
  *
  * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts the batch alone and
  * keeps no keys and values of earlier slices.
  */
-export function writeScheduleCsv(schedule: Schedule, format: CsvFormat): string {
-  if (format === 'compute_comms') return textOf(lowerSchedule(schedule));
+export function writeScheduleCsv(schedule: Schedule, format: CsvFormat, version: CsvVersion = '2.15'): string {
+  if (format === 'compute_comms') return textOf(lowerSchedule(schedule, version));
   const table = actionsOf(schedule);
   const rows = cellsOf(schedule).map((cells) =>
     cells.flatMap((row) => (row === null ? [''] : isSecond(table, row) ? [] : [cellText(table, row)])),

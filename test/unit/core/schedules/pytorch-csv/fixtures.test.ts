@@ -8,7 +8,7 @@ import { cellsOf, scheduleOf } from './schedules';
 
 const folder = path.resolve(import.meta.dirname, '../../../../fixtures/schedules');
 
-/** The schedule that a file of PyTorch 2.14.1, or one that it was seen to load, is named after. */
+/** The schedule that a file of PyTorch 2.14.1 or 2.15.0 (`.2.15.comms.csv`), or one that it was seen to load, is named after. */
 function scheduleNamed(file: string) {
   const generated = /^(\w+)_pp(\d)_v(\d)_m(\d+)/.exec(file);
   if (generated) {
@@ -22,23 +22,24 @@ function scheduleNamed(file: string) {
 describe('schedules of PyTorch', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.csv'));
 
-  it('are there', () => assert.equal(files.length, 26));
+  it('are there', () => assert.equal(files.length, 32));
 
   for (const file of files.filter((name) => !name.startsWith('bad_'))) {
     const text = readFileSync(path.join(folder, file), 'utf8');
     const isComms = file.endsWith('.comms.csv');
+    const version = file.includes('.2.15.') ? '2.15' : '2.14';
 
     it(`${file} is what we write, cell by cell`, () => {
-      const ours = cellsOf(writeScheduleCsv(scheduleNamed(file), isComms ? 'compute_comms' : 'compute_only'));
+      const ours = cellsOf(writeScheduleCsv(scheduleNamed(file), isComms ? 'compute_comms' : 'compute_only', version));
       // PyTorch ends its GPipe rows with an action that it refuses to read back.
       if (file.startsWith('GPipe')) ours.forEach((cells, stage) => cells.push(`${stage}REDUCE_GRAD`));
       assert.deepEqual(ours, cellsOf(text));
     });
 
     it(`${file} is read as the same schedule`, () => {
-      const { format, problems, schedule } = readScheduleCsv(text, scheduleNamed(file).name);
+      const { format, version: found, problems, schedule } = readScheduleCsv(text, scheduleNamed(file).name);
       const expected = scheduleNamed(file);
-      assert.equal(format, isComms ? 'compute_comms' : 'compute_only');
+      assert.deepEqual([format, found], isComms ? ['compute_comms', version] : ['compute_only', null]);
       assert.deepEqual(problems.map(({ code }) => code), file.startsWith('GPipe') ? ['reduce-grad'] : []); // prettier-ignore
       assert.deepEqual({ ...schedule, units: schedule?.units.length }, { ...expected, units: expected.units.length });
     });
@@ -116,6 +117,6 @@ describe('transfers between ranks', () => {
   ];
   for (const [name, stages, microBatches, slices, steps] of counted)
     it(`let ${name} with ${microBatches} micro-batches of ${slices} on ${stages} stages end in the ${steps} steps that PyTorch counts`, () => {
-      assert.equal(stepsOf(writeScheduleCsv(scheduleOf(name, stages, microBatches, 1, slices), 'compute_comms')), steps);
+      assert.equal(stepsOf(writeScheduleCsv(scheduleOf(name, stages, microBatches, 1, slices), 'compute_comms', '2.14')), steps);
     });
 });

@@ -208,6 +208,32 @@ describe('a schedule with sends and receives', () => {
     ]);
   });
 
+  it('waits for each send and reduction once, behind it, where it waits for any', () => {
+    const waiting = comms
+      .replace('0B0,', '0B0,0WAIT_SEND_F0,')
+      .replace('0B1,', '0B1,0WAIT_SEND_F1,')
+      .replace('1REDUCE_GRAD,', '1REDUCE_GRAD,1WAIT_REDUCE_GRAD,1WAIT_SEND_B0,1WAIT_SEND_B1,')
+      .replace('0REDUCE_GRAD,', '0REDUCE_GRAD,0WAIT_REDUCE_GRAD,');
+    assert.deepEqual(problemsOf(waiting), []);
+    assert.deepEqual([readScheduleCsv(comms, '').version, readScheduleCsv(waiting, '').version], ['2.14', '2.15']);
+    assert.deepEqual(problemsOf(waiting.replace('0WAIT_SEND_F1,', '')), ['wait 0.4 "0SEND_F1": Nothing waits for 0SEND_F1']);
+    assert.deepEqual(problemsOf(waiting.replace('0WAIT_REDUCE_GRAD,', '')), ['wait 0.11 "0REDUCE_GRAD": Nothing waits for 0REDUCE_GRAD']);
+    assert.deepEqual(problemsOf(waiting.replace('0SEND_F0,', '0WAIT_SEND_F0,0SEND_F0,').replace('0B0,0WAIT_SEND_F0,', '0B0,')), [
+      'wait 0.2 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 0SEND_F0, which does not stand before it',
+      'wait 0.3 "0SEND_F0": Nothing waits for 0SEND_F0',
+    ]);
+    // the other rank takes what is waited for only when it has what comes behind the wait
+    const stuck = waiting
+      .replace('0WAIT_SEND_F0,', '')
+      .replace('0F1,', '0WAIT_SEND_F0,0F1,')
+      .replace('1RECV_F0,1RECV_F1', '1RECV_F1,1RECV_F0');
+    assert.deepEqual(problemsOf(stuck), [
+      'deadlock 0.3 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 1RECV_F0 of rank 1, where 1RECV_F1 stands before it and cannot run',
+      'deadlock 1.1 "1RECV_F1": 1RECV_F1 waits for 0SEND_F1 of rank 0, where 0WAIT_SEND_F0 stands before it and cannot run',
+      'transfer-order 1.2 "1RECV_F0": 1RECV_F0 comes behind 1RECV_F1, and rank 0 sends 0SEND_F0 before 0SEND_F1',
+    ]);
+  });
+
   it('receives before it computes, in the order of the sends, and sends after', () => {
     assert.ok(problemsOf(swapped('0F1', '0SEND_F1'))[0]?.startsWith('order 0.3 "0SEND_F1": 0SEND_F1 comes before 0F1'));
     assert.ok(problemsOf(swapped('1RECV_F0', '1F0'))[0]?.startsWith('order 1.1 "1F0": 1F0 comes before 1RECV_F0'));
