@@ -26,7 +26,7 @@ export interface TimedSession {
 }
 
 /** One execution provider without a fallback: failing to create a session on it is an error. */
-function sessionOptions(provider: ProviderName, threads: number | null): InferenceSession.SessionOptions {
+export function sessionOptions(provider: ProviderName, threads: number | null): InferenceSession.SessionOptions {
   return {
     executionProviders: [provider],
     graphOptimizationLevel: 'all',

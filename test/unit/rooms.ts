@@ -21,6 +21,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['spec'] },
   cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['spec'] },
   schedules: { about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV", imports: ['spec'] },
+  rehearsal: {
+    about: 'a step that is run here: what its passes hand to each other, its clock, its gradients',
+    imports: ['spec', 'schedules'],
+  },
   slicing: { about: 'the TeraPipe program: token slices with a proof of optimality', imports: ['spec'] },
   'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['spec', 'model', 'cluster'] },
   'time-model': {
@@ -120,7 +124,7 @@ export const houses: Readonly<Record<string, House>> = {
   'src/files/': { about: 'writes files to the disk: whole or not at all', files: ['src/files/', 'src/core/errors'], packages: ['node:'] },
   'src/profiler/': {
     about:
-      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',
+      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `rehearsal/` runs a whole step with them, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',
     files: ['src/profiler/', 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },

@@ -2,7 +2,7 @@ import type { Precision } from '../../core/spec/cluster';
 import type { LayerShape } from '../../core/spec/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { ElementType, Graph, Value } from './onnx';
-import type { Sources } from './sources';
+import type { Dims, Sources } from './sources';
 
 /**
  * What runs attention. `plain`: GEMMs, a mask and a softmax. The others are one operator: of ONNX Runtime's own domain
@@ -11,6 +11,12 @@ import type { Sources } from './sources';
  * keys.
  */
 export type AttentionOperator = 'plain' | 'MultiHeadAttention' | 'GroupQueryAttention' | 'Attention';
+
+/** What ties the pass of a slice to the other passes of its step. */
+export interface StepEmit {
+  /** int64 [1]: tokens of the whole step, which the loss is the mean over. */
+  readonly lossTokens: Value;
+}
 
 /** What every part of a graph is written with. Activations are rows: [batch * tokens, width]. */
 export interface Emit {
@@ -26,6 +32,13 @@ export interface Emit {
   readonly prefix: string;
   /** Whether `save` does anything. */
   readonly saves: boolean;
+  /**
+   * What of a backward pass is written: all; `input`: gradients of inputs, biases and gains, and as results `w.NAME` what the products of
+   * weight gradients still need; `weight`: those products, from that.
+   */
+  readonly backward: 'whole' | 'input' | 'weight';
+  /** Only when a whole step is rehearsed; null when a pass is timed or checked by itself. */
+  readonly step: StepEmit | null;
   /** Keep a tensor that the backward pass needs. */
   save(name: string, value: Value, type?: Precision): void;
   result(name: string, value: Value, type?: ElementType): void;
@@ -63,18 +76,41 @@ export function linearBackward(
   return emit.graph.node('Gemm', [dy, weight(emit, name, [inWidth, outWidth]), ...sum], { transB: 1 });
 }
 
-/** Result `d.NAME` = `main.NAME` + a^T b, of [rows, in] and [rows, out]. */
-export function accumulateProduct(emit: Emit, name: string, a: Value, b: Value, dims: readonly number[]): void {
+/** Result `d.NAME` = `main.NAME` + a^T b, of [rows, in] and [rows, out]; or b alone, and from that alone, where backward is split. */
+export function accumulateProduct(emit: Emit, name: string, a: Value, b: Value, dims: readonly [number, number]): void {
+  const gradient = deferred(emit, name, b, ['rows', dims[1]]);
+  if (gradient !== null) addProduct(emit, name, a, gradient, dims);
+}
+
+/** What the gradient of a weight is computed from beside saved activations: null where that is only kept, as result `w.NAME`. */
+export function deferred(emit: Emit, name: string, gradient: Value, dims: Dims): Value | null {
+  switch (emit.backward) {
+    case 'whole':
+      return gradient;
+    case 'input':
+      emit.result(`w.${name}`, gradient);
+      return null;
+    case 'weight':
+      return emit.sources.tensor(`w.${emit.prefix}${name}`, dims, emit.precision);
+  }
+}
+
+function addProduct(emit: Emit, name: string, a: Value, b: Value, dims: readonly [number, number]): void {
   if (emit.gradientType !== emit.precision) {
-    accumulate(emit, name, emit.graph.node('Gemm', [a, b], { transA: 1 }), dims);
+    addGradient(emit, name, emit.graph.node('Gemm', [a, b], { transA: 1 }), dims);
     return;
   }
   const main = emit.sources.parameter(`main.${emit.prefix}${name}`, dims, emit.gradientType);
   emit.result(`d.${name}`, emit.graph.node('Gemm', [a, b, main], { transA: 1 }), emit.gradientType);
 }
 
-/** Result `d.NAME` = `main.NAME` + gradient. */
+/** Result `d.NAME` = `main.NAME` + gradient, with the gradients of inputs where backward is split. */
 export function accumulate(emit: Emit, name: string, gradient: Value, dims: readonly number[]): void {
+  if (emit.backward !== 'weight') addGradient(emit, name, gradient, dims);
+}
+
+/** The same whatever part of backward is written. */
+export function addGradient(emit: Emit, name: string, gradient: Value, dims: readonly number[]): void {
   const main = emit.sources.parameter(`main.${emit.prefix}${name}`, dims, emit.gradientType);
   const wide = emit.graph.cast(gradient, emit.precision, emit.gradientType);
   emit.result(`d.${name}`, emit.graph.node('Add', [main, wide]), emit.gradientType);

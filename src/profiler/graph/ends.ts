@@ -40,7 +40,10 @@ export function embeddingBackward(emit: Emit, dy: Value): void {
   }
 }
 
-/** Final norm, logits and mean cross-entropy of `labels` int64 [rows]: a scalar `loss` from x [rows, hidden]. */
+/**
+ * Final norm, logits and mean cross-entropy of `labels` int64 [rows]: a scalar `loss` from x [rows, hidden]; in a step its share of the
+ * step's.
+ */
 export function headForward(emit: Emit, x: Value): Value {
   const { graph, shape, sources } = emit;
   const normed = norm(emit, shape.norm, x, 'finalNorm', shape.hidden);
@@ -52,6 +55,10 @@ export function headForward(emit: Emit, x: Value): Value {
   // Softmax and the logarithm of one entry, as WebGPU has no LogSoftmax.
   const logLikelihood = graph.node('Log', [ofLabel(graph.node('Softmax', [logits], { axis: -1 }))]);
   emit.save('logSumExp', graph.node('Sub', [ofLabel(logits), logLikelihood]));
+  if (emit.step !== null) {
+    const sum = graph.node('ReduceSum', [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
+    return graph.node('Neg', [graph.node('Mul', [sum, lossShare(emit)])]);
+  }
   const mean = graph.node('ReduceMean', [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
   return graph.node('Neg', [mean]);
 }
@@ -68,9 +75,15 @@ export function headBackward(emit: Emit): Value {
   const p = graph.node('Exp', [graph.node('Sub', [logits, saved(emit, 'logSumExp', ['rows', 1])])]);
   const ofLabel = graph.node('Sub', [graph.node('GatherElements', [p, labels], { axis: 1 }), graph.scalar(1, precision)]);
   const dLogits = graph.node('ScatterElements', [p, labels, ofLabel], { axis: 1 });
-  const share = graph.node('Reciprocal', [graph.cast(graph.node('Cast', [sources.sizes.rows], { to: 1 }), 'fp32', precision)]);
+  const share = lossShare(emit);
   const perRow = (value: Value) => graph.node('Mul', [value, share]);
   accumulateProduct(emit, 'head', perRow(saved(emit, 'normed', ['rows', shape.hidden])), dLogits, [shape.hidden, shape.vocab]);
   const dNormed = perRow(graph.node('Gemm', [dLogits, weight(emit, 'head', [shape.hidden, shape.vocab])], { transB: 1 }));
   return normBackward(emit, shape.norm, saved(emit, 'x', ['rows', shape.hidden]), dNormed, 'finalNorm', shape.hidden);
+}
+
+/** [1]: one over the rows that the loss is the mean over, of the slice or of the whole step. */
+function lossShare({ graph, sources, step, precision }: Emit): Value {
+  const rows = graph.cast(step?.lossTokens ?? sources.sizes.rows, 'int64', 'fp32');
+  return graph.node('Reciprocal', [graph.cast(rows, 'fp32', precision)]);
 }

@@ -1,5 +1,5 @@
 import type { LayerShape } from '../../core/spec/profile';
-import { accumulate, accumulateProduct, type Emit, saved, weight } from './emit';
+import { accumulate, accumulateProduct, addGradient, deferred, type Emit, saved, weight } from './emit';
 import { gate, gateBackward, geluBackward } from './mlp';
 import type { Value } from './onnx';
 import type { Dims } from './sources';
@@ -68,9 +68,10 @@ export function expertsBackward(emit: Emit, x: Value, dy: Value, counts: ExpertC
   const gates = saved(emit, 'gates', ['rows', counts.active]);
   const wide = (name: string) => saved(emit, name, expertDims(emit, routing, counts, shape.ffn));
   const dReturned = graph.node('Mul', [graph.node('Gather', [dy, routing.tokenOfRow], { axis: 0 }), gateOfRow(emit, gates, routing)]);
-  const dActivated = expertLinearBackward(emit, wide('activated'), dReturned, 'down', counts, shape.ffn, shape.hidden);
+  const rowDims = (width: number): Dims => expertDims(emit, routing, counts, width);
+  const dActivated = expertLinearBackward(emit, wide('activated'), dReturned, 'down', counts, shape.ffn, shape.hidden, rowDims);
   const dispatched = graph.node('Gather', [x, routing.tokenOfRow], { axis: 0 });
-  const back = (name: string, d: Value) => expertLinearBackward(emit, dispatched, d, name, counts, shape.hidden, shape.ffn);
+  const back = (name: string, d: Value) => expertLinearBackward(emit, dispatched, d, name, counts, shape.hidden, shape.ffn, rowDims);
   let dDispatched: Value;
   if (shape.gatedMlp) {
     const { dGate, dUp } = gateBackward(emit, wide('gateOut'), wide('upOut'), dActivated);
@@ -119,10 +120,12 @@ function expertLinearBackward(
   { count }: ExpertCounts,
   inWidth: number,
   outWidth: number,
+  rowDims: (width: number) => Dims,
 ): Value {
   const { graph } = emit;
   const transposed = (value: Value) => graph.node('Transpose', [value], { perm: [0, 2, 1] });
-  accumulate(emit, name, graph.node('MatMul', [transposed(x), dy]), [count, inWidth, outWidth]);
+  const gradient = deferred(emit, name, dy, rowDims(outWidth));
+  if (gradient !== null) addGradient(emit, name, graph.node('MatMul', [transposed(x), gradient]), [count, inWidth, outWidth]);
   if (emit.shape.mlpBias) {
     accumulate(emit, `${name}Bias`, graph.node('ReduceSum', [dy, graph.integers([1])], { keepdims: 1 }), [count, 1, outWidth]);
   }

@@ -91,6 +91,7 @@ function attentionGradient(emit: Emit, output: Value, dOutput: Value): Value {
   const { graph, shape } = emit;
   const { dQuery, dKey, dValue } = attendBackward(emit, { ...savedAttention(emit), output, dOutput });
   const own = (name: 'Key' | 'Value', gradient: Value) => {
+    if (emit.step !== null) return ownInStep(emit, name, gradient);
     const { context, total } = emit.sources.sizes;
     emit.result(`dPast${name}`, graph.node('Slice', [gradient, graph.integers([0]), context, graph.integers([2])]));
     const here = graph.node('Slice', [gradient, context, total, graph.integers([2])]);
@@ -103,6 +104,19 @@ function attentionGradient(emit: Emit, output: Value, dOutput: Value): Value {
     own('Value', dValue),
   ];
   return graph.node('Concat', parts, { axis: 1 });
+}
+
+/**
+ * The same in a step, where `dKeyIn` and `dValueIn` are of context and slice, [batch, kvHeads, total, headDim]: what later slices put on
+ * all of them, so that `dPastKey` and `dPastValue` are all that the slices before this one need.
+ */
+function ownInStep(emit: Emit, name: 'Key' | 'Value', gradient: Value): Value {
+  const { graph, shape, sources } = emit;
+  const { context, total } = sources.sizes;
+  const later = sources.tensor(`${emit.prefix}d${name}In`, ['batch', shape.kvHeads, 'total', shape.headDim], emit.precision);
+  const sum = graph.node('Add', [gradient, later]);
+  emit.result(`dPast${name}`, graph.node('Slice', [sum, graph.integers([0]), context, graph.integers([2])]));
+  return toRows(emit, graph.node('Slice', [sum, context, total, graph.integers([2])]), shape.kvHeads);
 }
 
 function savedAttention(emit: Emit): Pick<AttentionBackwardInputs, 'query' | 'key' | 'value' | 'probabilities'> {

@@ -31,6 +31,13 @@ export type Attribute = number | string | readonly number[] | { readonly float: 
 /** An extent of a tensor: fixed, or the name of one known only at run time. */
 export type Extent = number | string;
 
+/** An input as it was asked for. */
+export interface GraphInput {
+  readonly name: string;
+  readonly type: ElementType;
+  readonly extents: readonly Extent[];
+}
+
 /**
  * An ONNX graph in the making. Tensors are named by the graph. Operators of ONNX Runtime's own domain are written
  * `com.microsoft:MultiHeadAttention`; an empty input name
@@ -55,7 +62,12 @@ export interface Graph {
   reshape(value: Value, extents: readonly (number | Value)[]): Value;
   input(name: string, type: ElementType, extents: readonly Extent[]): Value;
   output(name: string, value: Value, type: ElementType): void;
-  /** Serialized model, without the nodes that no output needs. `opset` of ai.onnx; 21 unless an operator needs a later one. */
+  /** The inputs; once serialized, those that are left. */
+  inputs(): readonly GraphInput[];
+  /**
+   * Serialized model, without the nodes that no output needs, nor other inputs than `batch`, `tokens` and `context`. `opset` of ai.onnx; 21
+   * unless an operator needs a later one.
+   */
   bytes(opset: 21 | 23): Uint8Array;
 }
 
@@ -71,6 +83,7 @@ const dataTypes: Readonly<Record<ElementType, DataType>> = {
 export function createGraph(): Graph {
   const graph = create(GraphProtoSchema, { name: 'slice' });
   const known = new Map<string, Value>();
+  const declared: GraphInput[] = [];
   const fresh = (hint: string) => `${hint}.${graph.node.length + graph.initializer.length}`;
   const once = (key: string, make: () => Value) => {
     const value = known.get(key) ?? make();
@@ -123,18 +136,23 @@ export function createGraph(): Graph {
     reshape: (value, extents) => node('Reshape', [value, shapeOf(extents)]),
     input(name, type, extents) {
       graph.input.push(valueInfo(name, type, extents));
+      declared.push({ name, type, extents });
       return name;
     },
     output(name, value, type) {
       graph.node.push(create(NodeProtoSchema, { name: `output.${name}`, opType: 'Identity', input: [value], output: [name] }));
       graph.output.push(valueInfo(name, type, null));
     },
+    inputs: () => declared.filter(({ name }) => graph.input.some((input) => input.name === name)),
     bytes(opset) {
       prune(graph);
       return encode(graph, opset);
     },
   };
 }
+
+/** Sizes of the slice, which every model takes. */
+const sizeInputs: readonly string[] = ['batch', 'tokens', 'context'];
 
 /** Drops what no output needs. */
 function prune(graph: GraphProto): void {
@@ -147,6 +165,7 @@ function prune(graph: GraphProto): void {
   }
   graph.node = kept.reverse();
   graph.initializer = graph.initializer.filter(({ name }) => needed.has(name));
+  graph.input = graph.input.filter(({ name }) => needed.has(name) || sizeInputs.includes(name));
 }
 
 function encode(graph: GraphProto, opset: 21 | 23): Uint8Array {

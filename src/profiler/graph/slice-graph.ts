@@ -2,7 +2,7 @@ import type { ProfilerJob, TimedPart } from '../../protocol/profiler';
 import type { AttentionOperator, Emit } from './emit';
 import { embeddingBackward, embeddingForward, headBackward, headForward } from './ends';
 import { layerBackward, layerForward } from './layer';
-import { createGraph, type Graph, type Value } from './onnx';
+import { createGraph, type Graph, type GraphInput, type Value } from './onnx';
 import { deviceSources, inputSources, type NamedTensor, type Sources } from './sources';
 
 export type Direction = 'forward' | 'backward';
@@ -68,6 +68,34 @@ export function checkedGraph(job: ProfilerJob, attention: AttentionOperator, par
   return declare(graph, declared, attention);
 }
 
+/** A graph of a pass of a whole step. */
+export interface StepGraph extends SliceGraph {
+  /** Besides `batch`, `tokens` and `context`. Weights and gradients to accumulate onto are those whose extents are all numbers. */
+  readonly inputs: readonly GraphInput[];
+}
+
+/** Passes of a schedule, as its `kind` column has them. */
+export type StepPass = 'forward' | 'backward' | 'backwardInput' | 'backwardWeight';
+
+/**
+ * The graph of one pass as a step of several slices runs it: operands, saved activations and results as in `checkedGraph`, but that
+ * - the loss and its gradients are shares of those of the step: `lossTokens`, int64 [1], says its tokens;
+ * - `dKeyIn` and `dValueIn` are of context and slice, so that `dPastKey` and `dPastValue` are what the slice before takes as such;
+ * - `backwardInput` gives beside `dx` and the gradients of biases and gains what `backwardWeight` takes, named `w.WEIGHT`.
+ *
+ * Of the embedding there is only `forward`: its gradient is rows added to a table.
+ */
+export function stepGraph(job: ProfilerJob, attention: AttentionOperator, part: 'layer' | 'embedding' | 'head', pass: StepPass): StepGraph {
+  const graph = createGraph();
+  const direction = pass === 'forward' ? 'forward' : 'backward';
+  const backward = pass === 'backwardInput' ? 'input' : pass === 'backwardWeight' ? 'weight' : 'whole';
+  const step = { lossTokens: graph.input('lossTokens', 'int64', [1]) };
+  const written = write(graph, inputSources(graph), { job, attention, part, direction, saves: true, backward, step });
+  const results = backward === 'weight' ? written.filter(({ name }) => name.startsWith('d.')) : written;
+  const made = declare(graph, results, attention);
+  return { ...made, inputs: graph.inputs().filter(({ name }) => !(name in { batch: 0, tokens: 0, context: 0 })) };
+}
+
 interface Pass {
   readonly job: ProfilerJob;
   readonly attention: AttentionOperator;
@@ -75,6 +103,9 @@ interface Pass {
   readonly direction: Direction;
   /** Saved activations are outputs too. */
   readonly saves: boolean;
+  /** As in `Emit`; absent: whole, and by itself. */
+  readonly backward?: Emit['backward'];
+  readonly step?: Emit['step'];
 }
 
 /** Writes the pass and returns its results, that of the residual stream (or the loss) first. */
@@ -91,6 +122,8 @@ function write(graph: Graph, sources: Sources, pass: Pass): readonly NamedTensor
     limits,
     prefix,
     saves: pass.saves,
+    backward: pass.backward ?? 'whole',
+    step: pass.step ?? null,
     save(name, value, type = precision) {
       if (pass.saves) others.push({ name: prefix + name, value, type });
     },
