@@ -6,6 +6,7 @@ import { inspectCommand } from './commands/inspect';
 import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
 import { profileCommand } from './commands/profile';
+import { rehearseCommand } from './commands/rehearse';
 import { simulateCommand } from './commands/simulate';
 import { solveCommand } from './commands/solve';
 
@@ -16,6 +17,7 @@ export const commands: Readonly<Record<string, Command>> = {
   check: checkCommand,
   inspect: inspectCommand,
   profile: profileCommand,
+  rehearse: rehearseCommand,
   elastic: elasticCommand,
   solve: solveCommand,
   simulate: simulateCommand,

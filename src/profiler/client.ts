@@ -270,7 +270,7 @@ function growthWatch(leastBytes: number) {
 const libraryVariables: Readonly<Partial<Record<NodeJS.Platform, string>>> = { win32: 'PATH', darwin: 'DYLD_LIBRARY_PATH' };
 
 /** The loader reads its folders when a process starts: another reason for a child. */
-function childEnvironment({ env, libraryPath = [] }: ProfilerOptions): NodeJS.ProcessEnv {
+export function childEnvironment({ env, libraryPath = [] }: Pick<ProfilerOptions, 'env' | 'libraryPath'>): NodeJS.ProcessEnv {
   // As `nvidia-smi` counts, so that the GPU it describes is the one that is measured.
   const merged: NodeJS.ProcessEnv = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...process.env, ...env, ELECTRON_RUN_AS_NODE: '1' };
   // Options for our process (a debugger, a loader) are not for this one.

@@ -6,14 +6,18 @@ import { parseProfilerReply, type ProfilerReply, type ProfilerRequest, type With
 /** A request before it is numbered. */
 export type ProfilerRequestBody = WithoutId<ProfilerRequest>;
 
-/** One run of the child. It takes one request at a time and is never used again once a request was rejected. */
-export interface ProfilerProcess {
+/** What is asked of a child and what it answers. */
+interface Numbered {
+  readonly id: number;
+}
+
+/** One run of a child. It takes one request at a time and is never used again once a request was rejected. */
+export interface ServedProcess<Request extends Numbered, Reply extends Numbered> {
   /**
-   * Rejects with CancelledError once stopped, with ExpectedError `profiler-died` when the child ended, was killed or sent what is no reply,
-   * and with
-   * `profiler-timeout` (the child is killed) when there is no answer within `limitMs`.
+   * Rejects with CancelledError once stopped, with what `died` makes when the child ended, was killed or sent what is no reply, and with
+   * what `timedOut` makes (the child is killed) when there is no answer within `limitMs`.
    */
-  readonly request: (body: ProfilerRequestBody, limitMs: number) => Promise<ProfilerReply>;
+  readonly request: (body: WithoutId<Request>, limitMs: number) => Promise<Reply>;
   /** The end of what the child and the native libraries in it wrote to standard error, at most 64 kB. */
   readonly stderr: () => string;
   /** The part of it that was written since the last request. */
@@ -22,9 +26,24 @@ export interface ProfilerProcess {
   readonly stop: () => Promise<void>;
 }
 
-interface Waiting {
+export type ProfilerProcess = ServedProcess<ProfilerRequest, ProfilerReply>;
+
+/** What is particular to a kind of child. */
+export interface Service<Reply extends Numbered> {
+  /** Arguments of the child. */
+  readonly args: readonly string[];
+  /** @throws when a message is no reply. */
+  readonly parse: (message: unknown) => Reply;
+  /** Whether a reply only tells how far the request is, which is then heard here. */
+  readonly isNotice?: (reply: Reply) => boolean;
+  /** @param how it ended. @param line the last that it wrote, or nothing. */
+  readonly died: (how: string, line: string) => ExpectedError;
+  readonly timedOut: (limitMs: number) => ExpectedError;
+}
+
+interface Waiting<Reply> {
   readonly id: number;
-  readonly resolve: (reply: ProfilerReply) => void;
+  readonly resolve: (reply: Reply) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
 }
@@ -33,19 +52,28 @@ interface Waiting {
 const keptCharacters = 64 * 1024;
 const lastWordsMs = 100;
 
+/** Starts the child that times cells. */
+export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv): ProfilerProcess {
+  return startProcess<ProfilerRequest, ProfilerReply>(childFile, env, { args: [], parse: parseProfilerReply, died, timedOut });
+}
+
 /**
  * Starts `childFile` in a process of its own: a run of ONNX Runtime blocks its thread and cannot be interrupted, and ending a worker thread
  * during one aborts the process.
  */
-export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv): ProfilerProcess {
-  const child = fork(childFile, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+export function startProcess<Request extends Numbered, Reply extends Numbered>(
+  childFile: string,
+  env: NodeJS.ProcessEnv,
+  { args, parse, isNotice = () => false, died: diedOf, timedOut: timedOutOf }: Service<Reply>,
+): ServedProcess<Request, Reply> {
+  const child = fork(childFile, [...args], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   let stderr = '';
   let said = '';
-  let waiting: Waiting | null = null;
+  let waiting: Waiting<Reply> | null = null;
   let ended: Error | null = null;
   let lastId = 0;
 
-  const settle = (): Waiting | null => {
+  const settle = (): Waiting<Reply> | null => {
     const settled = waiting;
     waiting = null;
     if (settled !== null) clearTimeout(settled.timer);
@@ -59,7 +87,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
   const gone = new Promise<void>((resolve) => {
     const done = (how: string): void => {
       resolve();
-      end(died(how, stderr));
+      end(diedOf(how, lastLine(stderr)));
     };
     // `close` comes when standard error has been read to its end, which a process started by the child could hold open.
     child.once('exit', (code, signal) => {
@@ -85,14 +113,14 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
     child.kill('SIGKILL');
   });
   child.on('message', (message) => {
-    let reply: ProfilerReply;
+    let reply: Reply;
     try {
-      reply = parseProfilerReply(message);
+      reply = parse(message);
     } catch {
-      end(died('it sent something that is no reply', stderr));
+      end(diedOf('it sent something that is no reply', lastLine(stderr)));
       return;
     }
-    if (reply.id === waiting?.id) settle()?.resolve(reply);
+    if (!isNotice(reply) && reply.id === waiting?.id) settle()?.resolve(reply);
   });
 
   return {
@@ -105,11 +133,11 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
         const id = ++lastId;
         said = '';
         const timer = setTimeout(() => {
-          end(timedOut(limitMs));
+          end(timedOutOf(limitMs));
         }, limitMs);
         waiting = { id, resolve, reject, timer };
         // A failure to send means that the child is gone, which `exit` tells with the reason.
-        child.send({ ...body, id } satisfies ProfilerRequest, () => undefined);
+        child.send({ ...body, id }, () => undefined);
       }),
     stderr: () => stderr,
     said: () => said,
@@ -120,8 +148,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
   };
 }
 
-function died(how: string, stderr: string): ExpectedError {
-  const line = lastLine(stderr);
+function died(how: string, line: string): ExpectedError {
   return new ExpectedError(
     'profiler-died',
     `The profiler's process ended during the measurement (${how})${line === '' ? '' : `: ${line}`}`,

@@ -2,14 +2,24 @@ import { Worker } from 'node:worker_threads';
 import { parseProfilerRequest } from '../protocol/profiler';
 import { createProfilerServer, type ServerParts } from './serve';
 
-/** Answers the parent's requests in order, and exits when the parent does. */
+/** Times cells for the parent, in order, and exits when the parent does. */
 export function serveParent(parts: ServerParts): void {
   const serve = createProfilerServer(parts);
+  answerParent((message) => serve(parseProfilerRequest(message)));
+}
+
+/**
+ * Answers the parent's messages in order, and exits when the parent does.
+ * @param answer may tell the parent how far it is before it answers.
+ */
+export function answerParent(answer: (message: unknown, tell: (notice: object) => void) => Promise<object>): void {
   let before = Promise.resolve();
+  const tell = (reply: object): void => {
+    process.send?.(reply);
+  };
   process.on('message', (message: unknown) => {
-    const request = parseProfilerRequest(message);
     before = before.then(async () => {
-      process.send?.(await serve(request));
+      tell(await answer(message, tell));
     });
   });
   process.on('disconnect', () => process.exit());

@@ -55,7 +55,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/device#parseNvidia',
   ],
   'the whole as one value, of which the product makes parts': [
-    'src/core/export/chrome-trace#chromeTrace',
     'src/core/export/launchers/new-launcher#newLauncher',
     'src/profiler/onnx-file/model-of-onnx#modelOfOnnx',
     'src/protocol/packed#packMessage',

@@ -21,10 +21,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['spec'] },
   cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['spec'] },
   schedules: { about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV", imports: ['spec'] },
-  rehearsal: {
-    about: 'a step that is run here: what its passes hand to each other, its clock, its gradients',
-    imports: ['spec', 'schedules'],
-  },
   slicing: { about: 'the TeraPipe program: token slices with a proof of optimality', imports: ['spec'] },
   'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['spec', 'model', 'cluster'] },
   'time-model': {
@@ -43,6 +39,11 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   planner: {
     about: 'predicts the candidates of a request and chooses one',
     imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
+  },
+  rehearsal: {
+    about:
+      "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
+    imports: ['spec', 'schedules', 'slice-times', 'partition', 'planner'],
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
@@ -81,6 +82,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'formats',
       'partition',
       'planner',
+      'rehearsal',
       'layout-search',
       'resolve',
       'rules',
@@ -92,7 +94,12 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
 };
 
 /** What the faces use of the profiler: none of it loads ONNX Runtime. */
-const profilerFaces = ['src/profiler/profile-run', 'src/profiler/store', 'src/profiler/onnx-file/run-of-onnx'];
+const profilerFaces = [
+  'src/profiler/profile-run',
+  'src/profiler/rehearsal-run',
+  'src/profiler/store',
+  'src/profiler/onnx-file/run-of-onnx',
+];
 
 /**
  * A folder that is a program or a library of its own: what it may import of ours, and which packages it may name. A trailing slash stands

@@ -22,7 +22,7 @@ export function oneAfterAnother(schedule: Schedule): Uint32Array {
  * Times of rows as durations of passes: a whole backward counts as that of its input.
  * @param rowMs of each row, ms.
  */
-export function durationsOfRows({ stageOfChunk, units, kind, chunk, unit }: Schedule, rowMs: ArrayLike<number>): Durations {
+function durationsOfRows({ stageOfChunk, units, kind, chunk, unit }: Schedule, rowMs: ArrayLike<number>): Durations {
   const cells = stageOfChunk.length * units.length;
   const durations = {
     forwardMs: new Float64Array(cells),

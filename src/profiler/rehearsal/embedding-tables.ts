@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import type { WorkUnit } from '../../core/schedules/schedule';
+import type { RehearsedStep } from '../../protocol/rehearsal';
 import { sequenceTokens } from './parameters';
-import type { RehearsedStep } from './stage';
 
 /** Gradients of the token and position tables, which grow row by row where they are. */
 export interface EmbeddingTables {

@@ -1,32 +1,13 @@
 import type { Tensor } from 'onnxruntime-node';
 import { handlingOf, itemKey, itemText, neighboursOf, type Item } from '../../core/rehearsal/handling';
 import { operationKind, type OperationKind, type Schedule, type WorkUnit } from '../../core/schedules/schedule';
-import type { ProfilerJob } from '../../protocol/profiler';
+import type { RehearsedStep } from '../../protocol/rehearsal';
 import type { Runtime } from '../sessions';
 import { sequenceTokens } from './parameters';
 import { createPartRunner, type PartRunner } from './parts';
 import type { StepSessions } from './step-sessions';
 import { sharedTensors, tensorOf, weightTensors, type Bag, type InitialWeights, type SharedTensors } from './tensors';
 import { embeddingTables, type EmbeddingTables } from './embedding-tables';
-
-/** Layers of a chunk: so many from `first` on. */
-export interface ChunkLayers {
-  readonly first: number;
-  readonly count: number;
-}
-
-/** The model that is rehearsed, and its step. */
-export interface RehearsedStep {
-  readonly job: ProfilerJob;
-  /** Of each chunk, in the order of the model. */
-  readonly chunks: readonly ChunkLayers[];
-  /** Of a sequence. */
-  readonly tokens: number;
-  /** Sequences of the step. */
-  readonly batch: number;
-  /** The head is the token table. */
-  readonly tied: boolean;
-}
 
 /** The columns of a schedule that say what its passes hand to each other. */
 export type StepOrder = Pick<Schedule, 'units' | 'stageOfChunk' | 'kind' | 'chunk' | 'unit'>;
@@ -46,12 +27,16 @@ export interface StageRunner {
    */
   readonly run: (order: StepOrder, row: number) => Promise<HandedOn | null>;
   readonly give: (handed: HandedOn) => void;
+  /** Puts keys and values of earlier slices there, as if they had run: a bag with `presentKey` and `presentValue` for each layer. */
+  readonly giveKeys: (chunk: number, unit: number, keys: readonly Bag[]) => void;
   /** What nobody has freed. */
   readonly left: () => readonly string[];
   /** Of the passes since `reset`: shares of units on the last chunk, which add up to the step's. */
   readonly loss: () => number;
   /** By name in the model: `layer 3 qkv`, `embedding tokenTable`, `head head`. Fresh ones after `reset`. */
   readonly gradients: () => ReadonlyMap<string, Float32Array>;
+  /** Forgets whatever waits. */
+  readonly forget: () => void;
   /** Forgets loss, gradients and whatever waits. */
   readonly reset: () => void;
 }
@@ -98,7 +83,11 @@ export function createStageRunner(runtime: Runtime, step: RehearsedStep, session
       const item = makes.find(({ what }) => what === 'activation' || what === 'gradient');
       return item === undefined || tensor === null ? null : { item, tensor };
     },
+    giveKeys(chunk, unit, keys) {
+      shelf.put({ what: 'keys', chunk, unit }, keys);
+    },
     left: shelf.names,
+    forget: shelf.clear,
     loss: () => loss,
     gradients: () => new Map([...tables.gradients(), ...parts.gradients()]),
     reset() {

@@ -68,7 +68,7 @@ export function weightTensors(
 }
 
 /** [rows, columns] to [columns, rows]. */
-export function transposed(values: Float32Array, rows: number, columns: number): Float32Array {
+function transposed(values: Float32Array, rows: number, columns: number): Float32Array {
   const turned = new Float32Array(values.length);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) turned[column * rows + row] = values[row * columns + column] ?? 0;

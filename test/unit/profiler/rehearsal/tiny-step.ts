@@ -5,8 +5,9 @@ import type { Schedule } from '../../../../src/core/schedules/schedule';
 import type { LayerShape } from '../../../../src/core/spec/profile';
 import type { Scheme } from '../../../../src/core/spec/scheme';
 import type { AttentionOperator } from '../../../../src/profiler/graph/emit';
-import { runInTurn } from '../../../../src/profiler/rehearsal/in-turn';
-import { createStageRunner, type RehearsedStep, type StageRunner } from '../../../../src/profiler/rehearsal/stage';
+import { oneAfterAnother } from '../../../../src/core/rehearsal/clock';
+import { createStageRunner, type StageRunner } from '../../../../src/profiler/rehearsal/stage';
+import type { RehearsedStep } from '../../../../src/protocol/rehearsal';
 import { openStepSessions, type StepSessions } from '../../../../src/profiler/rehearsal/step-sessions';
 import type { InitialWeights } from '../../../../src/profiler/rehearsal/tensors';
 import { jobOf } from '../graph/run-graph';
@@ -61,7 +62,12 @@ export async function runTiny(
 ): Promise<Ran> {
   const step = model.step(schedule.stageOfChunk.length, batch);
   const runners = Array.from({ length: schedule.stages }, () => createStageRunner(ort, step, model.sessions, initial));
-  await runInTurn(runners.map(between), schedule, { clock: () => 0 });
+  const stages = runners.map(between);
+  const runnerOf = (chunk: number) => stages[schedule.stageOfChunk[chunk]!]!;
+  for (const row of oneAfterAnother(schedule)) {
+    const made = await runnerOf(schedule.chunk[row]!).run(schedule, row);
+    if (made !== null) runnerOf(made.item.chunk).give(made);
+  }
   return {
     gradients: new Map(runners.flatMap((runner) => [...runner.gradients()])),
     loss: runners.reduce((sum, runner) => sum + runner.loss(), 0),

@@ -1,0 +1,166 @@
+import { ExpectedError } from '../../core/errors';
+import { chromeTrace } from '../../core/export/chrome-trace';
+import { rehearsalJson } from '../../core/export/rehearsal-json';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import type { Scale } from '../../core/rehearsal/design';
+import { isRightGradient, gradientTolerance } from '../../core/rehearsal/gradient-error';
+import { comparedRehearsal, kindWords, type Rehearsal, type RehearsalComparison } from '../../core/rehearsal/result';
+import type { ProviderName } from '../../core/spec/profile';
+import { printable } from '../../core/text';
+import { prepareRehearsal, rehearse } from '../../profiler/rehearsal-run';
+import type { Answer } from '../answer';
+import type { Planned } from '../planned';
+import { indented, table } from '../table';
+import type { Terminal } from '../terminal';
+import { writeNewFile } from '../write-file';
+
+/** What a command line says about a rehearsal. */
+export interface RehearseOptions {
+  readonly scale: Scale;
+  readonly steps: number;
+  readonly provider: ProviderName;
+  readonly clock: Rehearsal['clock'] | null;
+  /** Where to write the measured step as a Chrome trace; null: nowhere. */
+  readonly out: string | null;
+  /** However long it takes. */
+  readonly yes: boolean;
+}
+
+/** Longer than this is asked for. */
+const longMs = 60_000;
+
+/**
+ * `terapipe rehearse`: runs the plan's step on this machine. Progress goes to `terminal.err`.
+ * @throws ExpectedError as `prepareRehearsal` and `rehearse`, `rehearsal-long`; CancelledError.
+ */
+export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOptions, terminal: Terminal): Promise<Answer> {
+  const { design, estimatedMs } = prepareRehearsal(plan, options.scale, options);
+  if (estimatedMs > longMs && !options.yes)
+    throw new ExpectedError(
+      'rehearsal-long',
+      `The rehearsal may take ${formatDuration(estimatedMs)}`,
+      'give it --yes, or make it smaller with --layers, --hidden, --sequence, --batch or --stages',
+      run.place,
+    );
+  const rehearsal = await rehearse(design, {
+    ...options,
+    childFile: terminal.profilerFile,
+    libraryPath: [],
+    signal: terminal.signal,
+    now: terminal.clock,
+    onProgress: ({ doing, fraction }) => {
+      terminal.progress(`${formatPercent(fraction)}: ${doing}`);
+    },
+  });
+  const saved = options.out === null || rehearsal.measured === null ? null : options.out;
+  if (saved !== null && rehearsal.measured !== null)
+    await writeNewFile(saved, chromeTrace(rehearsal.measured, { title: `${design.title}, rehearsed` }));
+  const isRight = rehearsal.status === 'complete' && isRightGradient(rehearsal.gradients);
+  return {
+    json: { version: 1, rehearsal: rehearsalJson(rehearsal), out: saved },
+    text: rehearsalText(rehearsal, saved),
+    exitCode: isRight ? 0 : 1,
+  };
+}
+
+function rehearsalText(rehearsal: Rehearsal, saved: string | null): string {
+  const { design, error } = rehearsal;
+  const compared = comparedRehearsal(rehearsal);
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : [`${title}\n${indented(lines.map(printable).join('\n'))}`];
+  return [
+    printable(`${design.title}: ${design.scheduleName} rehearsed on ${plural(design.schedule.stages, 'stage')}`),
+    indented(
+      table(
+        facts(rehearsal, compared).map((row) => row.map(printable)),
+        [1],
+      ),
+    ),
+    ...(compared === null ? [] : [indented(stageTable(rehearsal, compared)), indented(passTable(compared))]),
+    ...section('Not as planned', design.notes),
+    ...(error === null ? [] : [printable(`Stopped: ${error}`)]),
+    ...(saved === null ? [] : [printable(`The measured step is in ${saved}: terapipe plan FILE --compare ${saved}, or the Compare tab`)]),
+  ].join('\n\n');
+}
+
+function facts(rehearsal: Rehearsal, compared: RehearsalComparison | null): string[][] {
+  const { design, clock, processes, gradients, lossError, steps, transferMs, provider } = rehearsal;
+  const { shape, layers } = design;
+  const ran =
+    clock === 'real'
+      ? `${plural(processes, 'process', 'processes')} beside each other`
+      : 'stages one after the other, their times put on the clock of the schedule';
+  return [
+    ['ran', `${ran}, ${provider}, one thread each`],
+    [
+      'model',
+      `${plural(layers, 'layer')}, hidden ${formatCount(shape.hidden)}, ${plural(shape.heads, 'head')}, ${plural(design.batch, 'sequence')} of ${plural(design.tokens, 'token')}`,
+    ],
+    ...(gradients === null
+      ? []
+      : [
+          [
+            'gradients',
+            isRightGradient(gradients)
+              ? `those of the unsliced step: off by ${gradients.error.toExponential(1)} of the largest number of a tensor at most`
+              : `WRONG: ${gradients.tensor ?? ''} is off by ${gradients.error.toExponential(1)} of its largest number, over ${gradientTolerance}`,
+          ],
+        ]),
+    ...(lossError === null ? [] : [['loss', `off by ${lossError.toExponential(1)}`]]),
+    ...(compared === null
+      ? []
+      : [
+          [
+            'step',
+            `${formatDuration(compared.measured.makespanMs)} measured (median of ${formatCount(steps.length)}), ${formatDuration(compared.predicted.makespanMs)} predicted: ${signed(compared.errors.step)}`,
+          ],
+          ['passes', `${signed(compared.errors.profile)} than timed alone`],
+          ...(compared.errors.schedule === null
+            ? []
+            : [['schedule', `${signed(compared.errors.schedule)} than those passes on its clock`]]),
+        ]),
+    ...(transferMs === null ? [] : [['handing on', `${formatDuration(transferMs)} from process to process`]]),
+  ];
+}
+
+/** A share as `+4 %`. */
+function signed(share: number): string {
+  return `${share < 0 ? '-' : '+'}${formatNumber(Math.abs(100 * share))} %`;
+}
+
+function stageTable({ memory }: Rehearsal, { stages }: RehearsalComparison): string {
+  const rows = stages.map(({ stage, passes, busyMs, predictedBusyMs }) => {
+    const { estimatedBytes = 0, peakRssBytes = null } = memory[stage] ?? {};
+    return [
+      formatCount(stage),
+      formatCount(passes),
+      column.duration(busyMs),
+      column.duration(predictedBusyMs),
+      signed(busyMs / predictedBusyMs - 1),
+      formatBytes(estimatedBytes),
+      peakRssBytes === null ? '' : formatBytes(peakRssBytes),
+    ];
+  });
+  return table([['stage', 'passes', 'measured', 'predicted', '', 'memory estimated', 'measured'], ...rows], []);
+}
+
+/** Passes of one kind and cell together: their mean. */
+function passTable({ operations }: RehearsalComparison): string {
+  const groups = new Map<string, { readonly name: readonly string[]; count: number; ms: number; predictedMs: number }>();
+  for (const { chunk, kind, tokens, context, startMs, endMs, predictedStartMs, predictedEndMs } of operations) {
+    const name = [formatCount(chunk), kindWords[kind], formatCount(tokens), formatCount(context)];
+    const group = groups.get(name.join()) ?? { name, count: 0, ms: 0, predictedMs: 0 };
+    groups.set(name.join(), group);
+    group.count += 1;
+    group.ms += endMs - startMs;
+    group.predictedMs += predictedEndMs - predictedStartMs;
+  }
+  const rows = [...groups.values()].map(({ name, count, ms, predictedMs }) => [
+    ...name,
+    formatCount(count),
+    column.duration(ms / count),
+    column.duration(predictedMs / count),
+    signed(ms / predictedMs - 1),
+  ]);
+  return table([['chunk', 'pass', 'tokens', 'context', 'passes', 'measured', 'predicted', ''], ...rows], [1]);
+}

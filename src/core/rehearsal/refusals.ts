@@ -1,0 +1,50 @@
+import { ExpectedError } from '../errors';
+import { plural } from '../format';
+import { unlikeOneLayer } from '../slice-times/shape';
+import type { PlanRequest } from '../spec/request';
+
+/** What cannot be run here yet, in words. @throws ExpectedError `rehearsal-model`, `rehearsal-layout`, `rehearsal-recompute`. */
+export function requireRehearsable(request: PlanRequest): void {
+  const { model, layout, training } = request;
+  const unlike = unlikeModel(request);
+  if (unlike !== null)
+    throw new ExpectedError('rehearsal-model', `This model cannot be rehearsed: ${unlike}`, 'rehearse a model of alike attention layers');
+  if (layout.context > 1)
+    throw new ExpectedError(
+      'rehearsal-layout',
+      'Context parallelism splits the sequence inside a layer, which a rehearsal does not run',
+      'rehearse with --set layout.context=1',
+    );
+  if (layout.expert > 1)
+    throw new ExpectedError(
+      'rehearsal-layout',
+      'Expert parallelism exchanges tokens between ranks, which a rehearsal does not run',
+      'rehearse with --set layout.expert=1',
+    );
+  if (model.heads % layout.tensor !== 0 || model.ffn % layout.tensor !== 0)
+    throw new ExpectedError(
+      'rehearsal-layout',
+      `${plural(model.heads, 'head')} and a feed-forward of ${model.ffn} cannot be shared by ${plural(layout.tensor, 'tensor-parallel rank')}`,
+      'set layout.tensor to a divisor of both',
+    );
+  if (training.recompute !== 'none')
+    throw new ExpectedError(
+      'rehearsal-recompute',
+      `Recomputation (${training.recompute}) is not rehearsed yet`,
+      'rehearse with --set training.recompute=none',
+    );
+}
+
+/** What of the model has no graph yet, as a clause; null: nothing. */
+function unlikeModel({ model, training }: PlanRequest): string | null {
+  if (model.latent) return 'latent attention has no graph yet';
+  if (model.state !== undefined) return 'state-space and linear-attention layers have no graph yet';
+  if ((model.experts?.sharedFfn ?? 0) > 0) return 'shared experts have no graph yet';
+  if (model.experts !== null) return 'experts, routed for a whole sequence, have no graph yet';
+  if (model.stacks !== undefined) return 'it has an encoder beside its decoder';
+  if ((model.mtpLayers ?? 0) > 0) return 'layers that predict further tokens have no graph yet';
+  if (model.attentionSinks === true) return 'attention sinks have no graph yet';
+  if (model.layerKinds?.some(({ window }) => window !== null && window < training.sequenceLength) === true)
+    return 'a window of attention has no graph yet';
+  return unlikeOneLayer(model);
+}
