@@ -2,6 +2,7 @@ import os from 'node:os';
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatBytes, plural } from '../core/format';
 import { median, sum } from '../core/numbers';
+import { say } from '../core/sentence';
 import type { Plan } from '../core/planner/plan';
 import { fittingDesign, neededBytes, type RehearsalDesign, type Scale } from '../core/rehearsal/design';
 import { rehearsalMs, splitsBackward, stageBytes } from '../core/rehearsal/estimate';
@@ -178,7 +179,7 @@ async function run(
     return null;
   } catch (error) {
     if (course.steps.length === 0 || error instanceof CancelledError || !(error instanceof ExpectedError)) throw error;
-    return `${error.message}; ${error.remedy}`;
+    return `${error.message}; ${say(error.remedy)}`;
   } finally {
     await processes.close();
   }
