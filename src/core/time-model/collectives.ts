@@ -65,7 +65,7 @@ export function shardBandwidth(
  * Part of a collective that comes back as time although compute hides it: they share memory and SMs. Between what rows with their
  * collectives exposed and hidden leave, as `docs/model/time.md`, Sharded weights, says.
  */
-const contention = 0.4;
+export const contention = 0.4;
 
 /** Seconds that a collective adds to compute that runs beside it: what lasts longer, and what the two take from each other. */
 export function beside(collective: number, compute: number): number {

@@ -7,7 +7,7 @@ import { optimizerBytes } from '../spec/optimizer';
 import { runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
-import { allReduceSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { allReduceSeconds, contention, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { shardedWaits, shardsEachPass } from './sharding';
 import { mtpSeconds, type EndSeconds } from './mtp-time';
 import { cachedBySlice, layerTime } from './layer-time';
@@ -159,9 +159,8 @@ export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds
 
 /**
  * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data,
- * pipeline): split over the tensor-parallel ranks, up to 8 ranks
- * share the node's network card, the parts gathered over the receiver's links; over those links alone when all stages on nodes of this kind
- * fit in one of them.
+ * pipeline): split over the tensor-parallel ranks, the ranks of a node share its network cards, the parts are gathered over the
+ * receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
  *
  * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
  */
@@ -172,7 +171,9 @@ export function megatronBoundary(inputs: CostInputs, batch: number, tokens: numb
   const gather = layout.tensor > 1 && !inputs.training.sequenceParallel ? bytes / node : 0;
   const link = shareNode(inputs, to)
     ? bytes / layout.tensor / node
-    : (bytes * Math.min(8, layout.tensor * layout.data * layout.context)) / layout.tensor / slowerNetwork(inputs, to);
+    : (bytes * Math.min(inputs.cluster.gpusPerNode, layout.tensor * layout.data * layout.context)) /
+      layout.tensor /
+      slowerNetwork(inputs, to);
   return 1e3 * (link + sendLatencySeconds + gather);
 }
 
@@ -253,11 +254,11 @@ const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, grad
 
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
- * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through
- * one node share its network: one per tensor-parallel rank, or eight when pipelines lie together. Overlapped, the gradients of a bucket
- * leave as soon as the last micro-batch's backward has made them, and weights come as the first
- * forward asks for them (Megatron-LM's `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is
- * waited for, and one bucket always.
+ * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node
+ * share its network: one per tensor-parallel rank, or one per GPU when pipelines lie together. Overlapped, the gradients of a bucket leave
+ * as soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
+ * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one
+ * bucket always, and of what is hidden what it takes from the compute (`contention`).
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
@@ -280,14 +281,15 @@ export function gradientCollectives(
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
   const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
   const inNode = reach <= joinedGpus(cluster);
-  const sharing = order === 'pipeline' ? 8 : Math.min(layout.tensor, 8);
+  const sharing = order === 'pipeline' ? cluster.gpusPerNode : Math.min(layout.tensor, cluster.gpusPerNode);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
   const bucket = Math.max(...parts.map((part) => ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, bucketParameters(ranks))));
   const waitedMs = (bytes: number, overlaps: boolean | undefined, beside: readonly TimeFor[]): number => {
     const ms = (1e3 * bytes * volume) / bandwidth;
     if (overlaps !== true) return ms;
-    return Math.max((1e3 * bytes * bucket) / bandwidth, ...beside.map((one) => one.share * ms - one.ms));
+    const waited = Math.max((1e3 * bytes * bucket) / bandwidth, ...beside.map((one) => one.share * ms - one.ms));
+    return waited + contention * Math.max(0, ms - waited);
   };
   return (
     waitedMs(scattered, training.overlapGradReduce, beside.gradients) +

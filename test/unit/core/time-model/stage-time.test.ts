@@ -3,7 +3,14 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/time-model/collectives';
 import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
 import { splitLike } from '../../../../src/core/spec/slice-cost';
-import { floorShare, gradientCollectives, optimizerTime, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import {
+  floorShare,
+  gradientCollectives,
+  optimizerTime,
+  stageCost,
+  megatronBoundary,
+  terapipeBoundary,
+} from '../../../../src/core/time-model/stage-time';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
@@ -313,7 +320,7 @@ describe('what follows the pipeline', () => {
     assert.equal(gradientCollectives(reference, { layers: 30 }, 'data').toFixed(2), '142.82');
   });
 
-  it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters', () => {
+  it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
     const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
     const none = gradientCollectives(reference, { layers: 30 }, 'data', beside(0));
@@ -321,12 +328,24 @@ describe('what follows the pipeline', () => {
     const waits = (backwardMs: number, training = {}) =>
       gradientCollectives({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, 'data', beside(backwardMs));
     assert.equal(waits(0), none);
-    assert.ok(Math.abs(none - waits(40) - 40) < 1e-9);
+    assert.ok(Math.abs(none - waits(40) - 0.6 * 40) < 1e-9);
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
-    assert.ok(Math.abs(waits(1e6) / none - 64e6 / parameters) < 1e-9);
+    assert.ok(Math.abs(waits(1e6) / none - 0.4 - (0.6 * 64e6) / parameters) < 1e-9);
     const sharded = (training: object) => waits(1e6, { zeroStage: 1, ...training });
     assert.ok(sharded({ overlapParamGather: true }) === sharded({}), 'a first forward of no time hides nothing');
     assert.equal(waits(0, { zeroStage: 1, overlapParamGather: true }), waits(0, { zeroStage: 1 }));
+  });
+
+  it('sends from as many ranks at once as a node has GPUs', () => {
+    const on = (gpu: 'GB200' | 'B200') =>
+      request(gpu, gpt(48, 12288, 96, 0), { training: {}, layout: { tensor: 4, pipeline: 16, data: 8 } });
+    const over = (gpu: 'GB200' | 'B200', ranks: number) => {
+      const { links } = on(gpu).cluster;
+      const bytes = 2 * 2048 * 12288;
+      return (1e3 * bytes * ranks) / 4 / (links.nicGBps * links.nicEfficiency * 1e9) + 0.02 + (1e3 * bytes) / 668e9;
+    };
+    assert.equal(megatronBoundary(on('GB200'), 1, 2048).toFixed(6), over('GB200', 4).toFixed(6));
+    assert.equal(megatronBoundary(on('B200'), 1, 2048).toFixed(6), over('B200', 8).toFixed(6));
   });
 
   it("sends one copy of the boundary over a V100 node's 25 Gbit/s", () => {
