@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'mocha';
+import { CancelledError } from '../../../../src/core/errors';
+import { rehearsalJson } from '../../../../src/core/export/rehearsal-json';
+import { handlingOf } from '../../../../src/core/rehearsal/handling';
+import { comparedRehearsal, type Rehearsal } from '../../../../src/core/rehearsal/result';
+import { prepareRehearsal, rehearse, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
+import { bundleChild, profilerEntry, type BundledChild } from '../bundle';
+import { asPlanned, tinyPlan } from './tiny-plan';
+
+const machine = { freeBytes: 8 * 2 ** 30, cores: 2 };
+
+describe('a rehearsal in processes', () => {
+  let child: BundledChild;
+  let dying: BundledChild;
+  before(async () => {
+    child = await bundleChild(profilerEntry);
+    dying = await bundleChild(new URL('dying-child.ts', import.meta.url).pathname);
+  });
+  after(async () => {
+    await child.remove();
+    await dying.remove();
+  });
+
+  async function run(changes: Readonly<Record<string, unknown>>, options: Partial<RehearsalOptions> = {}): Promise<Rehearsal> {
+    const plan = await tinyPlan(changes);
+    const asked = { steps: 2, clock: null, ...options };
+    const { design } = prepareRehearsal(plan, asPlanned, asked, machine);
+    return rehearse(design, {
+      childFile: child.file,
+      provider: 'cpu',
+      libraryPath: [],
+      now: () => 0,
+      onProgress: () => undefined,
+      machine,
+      ...asked,
+    });
+  }
+
+  it('runs stages beside each other, each pass after what it needs, with the gradients of the unsliced step', async () => {
+    const rehearsal = await run({});
+    assert.equal(rehearsal.clock, 'real');
+    assert.equal(rehearsal.processes, 2);
+    assert.equal(rehearsal.status, 'complete');
+    assertRight(rehearsal);
+    assertOrdered(rehearsal);
+    assert.ok((rehearsal.transferMs ?? 0) > 0);
+    assert.ok(rehearsal.memory.every(({ peakRssBytes }) => (peakRssBytes ?? 0) > 2 ** 20));
+    assertNothingRuns();
+  });
+
+  it('runs backward in its two parts on chunks in a V', async () => {
+    const rehearsal = await run({
+      schedule: 'ZBVZeroBubble',
+      slicing: { scheme: Array.from({ length: 4 }, () => [1, [64]]) },
+      training: { globalBatch: 4 },
+    });
+    assertRight(rehearsal);
+    assertOrdered(rehearsal);
+    assert.deepEqual(new Set(comparedRehearsal(rehearsal)?.operations.map(({ kind }) => kind)), new Set([0, 2, 3]));
+    assertNothingRuns();
+  });
+
+  it('puts more stages than cores on a virtual clock', async () => {
+    const rehearsal = await run({ layout: { pipeline: 4 }, cluster: { gpusPerNode: 4 } }, { steps: 1 });
+    assert.deepEqual([rehearsal.clock, rehearsal.processes], ['virtual', 1]);
+    assertRight(rehearsal);
+    assertOrdered(rehearsal);
+    assert.equal(comparedRehearsal(rehearsal)?.errors.schedule, null);
+  });
+
+  it('keeps what was measured when a stage dies, and says which and why', async () => {
+    const rehearsal = await run({}, { childFile: dying.file });
+    assert.equal(rehearsal.status, 'partial');
+    assert.match(rehearsal.error ?? '', /^The process of stage 1 ended \(exit code 7\): Error: out of luck; rehearse again/);
+    assert.equal(rehearsal.steps.length, 1);
+    assertRight(rehearsal);
+    assertNothingRuns();
+  });
+
+  it('ends at once when cancelled, and leaves nothing running', async () => {
+    const abort = new AbortController();
+    const cancelled = run(
+      {},
+      {
+        signal: abort.signal,
+        onProgress: ({ doing }) => {
+          if (doing === 'step 1 of 2') abort.abort();
+        },
+      },
+    );
+    await assert.rejects(cancelled, CancelledError);
+    assertNothingRuns();
+  });
+
+  it('starts nothing where memory or cores do not suffice', async () => {
+    const { design } = prepareRehearsal(await tinyPlan(), asPlanned, { steps: 1, clock: null }, machine);
+    const refused = (options: Partial<RehearsalOptions>) =>
+      rehearse(design, {
+        childFile: 'no such file',
+        provider: 'cpu',
+        libraryPath: [],
+        clock: null,
+        steps: 1,
+        now: () => 0,
+        onProgress: () => undefined,
+        ...options,
+      });
+    await assert.rejects(refused({ machine: { ...machine, freeBytes: 2 ** 27 } }), { code: 'rehearsal-memory' });
+    await assert.rejects(refused({ machine: { ...machine, cores: 1 }, clock: 'real' }), { code: 'rehearsal-cores' });
+    await assert.rejects(refused({ machine }), { code: 'profiler-missing' });
+    assertNothingRuns();
+  });
+});
+
+function assertRight(rehearsal: Rehearsal): void {
+  assert.ok((rehearsal.gradients?.error ?? 1) < 1e-4, `gradients are off by ${rehearsal.gradients?.error ?? NaN}`);
+  assert.ok((rehearsal.lossError ?? 1) < 1e-6);
+  const printed = JSON.parse(JSON.stringify(rehearsalJson(rehearsal))) as { readonly operations: readonly object[] };
+  assert.equal(printed.operations.length, rehearsal.design.schedule.kind.length);
+}
+
+/** Every pass starts after those whose results it needs have ended, and stages run one pass at a time. */
+function assertOrdered({ measured }: Rehearsal): void {
+  assert.ok(measured !== null);
+  const madeMs = new Map<string, number>();
+  for (const row of measured.kind.keys())
+    for (const { what, chunk, unit } of handlingOf(measured, row).makes) madeMs.set(`${what} ${chunk} ${unit}`, measured.endMs[row]!);
+  for (const row of measured.kind.keys())
+    for (const { what, chunk, unit } of handlingOf(measured, row).needs) {
+      const there = madeMs.get(`${what} ${chunk} ${unit}`);
+      assert.ok(there !== undefined && there <= measured.startMs[row]! + 1e-6, `row ${row} starts before its ${what}`);
+    }
+  for (let stage = 0; stage < measured.stages; stage++)
+    for (let row = measured.rowStart[stage]! + 1; row < measured.rowStart[stage + 1]!; row++)
+      assert.ok(measured.startMs[row]! >= measured.endMs[row - 1]! - 1e-6);
+}
+
+function assertNothingRuns(): void {
+  assert.deepEqual(
+    process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap'),
+    [],
+  );
+}
