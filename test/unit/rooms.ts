@@ -43,7 +43,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   rehearsal: {
     about:
       "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
-    imports: ['spec', 'schedules', 'slice-times', 'partition', 'planner'],
+    imports: ['spec', 'schedules', 'slicing', 'slice-times', 'partition', 'planner'],
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',

@@ -1,13 +1,14 @@
 import { ExpectedError } from '../../core/errors';
 import { chromeTrace } from '../../core/export/chrome-trace';
-import { rehearsalJson } from '../../core/export/rehearsal-json';
+import { rankedSchemesJson, rehearsalJson } from '../../core/export/rehearsal-json';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
-import type { Scale } from '../../core/rehearsal/design';
+import type { RehearsalDesign, Scale } from '../../core/rehearsal/design';
 import { isRightGradient, gradientTolerance } from '../../core/rehearsal/gradient-error';
+import type { RankedSchemes } from '../../core/rehearsal/schemes';
 import { comparedRehearsal, kindWords, type Rehearsal, type RehearsalComparison } from '../../core/rehearsal/result';
 import type { ProviderName } from '../../core/spec/profile';
 import { printable } from '../../core/text';
-import { prepareRehearsal, rehearse } from '../../profiler/rehearsal-run';
+import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalProgress } from '../../profiler/rehearsal-run';
 import type { Answer } from '../answer';
 import type { Planned } from '../planned';
 import { indented, table } from '../table';
@@ -22,10 +23,14 @@ export interface RehearseOptions {
   readonly clock: Rehearsal['clock'] | null;
   /** Where to write the measured step as a Chrome trace; null: nowhere. */
   readonly out: string | null;
+  /** Rank cuts of the sequence instead. */
+  readonly schemes: boolean;
   /** However long it takes. */
   readonly yes: boolean;
 }
 
+/** How many times as long several cuts take as one, about. */
+const manyCuts = 6;
 /** Longer than this is asked for. */
 const longMs = 60_000;
 
@@ -34,7 +39,8 @@ const longMs = 60_000;
  * @throws ExpectedError as `prepareRehearsal` and `rehearse`, `rehearsal-long`; CancelledError.
  */
 export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOptions, terminal: Terminal): Promise<Answer> {
-  const { design, estimatedMs } = prepareRehearsal(plan, options.scale, options);
+  const { design, estimatedMs: onceMs } = prepareRehearsal(plan, options.scale, options);
+  const estimatedMs = (options.schemes ? manyCuts : 1) * onceMs;
   if (estimatedMs > longMs && !options.yes)
     throw new ExpectedError(
       'rehearsal-long',
@@ -42,16 +48,18 @@ export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOp
       'give it --yes, or make it smaller with --layers, --hidden, --sequence, --batch or --stages',
       run.place,
     );
-  const rehearsal = await rehearse(design, {
+  const running = {
     ...options,
     childFile: terminal.profilerFile,
     libraryPath: [],
     signal: terminal.signal,
     now: terminal.clock,
-    onProgress: ({ doing, fraction }) => {
+    onProgress: ({ doing, fraction }: RehearsalProgress) => {
       terminal.progress(`${formatPercent(fraction)}: ${doing}`);
     },
-  });
+  };
+  if (options.schemes) return schemesAnswer(await rehearseSchemes(design, running), design);
+  const rehearsal = await rehearse(design, running);
   const saved = options.out === null || rehearsal.measured === null ? null : options.out;
   if (saved !== null && rehearsal.measured !== null)
     await writeNewFile(saved, chromeTrace(rehearsal.measured, { title: `${design.title}, rehearsed` }));
@@ -163,4 +171,29 @@ function passTable({ operations }: RehearsalComparison): string {
     signed(ms / predictedMs - 1),
   ]);
   return table([['chunk', 'pass', 'tokens', 'context', 'passes', 'measured', 'predicted', ''], ...rows], [1]);
+}
+
+/** Cuts of the sequence in the order of their predictions. */
+function schemesAnswer(ranked: RankedSchemes, design: RehearsalDesign): Answer {
+  const rows = ranked.schemes.map(({ name, tokens, predictedMs, measuredMs, gradients }) => [
+    name,
+    column.duration(predictedMs),
+    column.duration(measuredMs),
+    signed(measuredMs / predictedMs - 1),
+    gradients === null ? '' : gradients.error.toExponential(1),
+    tokens.join(', '),
+  ]);
+  const isRight = ranked.schemes.every(({ gradients }) => isRightGradient(gradients));
+  return {
+    json: { version: 1, rehearsal: rankedSchemesJson(ranked, design) },
+    text: [
+      printable(`${design.title}: cuts of the sequence rehearsed on ${plural(design.schedule.stages, 'stage')}, fastest predicted first`),
+      indented(
+        table([['cut', 'predicted', 'measured', '', 'gradients off by', 'tokens'], ...rows.map((row) => row.map(printable))], [0, 5]),
+      ),
+      `  rank correlation ${formatNumber(ranked.rankCorrelation)}; steps of one cut differ by up to ${formatPercent(ranked.noise)}`,
+      ...(isRight ? [] : ['  WRONG: gradients are not those of the unsliced step']),
+    ].join('\n\n'),
+    exitCode: isRight ? 0 : 1,
+  };
 }

@@ -25,6 +25,7 @@ export const rehearseCommand = defineCommand({
     },
     provider: { value: 'NAME', help: 'execution provider: cuda, dml, coreml, webgpu or cpu (cpu)' },
     out: { value: 'PATH', help: 'write the measured step as a Chrome trace, which plan --compare reads' },
+    schemes: { help: "rank five cuts of the sequence instead: whole, in equal slices, the dynamic program's and of equal work" },
     yes: { help: 'also where it may take longer than a minute' },
   },
   start: (line, given) => {
@@ -40,6 +41,7 @@ export const rehearseCommand = defineCommand({
       clock: given.clock === undefined ? null : oneOf(['real', 'virtual'] as const, given.clock, 'no clock'),
       provider: given.provider === undefined ? ('cpu' as const) : oneOf(providerNames, given.provider, 'no provider'),
       out: given.out ?? null,
+      schemes: given.schemes ?? false,
       yes: given.yes ?? false,
     };
     return async (terminal, texts) => {

@@ -1,3 +1,5 @@
+import type { RehearsalDesign } from '../rehearsal/design';
+import type { RankedSchemes } from '../rehearsal/schemes';
 import { comparedRehearsal, kindWords, type Rehearsal } from '../rehearsal/result';
 
 /** A rehearsal as `terapipe rehearse --json` prints it. Times in ms, memory in bytes, lengths in tokens; null: nothing was measured. */
@@ -31,5 +33,23 @@ export function rehearsalJson(rehearsal: Rehearsal): object {
     operations: (compared?.operations ?? []).map((operation) => ({ ...operation, kind: kindWords[operation.kind] })),
     memory,
     seconds: rehearsal.seconds,
+  };
+}
+
+/** Cuts of the sequence, fastest predicted first, as `terapipe rehearse --schemes --json` prints them. */
+export function rankedSchemesJson({ schemes, rankCorrelation, noise }: RankedSchemes, design: RehearsalDesign): object {
+  return {
+    schedule: design.scheduleName,
+    stages: design.schedule.stages,
+    rankCorrelation,
+    noise,
+    schemes: schemes.map(({ name, tokens, predictedMs, measuredMs, stepMs, gradients }) => ({
+      name,
+      tokens,
+      predictedMs,
+      measuredMs,
+      stepMs,
+      gradientError: gradients?.error ?? null,
+    })),
   };
 }

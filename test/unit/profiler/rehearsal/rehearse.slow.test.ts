@@ -4,7 +4,7 @@ import { CancelledError } from '../../../../src/core/errors';
 import { rehearsalJson } from '../../../../src/core/export/rehearsal-json';
 import { handlingOf } from '../../../../src/core/rehearsal/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../src/core/rehearsal/result';
-import { prepareRehearsal, rehearse, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
+import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
 import { bundleChild, profilerEntry, type BundledChild } from '../bundle';
 import { asPlanned, tinyPlan } from './tiny-plan';
 
@@ -91,6 +91,33 @@ describe('a rehearsal in processes', () => {
     );
     await assert.rejects(cancelled, CancelledError);
     assertNothingRuns();
+  });
+
+  it('ranks cuts of the sequence by what they take', async () => {
+    const plan = await tinyPlan();
+    const asked = { steps: 1, clock: 'virtual' as const };
+    const { design } = prepareRehearsal(plan, asPlanned, asked, machine);
+    const doing: string[] = [];
+    const { schemes, rankCorrelation } = await rehearseSchemes(design, {
+      childFile: child.file,
+      provider: 'cpu',
+      libraryPath: [],
+      now: () => 0,
+      onProgress: (progress) => void doing.push(progress.doing),
+      machine,
+      ...asked,
+    });
+    assert.ok(schemes.length >= 3);
+    assert.ok(
+      schemes.every(({ gradients, tokens }) => (gradients?.error ?? 1) < 1e-4 && tokens.reduce((sum, length) => sum + length, 0) === 64),
+    );
+    assert.ok(schemes.some(({ name }) => name.includes('dynamic program')));
+    assert.deepEqual(
+      schemes.map(({ predictedMs }) => predictedMs),
+      schemes.map(({ predictedMs }) => predictedMs).sort((a, b) => a - b),
+    );
+    assert.ok(Math.abs(rankCorrelation) <= 1);
+    assert.ok(doing.some((line) => line.includes('whole sequences')));
   });
 
   it('starts nothing where memory or cores do not suffice', async () => {

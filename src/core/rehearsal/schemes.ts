@@ -1,0 +1,139 @@
+import { ExpectedError } from '../errors';
+import { plural } from '../format';
+import { lowMedian } from '../numbers';
+import { generateSchedule, problemOf, scheduleKind } from '../schedules/registry';
+import { operationKind, type Schedule } from '../schedules/schedule';
+import { uniformLengths } from '../slicing/baselines';
+import { equalWorkLengths, workOf } from '../slicing/chunk-rules';
+import { solveSlicing } from '../slicing/solve';
+import type { Cell } from '../spec/profile';
+import type { Scheme } from '../spec/scheme';
+import type { RehearsalDesign } from './design';
+import type { GradientError } from './gradient-error';
+import type { CellTime } from './result';
+
+/** Units that a sequence is cut into: so few that each cell can be timed. */
+const units = 8;
+
+/** A cut of the sequence that is run. */
+export interface NamedScheme {
+  readonly name: string;
+  readonly tokens: readonly number[];
+  readonly schedule: Schedule;
+}
+
+/** A cut with what it took, ms. */
+export interface MeasuredScheme extends NamedScheme {
+  readonly predictedMs: number;
+  readonly stepMs: readonly number[];
+  readonly gradients: GradientError | null;
+}
+
+/** Cuts in the order of their predictions. */
+export interface RankedSchemes {
+  readonly schemes: readonly (MeasuredScheme & {
+    /** Median. */
+    readonly measuredMs: number;
+  })[];
+  /** Spearman's rank correlation of predicted and measured times. */
+  readonly rankCorrelation: number;
+  /** What steps of one cut differ by, as a share of their median: the largest of all cuts. Below it an order means nothing. */
+  readonly noise: number;
+}
+
+/** Every slice that a cut at multiples of the unit can have. */
+export function gridCells({ tokens }: RehearsalDesign): Cell[] {
+  const unit = unitOf(tokens);
+  const cells: Cell[] = [];
+  for (let context = 0; context < tokens; context += unit)
+    for (let end = context + unit; end <= tokens; end += unit) cells.push({ batch: 1, tokens: end - context, context });
+  return cells;
+}
+
+function unitOf(tokens: number): number {
+  if (tokens % units !== 0)
+    throw new ExpectedError(
+      'rehearsal-unsliced',
+      `Sequences of ${plural(tokens, 'token')} cannot be cut into ${units} equal units`,
+      `rehearse sequences of a multiple of ${units} tokens (--sequence)`,
+    );
+  return tokens / units;
+}
+
+/**
+ * The whole sequence, in halves, in quarters, as the dynamic program cuts it for these times, and in as many slices of equal work; those
+ * that are the same together.
+ * @throws ExpectedError `rehearsal-unsliced`; Error where a cell of the grid was not timed.
+ */
+export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedScheme[] {
+  const { schedule, tokens, batch, shape, layers } = design;
+  if (!scheduleKind(schedule.name).slices)
+    throw new ExpectedError(
+      'rehearsal-unsliced',
+      `${schedule.name} runs whole sequences, not token slices`,
+      'rehearse the schemes of TeraPipe or Seq1F1B (--set schedule=TeraPipe)',
+    );
+  const unit = unitOf(tokens);
+  const chunks = [...schedule.stageOfChunk.keys()];
+  const passMs = (chunk: number, cell: Cell): number =>
+    (timeOf(chunk, cell, operationKind.forward) ?? Infinity) + (timeOf(chunk, cell, operationKind.backward) ?? Infinity);
+  const solution = solveSlicing({
+    batch,
+    tokens,
+    unit,
+    stages: schedule.stages,
+    maximumBatchSlice: 1,
+    oneScheme: true,
+    cost: (sequences, length, context) => Math.max(...chunks.map((chunk) => passMs(chunk, { batch: sequences, tokens: length, context }))),
+  });
+  const solved = solution.scheme[0]?.tokens ?? [tokens];
+  const equalWork = equalWorkLengths(tokens, Math.max(3, solved.length), unit, workOf({ ...shape, layers }));
+  const cuts: (readonly [string, readonly number[]])[] = [
+    ['whole sequences', [tokens]],
+    ['2 equal slices', uniformLengths(tokens, unit, 2)],
+    ['4 equal slices', uniformLengths(tokens, unit, 4)],
+    ["the dynamic program's", solved],
+    ...(equalWork === null ? [] : [['slices of equal work', equalWork] as const]),
+  ];
+  const different = new Map<string, readonly [string, readonly number[]]>();
+  for (const [name, lengths] of cuts) {
+    const same = different.get(lengths.join());
+    different.set(lengths.join(), [same === undefined ? name : `${same[0]}, ${name}`, lengths]);
+  }
+  return [...different.values()].map(([name, lengths]) => {
+    const scheme: Scheme = Array.from({ length: batch }, () => ({ batch: 1, tokens: lengths }));
+    return {
+      name,
+      tokens: lengths,
+      schedule: generateSchedule(schedule.name, problemOf(scheme, schedule.stages, chunks.length / schedule.stages)),
+    };
+  });
+}
+
+/** Puts cuts in the order of their predictions, beside that of what was measured. */
+export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes {
+  const ranked = schemes
+    .map((scheme) => ({ ...scheme, measuredMs: lowMedian(scheme.stepMs) }))
+    .sort((a, b) => a.predictedMs - b.predictedMs);
+  const spread = ({ stepMs, measuredMs }: (typeof ranked)[number]): number => (Math.max(...stepMs) - Math.min(...stepMs)) / measuredMs;
+  return {
+    schemes: ranked,
+    rankCorrelation: rankCorrelation(
+      ranked.map(({ predictedMs }) => predictedMs),
+      ranked.map(({ measuredMs }) => measuredMs),
+    ),
+    noise: Math.max(...ranked.map(spread)),
+  };
+}
+
+/** Spearman's, of values without ties: 1 for the same order, -1 for the opposite; 1 of fewer than two. */
+function rankCorrelation(a: readonly number[], b: readonly number[]): number {
+  if (a.length < 2) return 1;
+  const ranks = (values: readonly number[]): number[] => {
+    const sorted = values.toSorted((x, y) => x - y);
+    return values.map((value) => sorted.indexOf(value));
+  };
+  const [ofA, ofB] = [ranks(a), ranks(b)];
+  const squares = ofA.reduce((sum, rank, index) => sum + (rank - (ofB[index] ?? 0)) ** 2, 0);
+  return 1 - (6 * squares) / (a.length * (a.length ** 2 - 1));
+}
