@@ -1,3 +1,4 @@
 export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
 
-export type LauncherFormat = 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox';
+export type LauncherFormat =
+  'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox' | 'primus' | 'flagscale';

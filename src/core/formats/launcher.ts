@@ -1,4 +1,5 @@
 import type { Runtime } from '../spec/runtime';
+import type { Composition } from './composition';
 import type { Facts, LauncherReader } from './facts';
 import { topLevelKeys } from './json-document';
 import { yamlHead, type YamlHead } from './yaml/recognise';
@@ -73,6 +74,8 @@ export interface Launcher {
   readonly isItsNamed?: (text: string) => boolean;
   /** Null: its grammar is loaded by the terminal or VS Code when it is needed. */
   readonly read: LauncherReader | null;
+  /** Where a run is composed of several files; `read` reads one alone. */
+  readonly composition?: Composition;
   readonly traits: LauncherTraits;
   /** The model that a flavour or class of its own means. */
   readonly modelNamed?: (flavor: string, facts: Facts) => ModelOfLauncher;

@@ -5,11 +5,15 @@ import { megatronShell, megatronYaml } from './megatron';
 import { megatronBridge } from './megatron-bridge';
 import { nemo } from './nemo';
 import { gptNeox } from './neox';
+import { flagScale } from './flagscale';
+import { primus } from './primus';
 import { torchtitan } from './torchtitan';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
 export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   deepspeed,
+  primus,
+  flagscale: flagScale,
   'megatron-yaml': megatronYaml,
   nemo,
   'megatron-bridge': megatronBridge,

@@ -6,9 +6,10 @@ import { megatronDefaults } from '../formats/megatron/megatron-defaults';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
-import { isLauncher, launcherTraitsOf } from '../formats/registry';
+import { isLauncher, launchers, launcherTraitsOf } from '../formats/registry';
 import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
+import { readComposed } from './compose';
 import { crossFindings } from '../rules/launchers/cross-findings';
 import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
@@ -52,7 +53,14 @@ export async function loadConfig(
 ): Promise<LoadedConfig> {
   const format = recogniseConfig(file, text, 'named');
   if (format === null) throw unknownFormat(file, text);
-  if (isLauncher(format)) return loadLauncher((await readerOf(format, host.shell))(file, text), format, host.read);
+  if (isLauncher(format)) {
+    const { composition } = launchers[format];
+    const launcher =
+      composition === undefined
+        ? (await readerOf(format, host.shell))(file, text)
+        : await readComposed({ file, text }, composition, host.read);
+    return loadLauncher(launcher, format, host.read);
+  }
   const alone = { format, launcher: null, model: null, findings: [] };
   if (format === 'huggingface') return { ...alone, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
   const loaded = await loadTerapipe(file, text, host.read, options);
@@ -94,13 +102,18 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
     run,
     noRun,
     findings: [
-      ...launchFindings(launcher),
+      ...ownFindings(launcher),
       ...(facts === null ? [] : crossFindings(launcher, facts)),
       ...(await csvFindings(launcher, read)),
       ...remarks,
       ...(named === null ? [] : [named.remark]),
     ],
   };
+}
+
+/** What rules find; of a run that builds on other files nothing that is only information about those. */
+function ownFindings(launcher: LauncherFile): readonly Finding[] {
+  return launchFindings(launcher).filter(({ severity, place }) => severity !== 'information' || place.file === launcher.file);
 }
 
 /** What is wrong with the schedule file that a TorchTitan config names. */

@@ -197,5 +197,10 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the layout is fixed by something that no file says, such as checkpoints.',
   },
   'layout-too-large': { source: '[docs/model/memory.md](model/memory.md).', ignore: 'the run is known to fit.' },
+  'base-not-found': {
+    source: 'Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.',
+    ignore: 'the file lies in the installed package of the launcher.',
+  },
+  'repeated-key': { source: 'PyYAML, `construct_mapping`: later keys replace earlier ones.', ignore: 'both have the same value.' },
   'more-informations': { source: 'The editor and `terapipe check`.', ignore: 'always.' },
 };

@@ -39,4 +39,12 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     code: 'more-informations',
     doc: 'Of the informations on a file five are shown, one of each code before a second one of any; this line tells how many more there are, by code. `terapipe check --all` and `--json` print them all.',
   },
+  {
+    code: 'base-not-found',
+    doc: 'The config builds on another file (`extends`, `defaults`, a preset of its launcher) that is not where it should lie, so what that one sets is not known: often the sizes of the model. Open the folder or the clone that holds both.',
+  },
+  {
+    code: 'repeated-key',
+    doc: 'A key stands twice in one mapping, and the loader of this launcher (PyYAML) takes the last one without a word. Where a loader refuses that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.',
+  },
 ];

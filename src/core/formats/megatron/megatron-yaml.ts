@@ -35,7 +35,7 @@ const defaultNames = ['tensor', 'pipeline', 'context', 'expert', 'sequenceParall
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */
 export function readMegatronYaml(file: string, text: string): LauncherFile {
-  const document = parseYaml(file, text);
+  const document = parseYaml(file, text, 'last');
   const args = document.root.entries.get('MODEL_ARGS');
   return args?.value.kind === 'map' ? readArguments(document, [...args.value.entries.values()]) : readConfig(document);
 }

@@ -108,7 +108,7 @@ const neoxKeys: KeyTable = {
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */
 export function readGptNeox(file: string, text: string): LauncherFile {
-  const document = parseYaml(file, text);
+  const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly, spelledEither(document.root));
   const written = reader.facts(neoxKeys);
   const { recomputeLayers, ...others } = written;

@@ -40,10 +40,15 @@ export interface YamlEntry {
   readonly alone: boolean;
 }
 
+/** What a launcher's loader does with a key that stands twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
+export type Repeated = 'refused' | 'last';
+
 export interface YamlDocument {
   readonly file: string;
   readonly text: string;
   readonly root: YamlMap;
+  /** Keys that a later one of the same name replaces, where the loader lets it. */
+  readonly replaced: readonly { readonly key: string; readonly range: TextRange }[];
 }
 
 const maximumDepth = 100;
@@ -63,7 +68,7 @@ const maximumTokens = 100_000;
  * `config-yaml-aliases`,
  * `config-duplicate-key`, `config-forbidden-key` or `config-wrong-type`, placed.
  */
-export function parseYaml(file: string, text: string): YamlDocument {
+export function parseYaml(file: string, text: string, repeated: Repeated = 'refused'): YamlDocument {
   refuseUnfit(file, text);
   const documents = compose(file, text);
   const [first, second] = documents;
@@ -75,7 +80,8 @@ export function parseYaml(file: string, text: string): YamlDocument {
       range: { start: second.range[0], end: second.range[0] + 1 },
     });
   const contents = first?.contents ?? null;
-  const root = contents === null ? null : convert({ file, anchors: new Map(), aliases: 0, merged: 0 }, contents);
+  const state: Conversion = { file, repeated, replaced: [], anchors: new Map(), aliases: 0, merged: 0 };
+  const root = contents === null ? null : convert(state, contents);
   if (root?.kind !== 'map')
     throw configError(
       'config-wrong-type',
@@ -83,7 +89,7 @@ export function parseYaml(file: string, text: string): YamlDocument {
       'write it as key: value lines',
       root === null ? startOf(file) : { file, range: root.range },
     );
-  return { file, text, root };
+  return { file, text, root, replaced: state.replaced };
 }
 
 /** The node under dotted keys, with the maps on the way to it; null where a key is missing. */
@@ -117,6 +123,8 @@ function compose(file: string, text: string): Document.Parsed[] {
 
 interface Conversion {
   readonly file: string;
+  readonly repeated: Repeated;
+  readonly replaced: { readonly key: string; readonly range: TextRange }[];
   readonly anchors: Map<string, YamlNode>;
   aliases: number;
   merged: number;
@@ -154,7 +162,7 @@ function convertMap(state: Conversion, map: YAMLMap): YamlMap {
     if (!isScalar(key) || typeof key.value !== 'string') continue;
     const keyRange = rangeOf(key);
     const name = key.value;
-    refuseKey(state.file, entries, name, keyRange);
+    refuseKey(state, entries, name, keyRange);
     const value = pair.value === null ? convertScalar(key, { start: keyRange.end, end: keyRange.end }) : convert(state, pair.value);
     const end = pair.value === null ? keyRange.end : rangeOf(pair.value).end;
     if (name === '<<' && key.type === 'PLAIN') merged.push(value);
@@ -178,11 +186,19 @@ function addMerged(state: Conversion, entries: Map<string, YamlEntry>, { range, 
   for (const [name, entry] of added) if (!entries.has(name)) entries.set(name, entry);
 }
 
-function refuseKey(file: string, entries: ReadonlyMap<string, YamlEntry>, name: string, range: TextRange): void {
+/** Refuses a key that none may have, or that is there already where the loader refuses that. */
+function refuseKey(
+  { file, repeated, replaced }: Conversion,
+  entries: ReadonlyMap<string, YamlEntry>,
+  name: string,
+  range: TextRange,
+): void {
   if (name === '__proto__')
     throw configError('config-forbidden-key', '"__proto__" is not a key that a config may have', 'remove it', { file, range });
-  if (entries.has(name))
-    throw configError('config-duplicate-key', `${quoted(name)} appears twice in one mapping`, 'keep one of the two', { file, range });
+  const before = entries.get(name);
+  if (before === undefined) return;
+  if (repeated === 'last') replaced.push({ key: name, range: before.keyRange });
+  else throw configError('config-duplicate-key', `${quoted(name)} appears twice in one mapping`, 'keep one of the two', { file, range });
 }
 
 function resolveAlias(state: Conversion, name: string, range: TextRange): YamlNode {

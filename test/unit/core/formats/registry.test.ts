@@ -21,6 +21,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   nemo: 'nemo.yaml',
   'megatron-bridge': 'megatron-bridge.yaml',
   'gpt-neox': 'gpt-neox.yml',
+  primus: 'primus.yaml',
+  flagscale: 'flagscale.yaml',
   torchtitan: 'torchtitan-2025.toml',
   'megatron-shell': 'megatron-moe.sh',
 };

@@ -1,0 +1,24 @@
+import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { hasAny, parallelSizes } from '../yaml/recognise';
+import { flagScaleFiles } from './flagscale';
+
+/** FlagScale's training: the task with its nodes, and files of the group `train`. */
+export const flagScale: Launcher = {
+  file: 'a FlagScale YAML',
+  endings: ['yaml', 'yml'],
+  isIts: isFlagScale,
+  read: (file, text) => flagScaleFiles.read([{ file, text }]),
+  composition: flagScaleFiles,
+  traits: { ...megatronTraits, takesMegatronArguments: true },
+};
+
+function isFlagScale({ text, yaml }: Glance): boolean {
+  const { sections } = yaml();
+  // its layers are none of a Transformer
+  if (/rwkv/i.test(text)) return false;
+  const system = sections.get('system');
+  if (hasAny(system, parallelSizes) && hasAny(sections.get('model'), ['num_layers', 'hidden_size'])) return true;
+  return (
+    hasAny(sections.get('experiment'), ['runner', 'task']) && sections.has('defaults') && /^[ \t]+type:[ \t]*train[ \t]*(#|$)/m.test(text)
+  );
+}

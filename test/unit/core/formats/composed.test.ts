@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'mocha';
+import { ExpectedError } from '../../../../src/core/errors';
+import type { Facts } from '../../../../src/core/formats/facts';
+import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
+
+const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
+const fixture = (name: string): string => readFileSync(path.join(fixtures, name), 'utf8');
+
+/** Loads the first of some files, which lie in a workspace together. */
+async function load(files: Readonly<Record<string, string>>): Promise<LoadedConfig> {
+  const [[file, text] = ['', '']] = Object.entries(files);
+  const read = (from: string, written: string) => {
+    const found = path.posix.join(path.posix.dirname(from), written);
+    const content = files[found];
+    if (content === undefined) return Promise.reject(new ExpectedError('config-not-found', 'There is no such file', 'fix the path'));
+    return Promise.resolve({ file: found, text: content });
+  };
+  return loadConfig(file, text, { read, shell: () => Promise.reject(new Error('no script')) });
+}
+
+function valuesOf(facts: Facts | undefined, ...names: readonly (keyof Facts)[]): unknown[] {
+  return names.map((name) => facts?.[name]?.value);
+}
+
+const trainer = 'extends:\n  - base.yaml\nmicro_batch_size: 2\nglobal_batch_size: 64\ncontext_parallel_size: 2\nsequence_parallel: true\n';
+const model =
+  'extends: ours_base.yaml\nnum_layers: 40\nhidden_size: 4096\nnum_attention_heads: 32\nnum_query_groups: 8\nffn_hidden_size: 14336\n';
+
+describe('a Primus experiment', () => {
+  const files = {
+    'examples/megatron/configs/ours.yaml': fixture('primus.yaml'),
+    'primus/configs/modules/megatron/pre_trainer.yaml': trainer,
+    'primus/configs/modules/megatron/base.yaml': 'bf16: true\nmicro_batch_size: 7\nrecompute_num_layers: null\n',
+    'primus/configs/models/megatron/ours_9B.yaml': model,
+    'primus/configs/models/megatron/ours_base.yaml':
+      'group_query_attention: true\nswiglu: true\nuntie_embeddings_and_output_weights: true\nnum_layers: 2\nvocab_size: 64000\n',
+  };
+
+  it('is read over the presets that it names and those that they extend', async () => {
+    const { launcher, run, findings } = await load(files);
+    assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'hidden', 'kvHeads', 'gatedMlp', 'tiedEmbeddings', 'vocab', 'precision'), [
+      40,
+      4096,
+      8,
+      true,
+      false,
+      64_000,
+      'bf16',
+    ]);
+    // its own values are over theirs, and null takes one back
+    assert.deepEqual(valuesOf(launcher?.facts, 'microBatch', 'globalBatch', 'sequenceLength', 'pipeline', 'context'), [
+      3,
+      192,
+      6144,
+      4,
+      undefined,
+    ]);
+    assert.deepEqual(valuesOf(launcher?.facts, 'pipelineLayout', 'recomputeGranularity'), ['Et*9|t*11|t*11|t*9L', undefined]);
+    assert.deepEqual(run?.layout.stageLayers?.value, [9, 11, 11, 9]);
+    // what a preset says is no finding of the experiment
+    assert.deepEqual(findings.map(({ code }) => code), []); // prettier-ignore
+    const { source } = launcher!.facts.layers!;
+    assert.ok(source.kind === 'file' && source.place.file.endsWith('ours_9B.yaml') && launcher!.place.file.endsWith('configs/ours.yaml'));
+  });
+
+  it('says which preset is not there', async () => {
+    const others = Object.entries(files).filter(([name]) => !name.endsWith('ours_9B.yaml'));
+    const { run, findings, noRun } = await load(Object.fromEntries(others));
+    assert.equal(run, null);
+    assert.equal(noRun?.code, 'model-not-planned');
+    const [finding] = findings;
+    assert.equal(finding?.code, 'base-not-found');
+    const { start, end } = finding.place.range;
+    assert.equal(fixture('primus.yaml').slice(start, end), '${PRIMUS_MODEL:ours_9B}.yaml');
+  });
+
+  it('ends where presets extend each other', async () => {
+    const { launcher } = await load({ 'a.yaml': 'extends: [b.yaml]\nnum_layers: 3\n', 'b.yaml': 'extends: [a.yaml]\nhidden_size: 64\n' });
+    assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'hidden'), [3, 64]);
+  });
+});
+
+describe('a FlagScale task', () => {
+  const task = (more = '') =>
+    `defaults:\n  - _self_\n  - train: ours\nexperiment:\n  task:\n    type: train\n    backend: megatron\n  runner:\n    nnodes: 3\n    nproc_per_node: 8\n${more}`;
+
+  it('is read with its nodes over the file that its defaults name', async () => {
+    const { launcher, run } = await load({ 'conf/train.yaml': task(), 'conf/train/ours.yaml': fixture('flagscale.yaml') });
+    assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'nodes', 'gpusPerNode', 'tensor', 'pipeline', 'kvHeads'), [36, 3, 8, 2, 3, 4]);
+    assert.deepEqual(valuesOf(launcher?.facts, 'vocab', 'precision', 'globalBatch', 'positions'), [undefined, 'bf16', 480, 'rotary']);
+    assert.deepEqual(launcher?.remarks, []);
+    assert.equal(run?.nodes?.value, 3);
+  });
+});
+
+describe('a key that stands twice', () => {
+  const repeated = '  seq_length: 2048\n  seq_length: 4096\n';
+
+  it('is a warning where the loader takes the last, and an error where it refuses', async () => {
+    const plain = 'MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n  --num-attention-heads: 8\n  --num-layers: 24\n';
+    const { findings, launcher } = await load({ 'model_config.yaml': plain });
+    assert.deepEqual(findings.map(({ code, severity, place: { range } }) => [code, severity, plain.slice(range.end, range.end + 4)]), [['repeated-key', 'warning', ': 12']]); // prettier-ignore
+    assert.equal(launcher?.facts.layers?.value, 24);
+    const strict = fixture('flagscale.yaml').replace('  seq_length: 4096\n', repeated);
+    await assert.rejects(load({ 'conf/train/ours.yaml': strict }), { code: 'config-duplicate-key' });
+  });
+});
