@@ -53,7 +53,13 @@ export function deepseek(version: 2 | 3, layers: number): ModelSpec {
   const sizes =
     version === 2
       ? { hidden: 5120, ffn: 1536, denseFfn: 12288, vocab: 102400, experts: { count: 160, active: 6, sharedFfn: 3072 } }
-      : { hidden: 7168, ffn: 2048, denseFfn: 18432, vocab: 129280, experts: { count: 256, active: 8, sharedFfn: 2048 } };
+      : {
+          hidden: 7168,
+          ffn: 2048,
+          denseFfn: 18432,
+          vocab: 129280,
+          experts: { count: 256, active: 8, sharedFfn: 2048, groups: { count: 8, active: 4 } },
+        };
   return {
     ...llama3('70b', layers),
     ...sizes,

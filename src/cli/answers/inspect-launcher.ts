@@ -14,7 +14,17 @@ const sections = {
   model: [
     ...(['modelType', 'flavor', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'vocabDivisor'] as const),
     ...(['maxPositions', 'tiedEmbeddings', 'positions', 'norm', 'bias', 'qkvBias', 'qkNorm', 'experts', 'activeExperts'] as const),
-    ...(['expertFfn', 'sharedExperts', 'firstDenseLayers', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank'] as const),
+    ...([
+      'expertFfn',
+      'sharedExperts',
+      'routerGroups',
+      'routerGroupTopk',
+      'firstDenseLayers',
+      'moeLayerFrequency',
+      'latentAttention',
+      'qLoraRank',
+      'kvLoraRank',
+    ] as const),
     ...([
       'qkNopeHeadDim',
       'qkRopeHeadDim',

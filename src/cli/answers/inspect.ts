@@ -78,6 +78,8 @@ const besideFacts = [
     'sharedExperts',
     'sharedExpertFfn',
     'firstDenseLayers',
+    'routerGroups',
+    'routerGroupTopk',
     'denseLayers',
     'moeLayerFrequency',
     'decoderSparseStep',

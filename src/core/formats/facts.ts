@@ -38,6 +38,9 @@ export interface FactValues {
   /** Width of the shared experts together, where the file gives that. */
   readonly sharedExpertFfn: number;
   readonly firstDenseLayers: number;
+  /** Groups of experts, and of how many a token may visit some. */
+  readonly routerGroups: number;
+  readonly routerGroupTopk: number;
   /** Layers without experts where the file lists them, from 0. */
   readonly denseLayers: readonly number[];
   /** As written: a period, or a Python list expression such as `([0]*3+[1]*11)`. */

@@ -19,7 +19,8 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
   const latent = latentOf(facts);
   const kinds = hybrid === null ? layerKindsOf(facts) : hybridKindsOf(facts, hybrid);
   const sharedFfn = facts.sharedExpertFfn?.value ?? (facts.sharedExperts?.value ?? 0) * (facts.expertFfn?.value ?? facts.ffn?.value ?? 0);
-  const experts = { ...ofFamily.experts, ...(sharedFfn > 0 ? { sharedFfn } : {}) };
+  const groups = groupsOf(facts);
+  const experts = { ...ofFamily.experts, ...(sharedFfn > 0 ? { sharedFfn } : {}), ...(groups === null ? {} : { groups }) };
   return {
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
@@ -28,6 +29,12 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
     ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
   };
+}
+
+/** Groups of experts to which a token's visits are limited; null without a limit. */
+function groupsOf({ experts, routerGroups, routerGroupTopk }: Facts): { count: number; active: number } | null {
+  const [count = 0, active = 0] = [routerGroups?.value, routerGroupTopk?.value];
+  return active > 0 && active < count && (experts?.value ?? 0) % count === 0 ? { count, active } : null;
 }
 
 /** The sizes of latent attention; null without it, and where a size is missing. */

@@ -100,6 +100,8 @@ export interface Experts {
   readonly sharedFfn?: number;
   /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */
   readonly sharedGate?: boolean;
+  /** Experts lie in so many groups, of which a token visits those of so many (DeepSeek-V3); absent: any. */
+  readonly groups?: { readonly count: number; readonly active: number };
   /** The router adds a bias to its scores (gpt-oss). */
   readonly routerBias?: boolean;
 }

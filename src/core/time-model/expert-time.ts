@@ -121,27 +121,34 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
  * sequence parallelism tensor-parallel ranks share the rows, and ranks that share an expert gather them and scatter what it makes of them.
  * One pass, seconds.
  */
-export function expertSeconds(inputs: CostInputs, active: number, localTokens: number): number {
+export function expertSeconds(inputs: CostInputs, experts: Experts, localTokens: number): number {
   const { model, training, layout, cluster } = inputs;
   const rows = localTokens * (training.sequenceParallel ? 1 / layout.tensor : 1);
   const bytes = elementBytes(training) * rows * model.hidden;
   const shared = expertTensorOf(layout);
-  const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * active * shared, shared, cluster) : 0;
-  return 2 * dispatchSeconds(inputs, active, bytes, shared) + gathered;
+  const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * experts.active * shared, shared, cluster) : 0;
+  return 2 * dispatchSeconds(inputs, experts, bytes, shared) + gathered;
 }
 
 /** One exchange of what each rank has `bytes` of for each expert that a token visits, between experts that lie `stride` GPUs apart. */
-function dispatchSeconds({ training, layout, cluster }: CostInputs, active: number, bytes: number, stride: number): number {
+function dispatchSeconds({ training, layout, cluster }: CostInputs, experts: Experts, bytes: number, stride: number): number {
   const { expert } = layout;
-  if ((training.expertDispatcher ?? 'alltoall') === 'alltoall') return allToAllSeconds(active * bytes, expert, stride, cluster);
+  if ((training.expertDispatcher ?? 'alltoall') === 'alltoall') return allToAllSeconds(experts.active * bytes, expert, stride, cluster);
   const inside = Math.min(expert, Math.max(1, Math.floor(joinedGpus(cluster) / stride)));
   const nodes = expert / inside;
   // what arrives at a rank comes over its node's links, and from other nodes once for all of a node's ranks
-  const within = allToAllSeconds(visited(expert, active) * bytes, inside, stride, cluster);
-  return nodes > 1 ? Math.max(within, allToAllSeconds(visited(nodes, active) * bytes, expert, stride, cluster)) : within;
+  const within = allToAllSeconds(visited(expert, experts) * bytes, inside, stride, cluster);
+  return nodes > 1 ? Math.max(within, allToAllSeconds(visited(nodes, experts) * bytes, expert, stride, cluster)) : within;
 }
 
-/** How many of `places` that are alike hold one or more of the experts that a token visits, on average. */
-function visited(places: number, active: number): number {
-  return places * (1 - (1 - 1 / places) ** active);
+/**
+ * How many of `places` that are alike hold one or more of the experts that a token visits, on average; no more than hold one of its groups.
+ */
+function visited(places: number, { active, groups }: Experts): number {
+  const spread = (among: number): number => among * (1 - (1 - 1 / among) ** active);
+  if (groups === undefined) return spread(places);
+  if (places >= groups.count) return spread((places * groups.active) / groups.count);
+  let noGroup = 1;
+  for (let i = 0; i < groups.active; i++) noGroup *= Math.max(0, groups.count * (1 - 1 / places) - i) / (groups.count - i);
+  return Math.min(spread(places), places * (1 - noGroup));
 }

@@ -204,7 +204,7 @@ export function collectiveSeconds(
   const tensor = tensorParallelSeconds(inputs, localTokens, kind);
   const routed = expertsOf(inputs.model, kind);
   const state = stateOf(inputs.model, kind);
-  const alone = routed === null ? 0 : expertSeconds(inputs, routed.active, localTokens);
+  const alone = routed === null ? 0 : expertSeconds(inputs, routed, localTokens);
   const hidden = inputs.training.overlapExpertComm === true;
   const others =
     (hidden ? beside(2 * alone, compute.forward + compute.backward) / 2 : alone) +

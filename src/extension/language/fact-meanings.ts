@@ -30,6 +30,8 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   expertFfn: 'model.expertFfn',
   sharedExperts: (t) => t('Experts that every token visits beside the chosen ones.'),
   sharedExpertFfn: (t) => t('Width of the feed-forward block of the shared experts together.'),
+  routerGroups: (t) => t('Groups that the experts lie in, for routing.'),
+  routerGroupTopk: (t) => t('Groups of which a token may visit experts: to so few nodes it is sent.'),
   firstDenseLayers: (t) => t('Layers at the start without experts: the first stage is lighter than the others.'),
   denseLayers: (t) => t('Layers without experts: stages that hold them are lighter than the others.'),
   moeLayerFrequency: (t) => t('Which layers have experts. Stages with more of them take longer and hold more.'),

@@ -138,6 +138,9 @@ function expertFlags(model: ModelSpec): readonly string[] {
   return [
     `--num-experts ${experts.count}`,
     `--moe-router-topk ${experts.active}`,
+    ...(experts.groups === undefined
+      ? []
+      : [`--moe-router-num-groups ${experts.groups.count}`, `--moe-router-group-topk ${experts.groups.active}`]),
     `--moe-ffn-hidden-size ${ffn}`,
     ...when(shared > 0, `--moe-shared-expert-intermediate-size ${shared}`),
     ...when(hasDense, `--moe-layer-freq "(${groups.join('+')})"`),

@@ -45,7 +45,7 @@ const deepseekV3: Family = {
   },
   always: llamaAlways,
   assumedFields: ['headDim'],
-  extras: { ...latent, sharedExperts: 1, firstDenseLayers: 3 },
+  extras: { ...latent, sharedExperts: 1, firstDenseLayers: 3, routerGroups: 8, routerGroupTopk: 4 },
 };
 
 /** Families with experts. Source: configuration and modelling classes of transformers 4.40 to 5.0. */

@@ -25,6 +25,8 @@ export type FamilyField =
 export type ExtraField =
   | 'sharedExperts'
   | 'sharedExpertFfn'
+  | 'routerGroups'
+  | 'routerGroupTopk'
   | 'firstDenseLayers'
   | 'decoderSparseStep'
   | 'qLoraRank'
@@ -132,6 +134,8 @@ export interface StateFamily {
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
   sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],
+  routerGroups: ['n_group'],
+  routerGroupTopk: ['topk_group'],
   firstDenseLayers: ['first_k_dense_replace'],
   decoderSparseStep: ['decoder_sparse_step', 'interleave_moe_layer_step'],
   qLoraRank: ['q_lora_rank'],

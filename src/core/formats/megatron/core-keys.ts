@@ -119,6 +119,8 @@ export const coreKeys: KeyTable = {
     key('moe_enable_deepep', fixed('deepep')),
     key('moe_token_dispatcher_type', lenient(choice(tokenDispatchers))),
   ],
+  routerGroups: [key('moe_router_num_groups', count(1))],
+  routerGroupTopk: [key('moe_router_group_topk', count(1))],
   overlapExpertComm: [key('overlap_moe_expert_parallel_comm', on(true))],
   microBatch: [key('micro_batch_size', count(1))],
   globalBatch: [key('global_batch_size', count(1))],

@@ -187,6 +187,8 @@ const flagTable: FlagTable = {
     rule('moe-enable-deepep', fixed('deepep')),
     rule('moe-token-dispatcher-type', choice(tokenDispatchers)),
   ],
+  routerGroups: [rule('moe-router-num-groups', count(1))],
+  routerGroupTopk: [rule('moe-router-group-topk', count(1))],
   overlapExpertComm: [rule('overlap-moe-expert-parallel-comm', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
   nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],

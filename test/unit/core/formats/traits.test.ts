@@ -51,6 +51,14 @@ describe('traits of a model', () => {
     assert.equal(dense({ denseLayers: fact([5]), firstDenseLayers: fact(1) }), 'deeeed');
   });
 
+  it('limit routing to groups of experts where they are fewer than there are', () => {
+    const groups = (experts: number, count: number, active: number) =>
+      traitsOf({ experts: fact(experts), routerGroups: fact(count), routerGroupTopk: fact(active) }).experts?.groups;
+    assert.deepEqual(groups(256, 8, 4), { count: 8, active: 4 });
+    assert.equal(groups(384, 1, 1), undefined);
+    assert.equal(groups(250, 8, 4), undefined);
+  });
+
   it('take the width of shared experts as given, or from their number and the width of one', () => {
     const shared = (facts: Facts) => traitsOf({ ...sizes, expertFfn: fact(256), ...facts }).experts?.sharedFfn;
     assert.equal(shared({ sharedExperts: fact(2) }), 512);

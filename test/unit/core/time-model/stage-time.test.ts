@@ -206,6 +206,25 @@ describe('cost of a mixture of experts', () => {
     near(across.ms, 2e3 * (network - allToAllSeconds(4 * bytes, 32, 1, across.cluster)));
   });
 
+  it('sends a token no further than the groups of experts that its router chooses from', () => {
+    const n = 65536;
+    const groups = { count: 8, active: 4 };
+    const limited = (places: number) => {
+      const model = { ...mixtral(1), experts: { count: 64, active: 8 } };
+      const sent = (spec: typeof model) => {
+        const inputs = at(spec, { data: 64, expert: 8 * places }, { expertDispatcher: 'deepep' });
+        return { ms: one(inputs, n).forwardMs, cluster: inputs.cluster };
+      };
+      const { ms, cluster } = sent(model);
+      const network = (nodes: number) => 2e3 * allToAllSeconds(nodes * 2 * n * 4096, 8 * places, 1, cluster);
+      return { saved: ms - sent({ ...model, experts: { ...model.experts, groups } } as typeof model).ms, network };
+    };
+    const eight = limited(8);
+    near(eight.saved, eight.network(8 * (1 - (7 / 8) ** 8)) - eight.network(4 * (1 - (3 / 4) ** 8)));
+    const four = limited(4);
+    near(four.saved, four.network(4 * (1 - (3 / 4) ** 8)) - four.network(4 * (1 - 15 / 70)));
+  });
+
   it('hides the exchange beside the compute of another micro-batch, but for what the two take from each other', () => {
     const n = 65536;
     const inputs = (overlapExpertComm: boolean) => at(mixtral(1), { data: 4, expert: 4 }, { overlapExpertComm });
