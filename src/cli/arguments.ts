@@ -5,6 +5,7 @@ import { usage, type Command, type Given, type Options, type Run } from './comma
 import { commonOptions, defaultsOf, type configOptions } from './common-options';
 import { commandHelp, helpText } from './help';
 import { commands } from './registry';
+import { sentence } from '../core/sentence';
 
 const commandNames = Object.keys(commands);
 
@@ -29,8 +30,9 @@ export function understand(args: readonly string[]): Understood {
   if (first?.value === 'help') return { help: helpOn(path) };
   if (common.help === true) return { help: helpOn(first?.value) };
   const [name, command] = commandNamed(first?.value);
-  if (path === undefined) throw usage(`${name} needs a file`, 'name one, or - for standard input');
-  if (paths.length > 1 && command.takes === 'FILE') throw usage(`${name} takes one file, not ${paths.length}`, 'run it once for each');
+  if (path === undefined) throw usage(sentence`${name} needs a file`, sentence`name one, or - for standard input`);
+  if (paths.length > 1 && command.takes === 'FILE')
+    throw usage(sentence`${name} takes one file, not ${paths.length}`, sentence`run it once for each`);
   refuseForeign(name, command, Object.keys(given));
   const sets = written.flatMap(({ name: option, value }) => (option === 'set' && value !== undefined ? [value] : []));
   const profile = common.profile ?? sets.findLast(isProfileSet)?.replace(profileSet, '').trim() ?? null;
@@ -56,7 +58,8 @@ function tokensOf(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, tokens: true, options }).tokens;
   } catch (error) {
-    if (error instanceof TypeError) throw usage(error.message.split(/\.\s/, 1)[0] ?? 'Bad arguments', 'see terapipe --help');
+    if (error instanceof TypeError)
+      throw usage(sentence`${error.message.split(/\.\s/, 1)[0] ?? sentence`Bad arguments`}`, sentence`see terapipe --help`);
     throw error;
   }
 }
@@ -66,18 +69,21 @@ function helpOn(name: string | undefined): string {
 }
 
 function commandNamed(name: string | undefined): readonly [string, Command] {
-  if (name === undefined) throw usage('No command', `give one of ${orList(commandNames)}`);
+  if (name === undefined) throw usage(sentence`No command`, sentence`give one of ${orList(commandNames)}`);
   const found = commandNames.includes(name) ? commands[name] : undefined;
   if (found !== undefined) return [name, found];
   const meant = closest(name, commandNames);
-  throw usage(`${quoted(name)} is not a command`, meant === null ? `use ${orList(commandNames)}` : `did you mean ${meant}?`);
+  throw usage(
+    sentence`${quoted(name)} is not a command`,
+    meant === null ? sentence`use ${orList(commandNames)}` : sentence`did you mean ${meant}?`,
+  );
 }
 
 function refuseForeign(name: string, { options }: Command, given: readonly string[]): void {
   const foreign = given.find((option) => !(option in options) && !(option in commonOptions));
   if (foreign === undefined) return;
   const owners = commandNames.filter((owner) => foreign in (commands[owner]?.options ?? {}));
-  throw usage(`--${foreign} is an option of ${orList(owners)}, not of ${name}`, 'leave it out');
+  throw usage(sentence`--${foreign} is an option of ${orList(owners)}, not of ${name}`, sentence`leave it out`);
 }
 
 /** `--set cost.profile=FILE` is `--profile FILE`. */

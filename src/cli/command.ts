@@ -4,6 +4,7 @@ import type { ResolveDefaults } from '../core/resolve/defaults';
 import { orList, quoted } from '../core/text';
 import type { Answer } from './answer';
 import type { Terminal } from './terminal';
+import { type Sentence, sentence } from '../core/sentence';
 
 /** An option, as it is written and as the help tells it. */
 export interface Option {
@@ -66,7 +67,7 @@ export function defineCommand<const O extends Options>(definition: Command<O>): 
 }
 
 /** A command line that cannot be understood. */
-export function usage(message: string, remedy: string): ExpectedError {
+export function usage(message: Sentence, remedy: Sentence): ExpectedError {
   return new ExpectedError('usage', message, remedy);
 }
 
@@ -75,7 +76,7 @@ export function countOf(option: string, written: string | undefined): number | n
   if (written === undefined) return null;
   const count = Number(written);
   if (!/^\d+$/.test(written) || count < 1 || count > 1_000_000)
-    throw usage(`${option} is ${quoted(written)}`, 'give it a whole number from 1 to 1,000,000');
+    throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a whole number from 1 to 1,000,000`);
   return count;
 }
 
@@ -85,11 +86,14 @@ export function oneOf<Name extends string>(names: readonly Name[], written: stri
   if (found !== undefined) return found;
   const meant = closest(written, names);
   const choices = orList(names);
-  throw usage(`${quoted(written)} is ${isNot}`, meant === null ? `use ${choices}` : `did you mean ${meant}? There are ${choices}`);
+  throw usage(
+    sentence`${quoted(written)} is ${isNot}`,
+    meant === null ? sentence`use ${choices}` : sentence`did you mean ${meant}? There are ${choices}`,
+  );
 }
 
 /** Refuses options that do different things. @throws ExpectedError `usage`. */
 export function refuseBoth<O extends Options>(given: Given<O>, one: keyof O & string, other: keyof O & string): void {
   if (given[one] !== undefined && given[other] !== undefined)
-    throw usage(`--${one} and --${other} do different things`, 'give one of them');
+    throw usage(sentence`--${one} and --${other} do different things`, sentence`give one of them`);
 }

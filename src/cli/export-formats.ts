@@ -13,6 +13,7 @@ import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
 import type { PrintedFinding } from './answer';
+import { sentence } from '../core/sentence';
 
 /** A file made of a plan. */
 export interface Exported {
@@ -82,8 +83,8 @@ function ofTimeline(
     if (candidate.timeline === null)
       throw new ExpectedError(
         'export-no-timeline',
-        `This schedule has more than ${formatCount(maximumTimelineOperations)} operations, too many to write one by one`,
-        'export html for its numbers, or raise training.microBatch or lower training.globalBatch',
+        sentence`This schedule has more than ${formatCount(maximumTimelineOperations)} operations, too many to write one by one`,
+        sentence`export html for its numbers, or raise training.microBatch or lower training.globalBatch`,
       );
     const text = write(candidate.timeline, candidate, plan);
     return { pieces: typeof text === 'string' ? [text] : text, gaps: [] };

@@ -5,6 +5,7 @@ import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
 import { openOutput, outputError } from './output';
 import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
+import { sentence } from '../core/sentence';
 
 /*
  * The command runs on a thread of its own, whatever it does there and for however long: this one stays free to print, to show how far it
@@ -56,14 +57,24 @@ command.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') fail(outOfMemory, 2);
   else {
     if (debug) process.stderr.write(`${error.stack ?? ''}\n`);
-    fail(new ExpectedError('internal', `Internal error: ${messageOf(error)}`, 'report it with the output of TERAPIPE_DEBUG=1'), 3);
+    fail(
+      new ExpectedError('internal', sentence`Internal error: ${messageOf(error)}`, sentence`report it with the output of TERAPIPE_DEBUG=1`),
+      3,
+    );
   }
 });
 command.on('exit', () => end(3));
 
 if (command.stdin !== null) {
   process.stdin.on('error', (error) => {
-    fail(new ExpectedError('config-unreadable', `Standard input cannot be read (${messageOf(error)})`, 'pipe a config into it'), 2);
+    fail(
+      new ExpectedError(
+        'config-unreadable',
+        sentence`Standard input cannot be read (${messageOf(error)})`,
+        sentence`pipe a config into it`,
+      ),
+      2,
+    );
   });
   process.stdin.pipe(command.stdin);
 }
@@ -78,8 +89,8 @@ for (const [signal, status] of Object.entries(interrupts))
 
 const outOfMemory = new ExpectedError(
   'out-of-memory',
-  `This takes more than ${memoryLimitMb} MB of memory`,
-  'use fewer micro-batches, slices or stages, or check fewer files at once',
+  sentence`This takes more than ${memoryLimitMb} MB of memory`,
+  sentence`use fewer micro-batches, slices or stages, or check fewer files at once`,
 );
 
 function fail(error: ExpectedError, status: 2 | 3): void {

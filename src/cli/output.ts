@@ -4,6 +4,7 @@ import process from 'node:process';
 import { isatty } from 'node:tty';
 import { ExpectedError, messageOf } from '../core/errors';
 import { systemCode, systemReason } from '../files/system-reason';
+import { sentence } from '../core/sentence';
 
 /** Standard output. */
 export interface Output {
@@ -30,8 +31,8 @@ export function openOutput(onError: (error: unknown) => void): Output {
 /** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is no error. */
 export function outputError(error: unknown): ExpectedError | null {
   if (systemCode(error) === 'EPIPE') return null;
-  const { why, remedy } = systemReason(error) ?? { why: messageOf(error), remedy: 'print to another place' };
-  return new ExpectedError('output-not-written', `Standard output could not be written: ${why}`, remedy);
+  const { why, remedy } = systemReason(error) ?? { why: messageOf(error), remedy: sentence`print to another place` };
+  return new ExpectedError('output-not-written', sentence`Standard output could not be written: ${why}`, remedy);
 }
 
 function isFile(descriptor: number): boolean {

@@ -10,6 +10,7 @@ import type { Line } from './command';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 import { measuredStepMs } from './read-measured';
 import type { Terminal } from './terminal';
+import { sentence } from '../core/sentence';
 
 /** How a config is read. */
 export interface ReadingOptions {
@@ -68,7 +69,7 @@ export async function runConfig(config: LoadedConfig, { profile: file }: Line, t
 /** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */
 export function requireRun({ run, noRun }: LoadedConfig): Run {
   if (run !== null) return run;
-  throw noRun ?? new ExpectedError('config-model-incomplete', 'There is no model to plan', 'name a model config');
+  throw noRun ?? new ExpectedError('config-model-incomplete', sentence`There is no model to plan`, sentence`name a model config`);
 }
 
 /**

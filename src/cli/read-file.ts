@@ -5,6 +5,7 @@ import { configError, type ConfigErrorCode } from '../core/formats/errors';
 import { maximumConfigSize, startOf } from '../core/formats/json-document';
 import type { ReadReferenced } from '../core/formats/run';
 import { printable } from '../core/text';
+import { type Sentence, sentence } from '../core/sentence';
 
 /** What standard input is called in messages. */
 export const standardInput = '<stdin>';
@@ -30,7 +31,8 @@ export async function readNamedFile(name: string): Promise<SourceText> {
  */
 export const readReferenced: ReadReferenced = async (from, name) => {
   const file = referencedPath(from, name);
-  if (file === null) throw configError('config-not-found', 'The path leads to another machine', 'name a file on this one', startOf(from));
+  if (file === null)
+    throw configError('config-not-found', sentence`The path leads to another machine`, sentence`name a file on this one`, startOf(from));
   return { file, text: await readText(file, true) };
 };
 
@@ -63,8 +65,9 @@ export async function kindOfPath(name: string): Promise<'folder' | 'file' | 'not
 async function readText(file: string, regularOnly: boolean): Promise<string> {
   try {
     const status = await stat(file);
-    if (status.isDirectory()) throw failure('config-unreadable', file, 'is a folder', 'name the config file in it');
-    if (regularOnly && !status.isFile()) throw failure('config-unreadable', file, 'is no regular file', 'name a config file');
+    if (status.isDirectory()) throw failure('config-unreadable', file, sentence`is a folder`, sentence`name the config file in it`);
+    if (regularOnly && !status.isFile())
+      throw failure('config-unreadable', file, sentence`is no regular file`, sentence`name a config file`);
     if (status.size > maximumConfigSize) throw tooLarge(file);
     const handle = await open(file);
     try {
@@ -93,26 +96,26 @@ function decoded(file: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw failure('config-binary', file, 'is not UTF-8 text', 'name a JSON config file');
+    throw failure('config-binary', file, sentence`is not UTF-8 text`, sentence`name a JSON config file`);
   }
 }
 
 function systemFailure(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   if (error.code === 'ERR_INVALID_ARG_VALUE')
-    return failure('config-not-found', file, 'is no name of a file: it has a NUL', 'fix the path');
+    return failure('config-not-found', file, sentence`is no name of a file: it has a NUL`, sentence`fix the path`);
   if (!('syscall' in error)) return error;
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return failure('config-not-found', file, 'does not exist', 'fix the path');
+      return failure('config-not-found', file, sentence`does not exist`, sentence`fix the path`);
     case 'EACCES':
     case 'EPERM':
-      return failure('config-unreadable', file, 'may not be read', 'check its permissions');
+      return failure('config-unreadable', file, sentence`may not be read`, sentence`check its permissions`);
     case 'ELOOP':
-      return failure('config-unreadable', file, 'is a link that leads back to itself', 'name the file itself');
+      return failure('config-unreadable', file, sentence`is a link that leads back to itself`, sentence`name the file itself`);
     default:
-      return failure('config-unreadable', file, `cannot be read (${String(error.code)})`, 'check the file');
+      return failure('config-unreadable', file, sentence`cannot be read (${String(error.code)})`, sentence`check the file`);
   }
 }
 
@@ -126,10 +129,10 @@ async function exists(name: string): Promise<boolean> {
 }
 
 function tooLarge(file: string): Error {
-  return failure('config-too-large', file, 'is over 5 MB, too large for a config', 'name the config file itself');
+  return failure('config-too-large', file, sentence`is over 5 MB, too large for a config`, sentence`name the config file itself`);
 }
 
-function failure(code: ConfigErrorCode, file: string, what: string, remedy: string): Error {
+function failure(code: ConfigErrorCode, file: string, what: Sentence, remedy: Sentence): Error {
   const name = file === standardInput ? 'standard input' : printable(file);
-  return configError(code, `${name} ${what}`, remedy, startOf(file));
+  return configError(code, sentence`${name} ${what}`, remedy, startOf(file));
 }

@@ -7,6 +7,7 @@ import type { CancelSignal } from '../core/errors';
 import { readMeasuredFile } from '../worker/measured-file';
 import { isScheduleFile } from './walk';
 import { readNamedFile, type SourceText } from './read-file';
+import { sentence } from '../core/sentence';
 
 /**
  * What `--compare` names, recognised by its content: a measured run, else the text of a config. A file too large for a config is read piece
@@ -24,7 +25,12 @@ export async function readOther(
   texts.set(source.file, source.text);
   if (isMeasured(source.text)) return readMeasured(source.text, source.file);
   if (isScheduleFile(source))
-    throw traceError('compare-schedule', name, 'A schedule has no times to compare', 'compare with a config, a trace or measured times');
+    throw traceError(
+      'compare-schedule',
+      name,
+      sentence`A schedule has no times to compare`,
+      sentence`compare with a config, a trace or measured times`,
+    );
   return { kind: 'config', source };
 }
 
@@ -39,7 +45,7 @@ export async function measuredStepMs(name: string, texts: Map<string, string>, s
   throw traceError(
     'times-empty',
     name,
-    'The file tells no step times',
-    'give a time as 9.2s, step times in ms, one a line, or a log of Megatron-LM',
+    sentence`The file tells no step times`,
+    sentence`give a time as 9.2s, step times in ms, one a line, or a log of Megatron-LM`,
   );
 }

@@ -3,6 +3,7 @@ import { printable } from '../core/text';
 import { errorJson, errorLine, printedPieces } from './answer';
 import { understand } from './arguments';
 import type { Terminal } from './terminal';
+import { sentence } from '../core/sentence';
 
 /** Runs a command line and returns the exit status: 0 fine, 1 findings of severity error, 2 bad input, 3 internal error. Never throws. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
@@ -38,9 +39,13 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-const cancelled = new ExpectedError('cancelled', 'Cancelled before there was an answer', 'run it again');
+const cancelled = new ExpectedError('cancelled', sentence`Cancelled before there was an answer`, sentence`run it again`);
 
 function internalError(error: unknown): ExpectedError {
   const message = messageOf(error);
-  return new ExpectedError('internal', `Internal error: ${printable(message)}`, 'report it with the output of TERAPIPE_DEBUG=1');
+  return new ExpectedError(
+    'internal',
+    sentence`Internal error: ${printable(message)}`,
+    sentence`report it with the output of TERAPIPE_DEBUG=1`,
+  );
 }

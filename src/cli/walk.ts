@@ -102,7 +102,12 @@ async function readFound(name: string): Promise<{ readonly source: SourceText | 
 function errorOf({ file, code }: Walk['unread'][number]): ExpectedError {
   const isForbidden = code === 'EACCES' || code === 'EPERM';
   const what = isForbidden ? 'may not be read' : `cannot be read (${code})`;
-  return configError('config-unreadable', `The folder ${path.basename(file)} ${what}`, 'check its permissions', startOf(file));
+  return configError(
+    'config-unreadable',
+    sentence`The folder ${path.basename(file)} ${what}`,
+    sentence`check its permissions`,
+    startOf(file),
+  );
 }
 
 function cutOff(folder: string): Finding {

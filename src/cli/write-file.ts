@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { ExpectedError } from '../core/errors';
 import { notWritten, systemCode } from '../files/system-reason';
 import { writeWhole } from '../files/write-whole';
+import { sentence } from '../core/sentence';
 
 /** A text, or its pieces in order. */
 type Content = string | Iterable<string>;
@@ -15,7 +16,11 @@ export async function writeNewFile(file: string, content: Content): Promise<void
     await writeWhole(file, content, { replace: false });
   } catch (error) {
     if (systemCode(error) === 'EEXIST')
-      throw new ExpectedError('export-exists', `${file} is there already`, 'name another file, or give --write to replace it');
+      throw new ExpectedError(
+        'export-exists',
+        sentence`${file} is there already`,
+        sentence`name another file, or give --write to replace it`,
+      );
     throw notWritten('export-not-saved', file, error);
   }
 }
@@ -39,7 +44,7 @@ export async function editFile(file: string, before: string, text: string): Prom
   const unchanged = async (): Promise<Buffer> => {
     const bytes = await readFile(file);
     if (withoutMark(bytes).toString('utf8') === before) return bytes;
-    throw new ExpectedError('export-changed', `${file} changed while the plan was made`, 'run it again');
+    throw new ExpectedError('export-changed', sentence`${file} changed while the plan was made`, sentence`run it again`);
   };
   try {
     const old = await unchanged();

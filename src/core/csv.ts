@@ -2,6 +2,7 @@ import Papa from 'papaparse';
 import { ExpectedError } from './errors';
 import { formatCount } from './format';
 import type { TextRange } from './spec/located';
+import { type Sentence, sentence } from './sentence';
 
 /** UTF-16 units; 100,000 rows of five numbers stay below. */
 const maximumSize = 16 * 2 ** 20;
@@ -36,10 +37,16 @@ export function readCsv(text: string, file: string, columns: string): Csv {
   const rows: CsvRow[] = [];
   const csv: Csv = { file, text, delimiter, rows };
   if (text.length > maximumSize)
-    throw csvError(csv, 'csv-too-large', `The file has over ${formatCount(maximumSize)} characters`, 'import a smaller table', {
-      start: 0,
-      end: 0,
-    });
+    throw csvError(
+      csv,
+      'csv-too-large',
+      sentence`The file has over ${formatCount(maximumSize)} characters`,
+      sentence`import a smaller table`,
+      {
+        start: 0,
+        end: 0,
+      },
+    );
   let start = shift;
   Papa.parse<string[]>(clean, {
     delimiter,
@@ -48,7 +55,13 @@ export function readCsv(text: string, file: string, columns: string): Csv {
     step: ({ data, meta, errors }, parser) => {
       const [error] = errors;
       if (error !== undefined)
-        throw csvError(csv, 'csv-syntax', `CSV error: ${error.message}`, 'close the quotes', lineAt(csv, shift + (error.index ?? 0)));
+        throw csvError(
+          csv,
+          'csv-syntax',
+          sentence`CSV error: ${error.message}`,
+          sentence`close the quotes`,
+          lineAt(csv, shift + (error.index ?? 0)),
+        );
       rows.push({ cells: data, start });
       start = shift + meta.cursor;
       if (rows.length > maximumRows + 1) parser.abort();
@@ -58,12 +71,12 @@ export function readCsv(text: string, file: string, columns: string): Csv {
     throw csvError(
       csv,
       'csv-too-large',
-      `The file has over ${formatCount(maximumRows)} rows`,
-      'import a smaller table',
+      sentence`The file has over ${formatCount(maximumRows)} rows`,
+      sentence`import a smaller table`,
       lineAt(csv, rows.at(-1)?.start ?? 0),
     );
   if (rows.length === 0)
-    throw csvError(csv, 'csv-syntax', 'The file is empty', `write a header with ${columns}, and a row for each`, {
+    throw csvError(csv, 'csv-syntax', sentence`The file is empty`, sentence`write a header with ${columns}, and a row for each`, {
       start: 0,
       end: 0,
     });
@@ -81,7 +94,7 @@ export function headerOf({ rows }: Csv): string[] {
 }
 
 /** An error at a range of the table. */
-export function csvError({ file }: Csv, code: string, message: string, remedy: string, range: TextRange): ExpectedError {
+export function csvError({ file }: Csv, code: string, message: Sentence, remedy: Sentence, range: TextRange): ExpectedError {
   return new ExpectedError(code, message, remedy, { file, range });
 }
 

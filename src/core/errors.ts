@@ -1,24 +1,20 @@
-import { say, sentence, type Sentence } from './sentence';
+import { say, type Sentence } from './sentence';
 import type { Place } from './spec/located';
 
 /** A failure that the user can understand and mend: a stable code, one sentence, what to do, and where. */
 export class ExpectedError extends Error {
   override readonly name = 'ExpectedError';
-  /** What went wrong; `message` is its English. */
-  readonly what: Sentence;
-  readonly remedy: Sentence;
   constructor(
     /** Stable, kebab-case, documented: e.g. `config-json-syntax`. */
     readonly code: string,
-    what: Sentence | string,
-    /** What to do about it, as one sentence. */
-    remedy: Sentence | string,
+    /** What went wrong; `message` is its English. */
+    readonly what: Sentence,
+    /** What to do about it. */
+    readonly remedy: Sentence,
     /** Where in which file, when it comes from one. */
     readonly place?: Place,
   ) {
-    super(typeof what === 'string' ? what : say(what));
-    this.what = typeof what === 'string' ? sentence`${what}` : what;
-    this.remedy = typeof remedy === 'string' ? sentence`${remedy}` : remedy;
+    super(say(what));
   }
 }
 

@@ -1,29 +1,30 @@
 import { ExpectedError } from '../core/errors';
+import { type Sentence, sentence } from '../core/sentence';
 
 /** Why a file could not be written, and what to do about it, in words. */
 export interface SystemReason {
   /** Ends a sentence: "the disk is full". */
-  readonly why: string;
-  readonly remedy: string;
+  readonly why: Sentence;
+  readonly remedy: Sentence;
 }
 
-const room = 'make room, or name another place';
-const elsewhere = 'name another place';
-const permissions = 'check the permissions of the file and its folder, or name another place';
+const room = sentence`make room, or name another place`;
+const elsewhere = sentence`name another place`;
+const permissions = sentence`check the permissions of the file and its folder, or name another place`;
 
 const reasons: Readonly<Record<string, SystemReason>> = {
-  ENOSPC: { why: 'the disk is full', remedy: room },
-  EDQUOT: { why: 'your share of the disk is full', remedy: room },
-  EFBIG: { why: 'it would be larger than files may be here', remedy: elsewhere },
-  EACCES: { why: 'it may not be written', remedy: permissions },
-  EPERM: { why: 'it may not be written', remedy: permissions },
-  EROFS: { why: 'its disk is read-only', remedy: elsewhere },
-  ENOENT: { why: 'its folder does not exist', remedy: 'create the folder, or name another place' },
-  ENOTDIR: { why: 'its folder is a file', remedy: elsewhere },
-  EISDIR: { why: 'it is a folder', remedy: 'name a file' },
-  ELOOP: { why: 'it is a link that leads back to itself', remedy: elsewhere },
-  ENAMETOOLONG: { why: 'its name is too long', remedy: 'use a shorter name' },
-  ERR_INVALID_ARG_VALUE: { why: 'its name has a NUL character', remedy: 'use another name' },
+  ENOSPC: { why: sentence`the disk is full`, remedy: room },
+  EDQUOT: { why: sentence`your share of the disk is full`, remedy: room },
+  EFBIG: { why: sentence`it would be larger than files may be here`, remedy: elsewhere },
+  EACCES: { why: sentence`it may not be written`, remedy: permissions },
+  EPERM: { why: sentence`it may not be written`, remedy: permissions },
+  EROFS: { why: sentence`its disk is read-only`, remedy: elsewhere },
+  ENOENT: { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` },
+  ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
+  EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
+  ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },
+  ENAMETOOLONG: { why: sentence`its name is too long`, remedy: sentence`use a shorter name` },
+  ERR_INVALID_ARG_VALUE: { why: sentence`its name has a NUL character`, remedy: sentence`use another name` },
 };
 
 /** The code of an error of the system or of Node.js: `ENOSPC`. Null for errors of another kind. */
@@ -34,11 +35,11 @@ export function systemCode(error: unknown): string | null {
 /** A failure of the system in words; one without words keeps its code. Null when it is no failure of the system. */
 export function systemReason(error: unknown): SystemReason | null {
   const code = systemCode(error);
-  return code === null ? null : (reasons[code] ?? { why: code, remedy: elsewhere });
+  return code === null ? null : (reasons[code] ?? { why: sentence`${code}`, remedy: elsewhere });
 }
 
 /** What a failed write comes to: an expected error with the system's reason; an error of another kind as it is. */
 export function notWritten(code: 'export-not-saved' | 'profile-not-saved', file: string, error: unknown): unknown {
   const reason = error instanceof ExpectedError ? null : systemReason(error);
-  return reason === null ? error : new ExpectedError(code, `${file} could not be written: ${reason.why}`, reason.remedy);
+  return reason === null ? error : new ExpectedError(code, sentence`${file} could not be written: ${reason.why}`, reason.remedy);
 }

@@ -12,6 +12,7 @@ import { failureKind } from './memory';
 import { deviceWarnings, placementWarnings } from './placement-warnings';
 import { lastLine, startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
 import { providerTitles, runsOn } from './providers';
+import { sentence } from '../core/sentence';
 
 export type { Refusal } from './diagnose';
 
@@ -78,8 +79,8 @@ export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): 
   if (!existsSync(childFile))
     throw new ExpectedError(
       'profiler-missing',
-      `The profiler is not installed: there is no ${childFile}`,
-      'install the extension again, or run `npm run build`',
+      sentence`The profiler is not installed: there is no ${childFile}`,
+      sentence`install the extension again, or run \`npm run build\``,
     );
   const limits = { ...defaultLimits, ...options.limits };
   const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-profiler-'));
@@ -149,8 +150,8 @@ async function tryProvider(
   if (!runsOn(provider, platform, arch))
     return {
       provider,
-      reason: `ONNX Runtime has no ${providerTitles[provider]} for ${platform}/${arch}`,
-      remedy: 'use another provider, or measure on another machine',
+      reason: sentence`ONNX Runtime has no ${providerTitles[provider]} for ${platform}/${arch}`,
+      remedy: sentence`use another provider, or measure on another machine`,
     };
   const child = await children.restart();
   try {
@@ -163,7 +164,8 @@ async function tryProvider(
     return diagnoseRefusal({ provider, platform, arch, message, stderr: child.stderr(), ...installed });
   } catch (error) {
     // A provider that crashes the process while it loads counts as one that does not load.
-    if (error instanceof ExpectedError) return { provider, reason: error.message, remedy: 'update the driver, or use another provider' };
+    if (error instanceof ExpectedError)
+      return { provider, reason: error.what, remedy: sentence`update the driver, or use another provider` };
     throw error;
   }
 }
@@ -284,19 +286,19 @@ export function childEnvironment({ env, libraryPath = [] }: Pick<ProfilerOptions
 }
 
 function noProvider(refused: readonly Refusal[]): ExpectedError {
-  const reasons = refused.map(({ provider, reason }) => `${providerTitles[provider]}: ${reason}`);
+  const reasons = refused.map(({ provider, reason }) => sentence`${providerTitles[provider]}: ${reason}`);
   return new ExpectedError(
     'profiler-no-provider',
-    `No execution provider can measure here (${reasons.join('; ') || 'none was asked for'})`,
-    refused.at(0)?.remedy ?? 'name a provider',
+    sentence`No execution provider can measure here (${reasons.length === 0 ? sentence`none was asked for` : reasons.reduce((a, b) => sentence`${a}; ${b}`)})`,
+    refused.at(0)?.remedy ?? sentence`name a provider`,
   );
 }
 
 function providerLost(provider: ProviderName, message: string): ExpectedError {
   return new ExpectedError(
     'profiler-provider-lost',
-    `${providerTitles[provider]} stopped working during the measurement: ${cleaned(message)}`,
-    'check the device (for NVIDIA, `nvidia-smi`), then measure again',
+    sentence`${providerTitles[provider]} stopped working during the measurement: ${cleaned(message)}`,
+    sentence`check the device (for NVIDIA, \`nvidia-smi\`), then measure again`,
   );
 }
 

@@ -1,13 +1,14 @@
 import type { ProviderName } from '../core/spec/profile';
 import { providerTitles } from './providers';
+import { type Sentence, sentence } from '../core/sentence';
 
 /** Why a provider is not used, and what to do about it. */
 export interface Refusal {
   readonly provider: ProviderName;
   /** One sentence without a full stop. */
-  readonly reason: string;
+  readonly reason: Sentence;
   /** What to do, beginning with a small letter. */
-  readonly remedy: string;
+  readonly remedy: Sentence;
 }
 
 /** What is known after a provider did not load. */
@@ -31,15 +32,15 @@ export interface RefusalFacts {
 }
 
 const cudaProviderFiles = ['libonnxruntime_providers_shared.so', 'libonnxruntime_providers_cuda.so'];
-const elsewhere = 'run `terapipe profile` where the GPU is and copy the profile file here';
-const anotherProvider = 'use another provider, or measure on another machine';
+const elsewhere = sentence`run \`terapipe profile\` where the GPU is and copy the profile file here`;
+const anotherProvider = sentence`use another provider, or measure on another machine`;
 
 /** The real reason why a provider does not load, of ONNX Runtime 1.30. Pure: everything it knows is in `facts`. */
 export function diagnoseRefusal(facts: RefusalFacts): Refusal {
   const said = `${facts.message}\n${facts.stderr}`;
   const found =
     binaryTrouble(facts) ?? (facts.provider === 'cuda' ? cudaTrouble(facts, said) : graphicsTrouble(facts, said)) ?? graphTrouble(facts);
-  return { provider: facts.provider, ...(found ?? { reason: cleaned(facts.message), remedy: anotherProvider }) };
+  return { provider: facts.provider, ...(found ?? { reason: sentence`${cleaned(facts.message)}`, remedy: anotherProvider }) };
 }
 
 type Trouble = Omit<Refusal, 'provider'> | null;
@@ -47,17 +48,20 @@ type Trouble = Omit<Refusal, 'provider'> | null;
 /** ONNX Runtime itself cannot be loaded, or was built without the provider. */
 function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Trouble {
   if (/Cannot find (module|package)[^\n]*onnxruntime_binding\.node/.test(message))
-    return { reason: `ONNX Runtime has no build for ${platform}/${arch}`, remedy: elsewhere };
+    return { reason: sentence`ONNX Runtime has no build for ${platform}/${arch}`, remedy: elsewhere };
   if (/Cannot find (module|package) '(onnxruntime-node|onnxruntime-common)'/.test(message))
     return {
-      reason: 'ONNX Runtime is not installed beside the profiler',
-      remedy: 'install the extension built for this platform, or run `npm ci` in the clone',
+      reason: sentence`ONNX Runtime is not installed beside the profiler`,
+      remedy: sentence`install the extension built for this platform, or run \`npm ci\` in the clone`,
     };
   const old = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)['"]? not found/.exec(message)?.[1];
   if (old !== undefined)
-    return { reason: `ONNX Runtime needs ${old}, which this system is too old for`, remedy: 'run it on a newer Linux, or in a container' };
+    return {
+      reason: sentence`ONNX Runtime needs ${old}, which this system is too old for`,
+      remedy: sentence`run it on a newer Linux, or in a container`,
+    };
   if (message.includes('backend not found'))
-    return { reason: `ONNX Runtime for ${platform}/${arch} is built without ${providerTitles[provider]}`, remedy: anotherProvider };
+    return { reason: sentence`ONNX Runtime for ${platform}/${arch} is built without ${providerTitles[provider]}`, remedy: anotherProvider };
   return null;
 }
 
@@ -72,8 +76,8 @@ function cudaTrouble(facts: RefusalFacts, said: string): Trouble {
   const loader = /Failed to load library \S+ with error: ([^\n]*)/.exec(said)?.[1];
   if (loader !== undefined)
     return {
-      reason: `The CUDA library of ONNX Runtime does not load: ${loader.slice(0, 200)}`,
-      remedy: `use the files of version ${facts.version ?? ''} exactly`,
+      reason: sentence`The CUDA library of ONNX Runtime does not load: ${loader.slice(0, 200)}`,
+      remedy: sentence`use the files of version ${facts.version ?? ''} exactly`,
     };
   const failure = /CUDA (?:failure|error) (\d+): ([^;\n]*)/.exec(said);
   return failure === null ? null : cudaFailure(Number(failure[1]), (failure[2] ?? '').trim(), facts.nvidiaDriver);
@@ -92,16 +96,14 @@ function missingLibraries({ missing }: RefusalFacts, said: string): readonly str
 function providerFilesMissing({ folder, version }: RefusalFacts, files: readonly string[]): Trouble {
   const exactly = version ?? 'that of onnxruntime-node,';
   return {
-    reason: `${list(files)} ${files.length === 1 ? 'is' : 'are'} not there: onnxruntime-node comes without CUDA`,
-    remedy:
-      `take ${files.length === 1 ? 'it' : 'them'} from the NuGet package Microsoft.ML.OnnxRuntime.Gpu.Linux, version ${exactly} exactly ` +
-      `(runtimes/linux-x64/native), and put ${files.length === 1 ? 'it' : 'them'} into ${folder ?? 'bin/napi-v6/linux/x64 of onnxruntime-node'}`,
+    reason: sentence`${list(files)} ${files.length === 1 ? sentence`is` : sentence`are`} not there: onnxruntime-node comes without CUDA`,
+    remedy: sentence`take ${files.length === 1 ? sentence`it` : sentence`them`} from the NuGet package Microsoft.ML.OnnxRuntime.Gpu.Linux, version ${exactly} exactly (runtimes/linux-x64/native), and put ${files.length === 1 ? sentence`it` : sentence`them`} into ${folder ?? sentence`bin/napi-v6/linux/x64 of onnxruntime-node`}`,
   };
 }
 
 const noDriver: Trouble = {
-  reason: 'There is no NVIDIA driver (libcuda.so.1)',
-  remedy: 'install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all, or --nv with Apptainer)',
+  reason: sentence`There is no NVIDIA driver (libcuda.so.1)`,
+  remedy: sentence`install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all, or --nv with Apptainer)`,
 };
 
 function cudaLibrariesMissing(missing: readonly string[]): Trouble {
@@ -109,8 +111,8 @@ function cudaLibrariesMissing(missing: readonly string[]): Trouble {
   const either = 'install CUDA 12 or 13, whichever the provider library was built for (`ldd` names it), and cuDNN 9';
   const install = major ? cudaInstall[major] : either;
   return {
-    reason: `Libraries of CUDA are missing: ${list(missing)}`,
-    remedy: `${install}; then name their folder in LD_LIBRARY_PATH or as library path of the profiler`,
+    reason: sentence`Libraries of CUDA are missing: ${list(missing)}`,
+    remedy: sentence`${install}; then name their folder in LD_LIBRARY_PATH or as library path of the profiler`,
   };
 }
 
@@ -139,23 +141,26 @@ function cudaFailure(code: number, text: string, driver: string | null): Trouble
   if (code === 35 && driver === null) return noDriver;
   if (code === 35)
     return {
-      reason: `The NVIDIA driver ${driver ?? ''} is too old for the CUDA that ONNX Runtime was built for`,
-      remedy: 'update the driver (CUDA 12 needs 525 or newer, CUDA 13 needs 580 or newer)',
+      reason: sentence`The NVIDIA driver ${driver ?? ''} is too old for the CUDA that ONNX Runtime was built for`,
+      remedy: sentence`update the driver (CUDA 12 needs 525 or newer, CUDA 13 needs 580 or newer)`,
     };
   if (code === 100)
     return {
-      reason: 'The NVIDIA driver shows no GPU',
-      remedy: 'check `nvidia-smi` and CUDA_VISIBLE_DEVICES; on a cluster, ask for a GPU (srun --gres=gpu:1)',
+      reason: sentence`The NVIDIA driver shows no GPU`,
+      remedy: sentence`check \`nvidia-smi\` and CUDA_VISIBLE_DEVICES; on a cluster, ask for a GPU (srun --gres=gpu:1)`,
     };
-  if (code === 209) return { reason: 'ONNX Runtime has no code for this generation of GPU', remedy: anotherProvider };
+  if (code === 209) return { reason: sentence`ONNX Runtime has no code for this generation of GPU`, remedy: anotherProvider };
   if (code === 2)
-    return { reason: 'The GPU has no memory left', remedy: 'end what else runs on it (`nvidia-smi` lists it), or measure a smaller share' };
+    return {
+      reason: sentence`The GPU has no memory left`,
+      remedy: sentence`end what else runs on it (\`nvidia-smi\` lists it), or measure a smaller share`,
+    };
   if (code === 803 || code === 804)
     return {
-      reason: `Driver and CUDA libraries do not belong together (${text})`,
-      remedy: 'restart after updating the driver, or update it',
+      reason: sentence`Driver and CUDA libraries do not belong together (${text})`,
+      remedy: sentence`restart after updating the driver, or update it`,
     };
-  return { reason: `CUDA error ${code}: ${text}`, remedy: 'check that other CUDA programs run, then measure again' };
+  return { reason: sentence`CUDA error ${code}: ${text}`, remedy: sentence`check that other CUDA programs run, then measure again` };
 }
 
 /** WebGPU (Vulkan on Linux), DirectML and CoreML. */
@@ -163,33 +168,43 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
   if (provider === 'webgpu') {
     const ending = 'and the driver of the GPU (Debian: nvidia-driver-libs, or mesa-vulkan-drivers for AMD and Intel)';
     if (said.includes("Couldn't load Vulkan"))
-      return { reason: 'There is no Vulkan loader (libvulkan.so.1)', remedy: `install it (Debian: libvulkan1) ${ending}` };
+      return { reason: sentence`There is no Vulkan loader (libvulkan.so.1)`, remedy: sentence`install it (Debian: libvulkan1) ${ending}` };
     const lacking = /Vulkan (\w+) required/.exec(said)?.[1];
     if (lacking !== undefined)
       return {
-        reason: `The Vulkan driver lacks ${lacking}, which WebGPU needs`,
-        remedy: 'update the driver of the GPU; llvmpipe, which draws on the CPU, will not do',
+        reason: sentence`The Vulkan driver lacks ${lacking}, which WebGPU needs`,
+        remedy: sentence`update the driver of the GPU; llvmpipe, which draws on the CPU, will not do`,
       };
     if (/Found no drivers|VK_ERROR_INCOMPATIBLE_DRIVER/.test(said))
-      return { reason: 'There is no Vulkan driver', remedy: `install the Vulkan loader ${ending}` };
+      return { reason: sentence`There is no Vulkan driver`, remedy: sentence`install the Vulkan loader ${ending}` };
     if (/No supported adapters|Failed to get a WebGPU adapter/.test(said))
-      return { reason: 'There is no GPU that WebGPU can use', remedy: anotherProvider };
+      return { reason: sentence`There is no GPU that WebGPU can use`, remedy: anotherProvider };
   }
   if (/887A0004/i.test(message))
-    return { reason: 'DirectML needs a GPU with DirectX 12, and there is none', remedy: 'update Windows and the driver of the GPU' };
-  if (/887A000[567]/i.test(message)) return { reason: 'The GPU stopped answering', remedy: 'update its driver, then measure again' };
+    return {
+      reason: sentence`DirectML needs a GPU with DirectX 12, and there is none`,
+      remedy: sentence`update Windows and the driver of the GPU`,
+    };
+  if (/887A000[567]/i.test(message))
+    return { reason: sentence`The GPU stopped answering`, remedy: sentence`update its driver, then measure again` };
   return null;
 }
 
 /** The provider is there and cannot run the layer. */
 function graphTrouble({ message }: RefusalFacts): Trouble {
   if (message.startsWith('Not enough free memory'))
-    return { reason: message, remedy: 'end other programs, or profile a smaller tensor-parallel share' };
+    return { reason: sentence`${message}`, remedy: sentence`end other programs, or profile a smaller tensor-parallel share` };
   if (/ENOSPC|No space left on device/.test(message))
-    return { reason: 'The folder for temporary files is full', remedy: 'free space there, or name another folder in TMPDIR' };
+    return {
+      reason: sentence`The folder for temporary files is full`,
+      remedy: sentence`free space there, or name another folder in TMPDIR`,
+    };
   const operator = /Could not find an implementation for (\w+)/.exec(message)?.[1] ?? /Kernel not found[^\n]*?\b(\w+)\(/.exec(message)?.[1];
   if (operator === undefined) return null;
-  return { reason: `There is no ${operator} for this precision`, remedy: 'choose another precision (fp32 runs everywhere)' };
+  return {
+    reason: sentence`There is no ${operator} for this precision`,
+    remedy: sentence`choose another precision (fp32 runs everywhere)`,
+  };
 }
 
 /** ONNX Runtime's message without the place in its source, one line. */

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { CancelledError, ExpectedError } from '../core/errors';
 import { parseProfilerReply, type ProfilerReply, type ProfilerRequest, type WithoutId } from '../protocol/profiler';
+import { sentence } from '../core/sentence';
 
 /** A request before it is numbered. */
 export type ProfilerRequestBody = WithoutId<ProfilerRequest>;
@@ -151,16 +152,16 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
 function died(how: string, line: string): ExpectedError {
   return new ExpectedError(
     'profiler-died',
-    `The profiler's process ended during the measurement (${how})${line === '' ? '' : `: ${line}`}`,
-    'measure again; if it ended for lack of memory, measure shorter sequences or a larger tensor-parallel share',
+    sentence`The profiler's process ended during the measurement (${how})${line === '' ? '' : sentence`: ${line}`}`,
+    sentence`measure again; if it ended for lack of memory, measure shorter sequences or a larger tensor-parallel share`,
   );
 }
 
 function timedOut(limitMs: number): ExpectedError {
   return new ExpectedError(
     'profiler-timeout',
-    `The profiler gave no answer within ${Math.round(limitMs / 1000)} s and was ended`,
-    'measure shorter sequences, or on a faster device',
+    sentence`The profiler gave no answer within ${Math.round(limitMs / 1000)} s and was ended`,
+    sentence`measure shorter sequences, or on a faster device`,
   );
 }
 

@@ -1,11 +1,11 @@
 import { ExpectedError } from '../core/errors';
-import { plural } from '../core/format';
 import { defaultUnit, type PlanRequest } from '../core/spec/request';
 import { providerNames, type Profile, type ProviderName } from '../core/spec/profile';
 import { layerShapeOf, unlikeOneLayer } from '../core/slice-times/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';
 import { requireWritable, writeProfile } from './store';
+import { counted, sentence } from '../core/sentence';
 
 /** How and where to measure. */
 export interface ProfileRunOptions extends MeasureHost {
@@ -90,8 +90,8 @@ async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOpti
   await first.close();
   const software: Refusal = {
     provider: first.provider,
-    reason: `its only adapter is ${first.device.name}, which the CPU draws`,
-    remedy: 'install the driver of the GPU, or name the provider to measure it all the same',
+    reason: sentence`its only adapter is ${first.device.name}, which the CPU draws`,
+    remedy: sentence`install the driver of the GPU, or name the provider to measure it all the same`,
   };
   const next = await open(providerNames.slice(providerNames.indexOf(first.provider) + 1));
   return { ...next, refused: [...first.refused, software, ...next.refused] };
@@ -126,24 +126,28 @@ function requireProfilable({ model, layout }: PlanRequest): void {
   const { tensor, context, expert } = layout;
   const unlike = unlikeOneLayer(model);
   if (unlike !== null)
-    throw new ExpectedError('profile-unlike-layers', `This model cannot be profiled: ${unlike}`, 'plan it with the analytic model');
+    throw new ExpectedError(
+      'profile-unlike-layers',
+      sentence`This model cannot be profiled: ${unlike}`,
+      sentence`plan it with the analytic model`,
+    );
   if (model.experts !== null && model.experts.count % expert !== 0)
     throw new ExpectedError(
       'profile-expert-share',
-      `${plural(model.experts.count, 'expert')} cannot be shared by ${plural(expert, 'expert-parallel rank')}`,
-      'set layout.expert to a divisor',
+      sentence`${counted(model.experts.count, 'expert')} cannot be shared by ${counted(expert, 'expert-parallel rank')}`,
+      sentence`set layout.expert to a divisor`,
     );
   if (context > 1)
     throw new ExpectedError(
       'profile-context-parallel',
-      'Context parallelism splits the sequence inside a layer, which a profile of one GPU does not see',
-      'set layout.context to 1 to profile',
+      sentence`Context parallelism splits the sequence inside a layer, which a profile of one GPU does not see`,
+      sentence`set layout.context to 1 to profile`,
     );
   if (model.heads % tensor !== 0 || model.ffn % tensor !== 0)
     throw new ExpectedError(
       'profile-tensor-share',
-      `${model.heads} heads and a feed-forward of ${model.ffn} cannot be shared by ${tensor} tensor-parallel ranks`,
-      'set layout.tensor to a divisor of both',
+      sentence`${model.heads} heads and a feed-forward of ${model.ffn} cannot be shared by ${tensor} tensor-parallel ranks`,
+      sentence`set layout.tensor to a divisor of both`,
     );
 }
 

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { CancelledError, ExpectedError } from '../core/errors';
-import { formatBytes, plural } from '../core/format';
+import { formatBytes } from '../core/format';
 import { median } from '../core/numbers';
 import type { Plan } from '../core/planner/plan';
 import { fittingDesign, neededBytes, type RehearsalDesign, type Scale } from '../core/rehearsal/design';
@@ -8,7 +8,7 @@ import { rehearsalMs, stageBytes } from '../core/rehearsal/estimate';
 import type { GradientError } from '../core/rehearsal/gradient-error';
 import { medianStep, predictedStep, timelineOf, type Rehearsal, type StepRun } from '../core/rehearsal/result';
 import { gridCells, rankedSchemes, schemesToRank, type RankedSchemes } from '../core/rehearsal/schemes';
-import { say } from '../core/sentence';
+import { counted, say, sentence } from '../core/sentence';
 import type { Schedule, Timeline } from '../core/schedules/schedule';
 import type { ProviderName } from '../core/spec/profile';
 import { usableShare } from './memory';
@@ -259,8 +259,8 @@ function requireMemory(design: RehearsalDesign, { freeBytes }: Machine): void {
   if (needed <= usableShare * freeBytes) return;
   throw new ExpectedError(
     'rehearsal-memory',
-    `The rehearsal needs about ${formatBytes(needed)}, and ${formatBytes(freeBytes)} are free`,
-    'rehearse fewer layers, a narrower model or shorter sequences (--layers, --hidden, --sequence)',
+    sentence`The rehearsal needs about ${formatBytes(needed)}, and ${formatBytes(freeBytes)} are free`,
+    sentence`rehearse fewer layers, a narrower model or shorter sequences (--layers, --hidden, --sequence)`,
   );
 }
 
@@ -268,8 +268,8 @@ function clockFor(asked: Rehearsal['clock'] | null, stages: number, cores: numbe
   if (asked === 'real' && stages > cores)
     throw new ExpectedError(
       'rehearsal-cores',
-      `${plural(stages, 'stage')} cannot run beside each other on ${plural(cores, 'core')}`,
-      'rehearse on the virtual clock (--clock virtual), or fewer stages (--stages)',
+      sentence`${counted(stages, 'stage')} cannot run beside each other on ${counted(cores, 'core')}`,
+      sentence`rehearse on the virtual clock (--clock virtual), or fewer stages (--stages)`,
     );
   return asked ?? (stages > 1 && stages <= cores ? 'real' : 'virtual');
 }

@@ -6,6 +6,7 @@ import { maximumProfileBytes, parseProfile, profileFileName, profileText } from 
 import type { NamedProfile, Profile } from '../core/spec/profile';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';
+import { sentence } from '../core/sentence';
 
 /** Most folders to search for a `.terapipe`, from the config upwards. */
 const highestAncestor = 32;
@@ -62,10 +63,15 @@ export async function readProfile(file: string): Promise<NamedProfile> {
 
 async function readText(file: string): Promise<string> {
   const unreadable = (what: string): ExpectedError =>
-    new ExpectedError('profile-unreadable', `${path.basename(file)} ${what}`, 'name a profile that terapipe profile wrote', {
-      file,
-      range: { start: 0, end: 0 },
-    });
+    new ExpectedError(
+      'profile-unreadable',
+      sentence`${path.basename(file)} ${what}`,
+      sentence`name a profile that terapipe profile wrote`,
+      {
+        file,
+        range: { start: 0, end: 0 },
+      },
+    );
   try {
     const status = await stat(file);
     if (!status.isFile()) throw unreadable('is no regular file');
@@ -132,6 +138,6 @@ async function statusOf(file: string): Promise<Profile['status'] | null> {
     if (!(error instanceof ExpectedError)) throw error;
     // A profile of a newer version, or a damaged one, is still a profile.
     if (error.code !== 'profile-unreadable' && (await readText(file)).includes('terapipe-profile')) return 'partial';
-    throw new ExpectedError('profile-not-saved', `${file} is there and is no profile`, 'name another file with --out');
+    throw new ExpectedError('profile-not-saved', sentence`${file} is there and is no profile`, sentence`name another file with --out`);
   }
 }

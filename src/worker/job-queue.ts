@@ -2,7 +2,7 @@ import { CancelledError, ExpectedError } from '../core/errors';
 import { isPackedPart, makeUnpacker } from '../protocol/packed';
 import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
 import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './process';
-import { say } from '../core/sentence';
+import { say, sentence } from '../core/sentence';
 
 /** The reply that ends a job well. */
 export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
@@ -164,10 +164,14 @@ function crashed(cause: Error): ExpectedError {
   const error = isFull
     ? new ExpectedError(
         'out-of-memory',
-        `The planner needed more than ${memoryLimitMb} MB of memory`,
-        'use fewer micro-batches, slices or stages',
+        sentence`The planner needed more than ${memoryLimitMb} MB of memory`,
+        sentence`use fewer micro-batches, slices or stages`,
       )
-    : new ExpectedError('worker-crashed', `The planner stopped unexpectedly (${cause.message})`, 'plan again; the log has the details');
+    : new ExpectedError(
+        'worker-crashed',
+        sentence`The planner stopped unexpectedly (${cause.message})`,
+        sentence`plan again; the log has the details`,
+      );
   error.cause = cause;
   return error;
 }

@@ -6,6 +6,7 @@ import { isLogLine, readTimes } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
 import { maximumConfigSize } from '../core/formats/json-document';
 import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
+import { sentence } from '../core/sentence';
 
 /** A file of a measured run larger than this is refused: reading it would take minutes. */
 const maximumSize = 2 ** 31;
@@ -27,7 +28,12 @@ export async function readMeasuredFile(path: string, file: string, options: Read
   try {
     const { size } = await statusOf(path, file);
     if (size > maximumSize)
-      throw traceError('measured-too-large', file, 'The file is over 2 GB', 'record fewer steps: one after the warm-up is enough');
+      throw traceError(
+        'measured-too-large',
+        file,
+        sentence`The file is over 2 GB`,
+        sentence`record fewer steps: one after the warm-up is enough`,
+      );
     return size > maximumConfigSize ? await readLarge(path, file, size, options) : readSmall(await readFile(path, 'utf8'), file);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) throw unreadable(file, error);
@@ -41,12 +47,17 @@ export async function statusOf(path: string, file: string): Promise<Pick<Stats, 
     throw unreadable(file, error);
   });
   if (status.isFile()) return status;
-  throw traceError('measured-unreadable', file, 'This is no regular file', 'name a trace or measured times');
+  throw traceError('measured-unreadable', file, sentence`This is no regular file`, sentence`name a trace or measured times`);
 }
 
 function unreadable(file: string, error: unknown): ExpectedError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  return traceError('measured-unreadable', file, `The file cannot be read${code}`, 'check that it is there and may be read');
+  return traceError(
+    'measured-unreadable',
+    file,
+    sentence`The file cannot be read${code}`,
+    sentence`check that it is there and may be read`,
+  );
 }
 
 function readSmall(text: string, file: string): Measured {
@@ -54,8 +65,8 @@ function readSmall(text: string, file: string): Measured {
   throw traceError(
     'measured-unknown',
     file,
-    'This is neither a trace nor measured times',
-    'give a Chrome trace, step times as CSV or JSON, or a log of Megatron-LM',
+    sentence`This is neither a trace nor measured times`,
+    sentence`give a Chrome trace, step times as CSV or JSON, or a log of Megatron-LM`,
   );
 }
 

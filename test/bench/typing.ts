@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/core/load/load-config';
 import { recogniseConfig } from '../../src/core/load/readers';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { longShell, longYaml, others } from './texts';
+import { sentence } from '../../src/core/sentence';
 
 const lines = 2000;
 const keystrokes = 60;
@@ -34,7 +35,7 @@ function typed(text: string, count: number): string[] {
 
 async function timesOfTyping(file: string, text: string, shell: LauncherReader): Promise<Times & { readonly findings: number }> {
   const world = {
-    read: () => Promise.reject(configError('config-not-found', 'There is no other file', 'create it')),
+    read: () => Promise.reject(configError('config-not-found', sentence`There is no other file`, sentence`create it`)),
     shell: () => Promise.resolve(shell),
   };
   const durations: number[] = [];

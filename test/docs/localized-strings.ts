@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../..');
  */
 export function usedStrings(): string[] {
   const found = new Set<string>();
-  for (const folder of ['src/core', 'src/profiler', 'src/extension', 'webview']) {
+  for (const folder of ['src/core', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview']) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.ts')) continue;
       const tree = ts.createSourceFile(name, readFileSync(join(root, folder, name), 'utf8'), ts.ScriptTarget.Latest, true);

@@ -9,6 +9,7 @@ import { resolveRun } from '../../src/core/resolve/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { sentence } from '../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../fixtures');
 const near = 1e-9;
@@ -20,7 +21,7 @@ function filesIn(folder: string): string[] {
   });
 }
 
-const missing = (): ExpectedError => new ExpectedError('config-not-found', 'There is no such file', 'create it');
+const missing = (): ExpectedError => new ExpectedError('config-not-found', sentence`There is no such file`, sentence`create it`);
 
 /** Reads a file as if it had been opened, others beside it where they are there; null where there is nothing to plan. */
 async function opened(file: string) {

@@ -11,7 +11,7 @@ import { parseProfile } from '../../src/core/slice-times/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { Case } from './cases';
 import type { Fixture } from './corpus';
-import { say } from '../../src/core/sentence';
+import { say, sentence } from '../../src/core/sentence';
 
 /** What became of a case. */
 export interface Verdict {
@@ -80,7 +80,9 @@ async function read({ main, beside }: Case, texts: Texts, shell: LauncherReader)
   try {
     return await loadConfig(main.file, main.text, {
       read: () =>
-        beside === null ? Promise.reject(configError('config-not-found', 'There is no such file', 'create it')) : Promise.resolve(beside),
+        beside === null
+          ? Promise.reject(configError('config-not-found', sentence`There is no such file`, sentence`create it`))
+          : Promise.resolve(beside),
       shell: () => Promise.resolve(shell),
     });
   } catch (error) {

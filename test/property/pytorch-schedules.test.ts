@@ -69,8 +69,8 @@ describe("PyTorch's schedules", () => {
             ),
           );
           assert.equal(unmet === null, isAllowed(name, stages, microBatches), `${name} p=${stages} m=${microBatches}`);
-          for (const [count] of unmet?.remedy.matchAll(/\d+(?=.* micro-batches)/g) ?? [])
-            assert.ok(isAllowed(name, stages, Number(count)), unmet?.remedy);
+          for (const [count] of unmet === null ? [] : say(unmet.remedy).matchAll(/\d+(?=.* micro-batches)/g))
+            assert.ok(isAllowed(name, stages, Number(count)), count);
         }
       }
     }

@@ -7,6 +7,7 @@ import { errorLine, findingLine } from '../../src/cli/answer';
 import { gpuPresetNames } from '../../src/core/cluster/presets';
 import { ExpectedError } from '../../src/core/errors';
 import { pageCommands } from '../../src/protocol/page-schema';
+import { sentence } from '../../src/core/sentence';
 
 interface MenuItem {
   readonly command: string;
@@ -176,7 +177,10 @@ describe('manifest', () => {
       message: '96 layers on 90 stages; set 96',
     });
     const place = { file: 'C:\\runs\\config.json', range: { start: 0, end: 0 } };
-    const error = errorLine(new ExpectedError('config-empty', 'The file is empty', 'write a model config', place), new Map());
+    const error = errorLine(
+      new ExpectedError('config-empty', sentence`The file is empty`, sentence`write a model config`, place),
+      new Map(),
+    );
     assert.equal(match(error)['file'], 'C:\\runs\\config.json');
     assert.equal(match(error)['message'], 'The file is empty; write a model config');
   });

@@ -128,7 +128,11 @@ export const houses: Readonly<Record<string, House>> = {
     files: ['src/worker/', 'src/protocol/', 'src/core/'],
     packages: ['node:'],
   },
-  'src/files/': { about: 'writes files to the disk: whole or not at all', files: ['src/files/', 'src/core/errors'], packages: ['node:'] },
+  'src/files/': {
+    about: 'writes files to the disk: whole or not at all',
+    files: ['src/files/', 'src/core/errors', 'src/core/sentence'],
+    packages: ['node:'],
+  },
   'src/profiler/': {
     about:
       'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `rehearsal/` runs a whole step with them, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',

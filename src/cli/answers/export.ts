@@ -18,6 +18,7 @@ import { exportFormats, exportNames, type ExportName } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
+import { sentence } from '../../core/sentence';
 
 /** What `export` takes besides a file. */
 export interface ExportOptions {
@@ -114,8 +115,8 @@ function withCandidate(plan: Plan, wanted: string): Plan {
   const meant = closest(wanted, ids);
   throw new ExpectedError(
     'export-no-candidate',
-    `The plan has no candidate ${quoted(wanted)}`,
-    meant === null ? `use ${orList(ids)}, or plan with --schedule` : `did you mean ${meant}? There are ${orList(ids)}`,
+    sentence`The plan has no candidate ${quoted(wanted)}`,
+    meant === null ? sentence`use ${orList(ids)}, or plan with --schedule` : sentence`did you mean ${meant}? There are ${orList(ids)}`,
   );
 }
 
@@ -127,15 +128,15 @@ function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly
   if (editable === null || name === undefined)
     throw configError(
       'config-unknown-format',
-      'This is no launcher that a plan can be written into',
-      'name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON',
+      sentence`This is no launcher that a plan can be written into`,
+      sentence`name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON`,
       startOf(file),
     );
   if (to !== null && to !== name)
     throw new ExpectedError(
       'export-other-format',
-      `${file} is a file of ${name}, not of ${to}`,
-      `give --to ${name}, or leave it out`,
+      sentence`${file} is a file of ${name}, not of ${to}`,
+      sentence`give --to ${name}, or leave it out`,
       startOf(file),
     );
   return { name, format: editable };

@@ -7,6 +7,7 @@ import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import type { SourceText } from '../read-file';
 import { indented, table } from '../table';
+import { sentence } from '../../core/sentence';
 
 /**
  * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward
@@ -19,8 +20,8 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     const [
       { code, message, remedy, place } = {
         code: 'schedule-csv',
-        message: 'The schedule cannot run',
-        remedy: 'fix the file',
+        message: sentence`The schedule cannot run`,
+        remedy: sentence`fix the file`,
         place: undefined,
       },
     ] = findings;

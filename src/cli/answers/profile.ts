@@ -15,7 +15,7 @@ import type { Answer } from '../answer';
 import { standardInput, type SourceText } from '../read-file';
 import type { Terminal } from '../terminal';
 import { indented, table } from '../table';
-import { say } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 /** How a layer is measured. */
 interface ProfilingOptions {
@@ -90,7 +90,7 @@ function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, confi
       seconds: profile.seconds,
       twoLayerRatio: profile.twoLayerRatio,
       warnings: profile.warnings,
-      refused,
+      refused: refused.map(({ provider, reason, remedy }) => ({ provider, reason: say(reason), remedy: say(remedy) })),
       versions: profile.versions,
     },
     text: profileText(profile, file, saveError, refused, config),
@@ -155,7 +155,7 @@ function profileText(
     ...section('Distrust', notes),
     ...section(
       'Not used',
-      refused.map(({ provider: name, reason, remedy }) => `${name}: ${reason}; ${remedy}`),
+      refused.map(({ provider: name, reason, remedy }) => `${name}: ${say(reason)}; ${say(remedy)}`),
     ),
     ...(file === null
       ? []
@@ -198,8 +198,8 @@ export async function comparisonAnswer(file: string, otherFile: string): Promise
   if ('reason' in comparison)
     throw new ExpectedError(
       'profile-not-comparable',
-      `The profiles are of different layers: ${comparison.reason}`,
-      'compare profiles of one layer',
+      sentence`The profiles are of different layers: ${comparison.reason}`,
+      sentence`compare profiles of one layer`,
     );
   const { ratio, byTokens } = comparison;
   const names = [one, other].map(({ file: name, profile }) => `${path.basename(name)} (${profile.device.name})`);
@@ -225,7 +225,11 @@ export async function importAnswer(
 ): Promise<Answer> {
   const request = resolveRun(withoutProfile(run), defaults);
   if (device === null && request.cluster.groups !== undefined)
-    throw new ExpectedError('profile-device', 'The cluster has several kinds of GPUs, and the times are of one', 'name it with --device');
+    throw new ExpectedError(
+      'profile-device',
+      sentence`The cluster has several kinds of GPUs, and the times are of one`,
+      sentence`name it with --device`,
+    );
   const profile = importTimes(text, csv, importedFor(request, device ?? request.cluster.gpu.name, now));
   const file = await writeProfile(out ?? profilesFolder(run.file), profile);
   return profiledAnswer({ profile, file, saveError: null, refused: [] }, run.file);

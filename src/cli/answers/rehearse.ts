@@ -14,6 +14,7 @@ import type { Planned } from '../planned';
 import { indented, table } from '../table';
 import type { Terminal } from '../terminal';
 import { writeNewFile } from '../write-file';
+import { sentence } from '../../core/sentence';
 
 /** What a command line says about a rehearsal. */
 export interface RehearseOptions {
@@ -44,8 +45,8 @@ export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOp
   if (estimatedMs > longMs && !options.yes)
     throw new ExpectedError(
       'rehearsal-long',
-      `The rehearsal may take ${formatDuration(estimatedMs)}`,
-      'give it --yes, or make it smaller with --layers, --hidden, --sequence, --batch or --stages',
+      sentence`The rehearsal may take ${formatDuration(estimatedMs)}`,
+      sentence`give it --yes, or make it smaller with --layers, --hidden, --sequence, --batch or --stages`,
       run.place,
     );
   const running = {

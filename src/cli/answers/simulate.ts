@@ -12,6 +12,7 @@ import type { Answer } from '../answer';
 import type { SourceText } from '../read-file';
 import { indented, table } from '../table';
 import { readSimulationProblem, type SimulationProblem } from '../problems/simulate';
+import { sentence } from '../../core/sentence';
 
 /** What `terapipe simulate --json` prints. Times in ms, memory in the unit of the problem. */
 export interface SimulateAnswer {
@@ -68,7 +69,7 @@ async function scheduleOf(
     const { schedule: found, problems } = readScheduleCsv(source.text, schedule.csv, { ranks: stages, microBatches, slices });
     const [first] = problems;
     if (found !== null) return found;
-    throw new ExpectedError('schedule-csv', first?.message ?? 'The schedule cannot run', first?.remedy ?? 'fix the file', {
+    throw new ExpectedError('schedule-csv', first?.message ?? sentence`The schedule cannot run`, first?.remedy ?? sentence`fix the file`, {
       file: source.file,
       range: first?.range ?? { start: 0, end: 0 },
     });

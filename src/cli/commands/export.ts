@@ -5,6 +5,7 @@ import { configOptions, measured } from '../common-options';
 import { exportFormats, exportNames } from '../export-formats';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
+import { sentence } from '../../core/sentence';
 
 const longestName = Math.max(...exportNames.map((name) => name.length));
 
@@ -26,9 +27,10 @@ export const exportCommand = defineCommand({
   },
   start: (line, { to: format, schedule, candidate = null, into = null, out = null, write = false, measured: step }) => {
     const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
-    if (to === null && into === null) throw usage('export needs a format', `give --to ${orList(exportNames)}`);
-    if (into === '-') throw usage('--into takes a file, not standard input', 'name the file');
-    if (write && into === null && out === null) throw usage('--write needs something to write to', 'give --into or --out too');
+    if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
+    if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
+    if (write && into === null && out === null)
+      throw usage(sentence`--write needs something to write to`, sentence`give --into or --out too`);
     const planned = schedule === undefined ? line : { ...line, sets: [...line.sets, `schedule=${schedule}`] };
     return async (terminal, texts) => {
       const asked = await withMeasured(planned, step, terminal.signal, texts);

@@ -14,6 +14,7 @@ import { planNearby } from '../planned';
 import { namedConfig, readConfig, runConfig, withMeasured, type RunConfig } from '../read-config';
 import { readOther } from '../read-measured';
 import type { Terminal } from '../terminal';
+import { sentence } from '../../core/sentence';
 
 export const planCommand = defineCommand({
   takes: 'FILE',
@@ -51,7 +52,7 @@ export const planCommand = defineCommand({
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
     const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const alone = search === true ? undefined : searched.find((option) => given[option] !== undefined);
-    if (alone !== undefined) throw usage(`--${alone} is an option of plan --search`, 'give --search too');
+    if (alone !== undefined) throw usage(sentence`--${alone} is an option of plan --search`, sentence`give --search too`);
     const free = written === undefined ? [] : freeOf(written);
     const options = { tokens: tokenCountOf(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);
@@ -91,7 +92,7 @@ function tokenCountOf(written: string | undefined): number | null {
   if (written === undefined) return null;
   const count = Number(written);
   if (count >= 1 && count <= 1e18) return count;
-  throw usage(`--tokens is ${quoted(written)}`, 'give it a number from 1 to 1e18, as 15.6e12');
+  throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15.6e12`);
 }
 
 /** The line with its schedules as a setting over what the files say. */

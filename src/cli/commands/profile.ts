@@ -5,6 +5,7 @@ import { comparisonAnswer, importAnswer, profileAnswer } from '../answers/profil
 import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
 import { configOptions } from '../common-options';
 import { namedConfig, readInto, runConfig } from '../read-config';
+import { sentence } from '../../core/sentence';
 
 /** Seconds that measuring may take when nothing is said. */
 const defaultBudgetSeconds = 300;
@@ -25,7 +26,7 @@ export const profileCommand = defineCommand({
   start: (line, given) => {
     refuseBoth(given, 'import', 'compare');
     if (given.device !== undefined && given.import === undefined)
-      throw usage('--device names the device of imported times', 'give --import too');
+      throw usage(sentence`--device names the device of imported times`, sentence`give --import too`);
     const profiling = {
       provider: given.provider === undefined ? null : oneOf(providerNames, given.provider, 'no provider'),
       budgetMs: budgetOf(given.budget),
@@ -45,13 +46,14 @@ export const profileCommand = defineCommand({
 function budgetOf(written: string | undefined): number {
   const seconds = written === undefined ? defaultBudgetSeconds : Number(written);
   if (seconds >= 1 && seconds <= 86_400) return 1000 * seconds;
-  throw usage(`--budget is ${quoted(written ?? '')}`, 'give it seconds from 1 to 86,400');
+  throw usage(sentence`--budget is ${quoted(written ?? '')}`, sentence`give it seconds from 1 to 86,400`);
 }
 
 /** Threads beyond the machine's own only wait for each other. */
 function threadsOf(written: string | undefined): number {
   const threads = countOf('--threads', written) ?? 1;
   const most = availableParallelism();
-  if (threads > most) throw usage(`--threads is ${threads}, and this machine runs ${most} at a time`, `give it 1 to ${most}`);
+  if (threads > most)
+    throw usage(sentence`--threads is ${threads}, and this machine runs ${most} at a time`, sentence`give it 1 to ${most}`);
   return threads;
 }

@@ -30,8 +30,8 @@ export function refuseUnknown(section: Section, known: readonly string[], what: 
     const meant = closest(name, known);
     throw new ExpectedError(
       'unknown-key',
-      `${quoted(name)} is not a key of ${what}`,
-      meant === null ? `known keys are ${known.join(', ')}` : `did you mean "${meant}"?`,
+      sentence`${quoted(name)} is not a key of ${what}`,
+      meant === null ? sentence`known keys are ${known.join(', ')}` : sentence`did you mean "${meant}"?`,
       placeOf(section.document, key),
     );
   }
@@ -48,7 +48,7 @@ export function required<T>(section: Section, name: string, rule: Rule<T>): Loca
 export function missing(section: Section, name: string, expects: Value): ExpectedError {
   return configError(
     'config-inconsistent',
-    `${quoted([...section.path, name].join('.'))} is missing`,
+    sentence`${quoted([...section.path, name].join('.'))} is missing`,
     sentence`give it ${expects}`,
     placeOf(section.document, section.node),
   );

@@ -10,6 +10,7 @@ import { missing, openProblem, placeIn, refuseUnknown, required } from './sectio
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/spec/located';
 import * as v from 'valibot';
+import { sentence } from '../../core/sentence';
 
 const problemKeys = ['schedule', 'stages', 'microBatches', 'slices', 'virtualStages', 'times', 'memory', 'memoryLimit'] as const;
 
@@ -62,8 +63,8 @@ export function readSimulationProblem(text: string, file: string): SimulationPro
   if (operations > maximumOperations)
     throw new ExpectedError(
       'simulate-too-large',
-      `The schedule has about ${formatNumber(operations)} operations, more than ${formatNumber(maximumOperations)}`,
-      'use fewer stages, micro-batches or slices',
+      sentence`The schedule has about ${formatNumber(operations)} operations, more than ${formatNumber(maximumOperations)}`,
+      sentence`use fewer stages, micro-batches or slices`,
       place,
     );
   return { schedule, stages, microBatches, slices, chunksPerStage, times: readTimes(section), memory: readMemory(section), place };
@@ -84,8 +85,8 @@ function readSchedule(section: Section): SimulationProblem['schedule'] {
   const meant = closest(name.value, scheduleNames);
   throw new ExpectedError(
     'schedule-unknown',
-    `There is no schedule "${name.value.slice(0, 60)}"`,
-    meant === null ? `use one of ${scheduleNames.join(', ')}` : `did you mean ${meant}?`,
+    sentence`There is no schedule "${name.value.slice(0, 60)}"`,
+    meant === null ? sentence`use one of ${scheduleNames.join(', ')}` : sentence`did you mean ${meant}?`,
     placeIn(name),
   );
 }
@@ -120,8 +121,8 @@ function readPerStage(section: Section, name: string): (stages: number) => Float
     if (given.value.length === stages) return Float64Array.from(given.value);
     throw configError(
       'config-inconsistent',
-      `times.${name} has ${given.value.length} entries for ${stages} stages`,
-      'give one for each stage, or one number for all',
+      sentence`times.${name} has ${given.value.length} entries for ${stages} stages`,
+      sentence`give one for each stage, or one number for all`,
       placeIn(given),
     );
   };

@@ -9,6 +9,7 @@ import type { Place } from '../../core/spec/located';
 import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import * as v from 'valibot';
+import { sentence } from '../../core/sentence';
 
 const problemKeys = [
   'batch',
@@ -64,16 +65,16 @@ export function readSolveProblem(text: string, file: string): SlicingProblem {
   if (minimumTokens !== undefined && minimumTokens.value > tokens.value)
     throw configError(
       'config-inconsistent',
-      `minimumTokens ${minimumTokens.value} is longer than the sequence of ${tokens.value} tokens`,
-      `give it at most ${tokens.value}`,
+      sentence`minimumTokens ${minimumTokens.value} is longer than the sequence of ${tokens.value} tokens`,
+      sentence`give it at most ${tokens.value}`,
       placeIn(minimumTokens),
     );
   const stageFactors = readField(section, 'stageFactors', factors);
   if (stageFactors !== undefined && stageFactors.value.length !== stages.value)
     throw configError(
       'config-inconsistent',
-      `stageFactors has ${stageFactors.value.length} entries for ${stages.value} stages`,
-      'give one per stage',
+      sentence`stageFactors has ${stageFactors.value.length} entries for ${stages.value} stages`,
+      sentence`give one per stage`,
       placeIn(stageFactors),
     );
   const maximumInFlight = readField(section, 'maximumInFlight', size);
@@ -140,8 +141,8 @@ function refuseTooLarge(problem: Omit<SlicingProblem, 'contextKinks'> & SliceCos
   if (units > maximumUnits || units * kinds * (contextKinks.length + 1) > maximumLengths || batch * kinds > maximumSteps)
     throw new ExpectedError(
       'solve-too-large',
-      `The problem has more than ${formatNumber(maximumUnits)} units, ${formatNumber(maximumLengths)} lengths over all batch sizes, or ${formatNumber(maximumSteps)} steps over the batch`,
-      'raise unit or lower batch',
+      sentence`The problem has more than ${formatNumber(maximumUnits)} units, ${formatNumber(maximumLengths)} lengths over all batch sizes, or ${formatNumber(maximumSteps)} steps over the batch`,
+      sentence`raise unit or lower batch`,
       place,
     );
 }

@@ -6,6 +6,7 @@ import { traceError } from './events';
 import { placePasses, type PlacedTrace } from './place-passes';
 import { lowMedian } from '../numbers';
 import type { MeasuredTrace } from './trace';
+import { sentence } from '../sentence';
 
 /** A time, predicted and measured, ms. */
 export interface PredictedMeasured {
@@ -150,8 +151,8 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
   throw traceError(
     'trace-plan-too-large',
     file,
-    'The plan has too many passes to lay a trace beside it',
-    'compare with a list of step times, or plan fewer micro-batches',
+    sentence`The plan has too many passes to lay a trace beside it`,
+    sentence`compare with a list of step times, or plan fewer micro-batches`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { startOf } from '../formats/json-document';
 import { ExpectedError } from '../errors';
 import { formatBytes } from '../format';
+import { type Sentence, sentence } from '../sentence';
 
 /** One event larger than this is no event of a profiler. */
 const maximumEventLength = 2 ** 20;
@@ -43,7 +44,7 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
   let read = 0;
 
   const fail = (what: string): never => {
-    throw traceError('trace-syntax', file, `${what} (after ${formatBytes(read)})`, 'record the trace again, to its end');
+    throw traceError('trace-syntax', file, sentence`${what} (after ${formatBytes(read)})`, sentence`record the trace again, to its end`);
   };
   const stop = (): string => {
     const text = (kept ?? []).join('');
@@ -121,6 +122,6 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
 }
 
 /** An error about the file of a measured run as a whole. */
-export function traceError(errorCode: string, file: string, message: string, remedy: string): ExpectedError {
+export function traceError(errorCode: string, file: string, message: Sentence, remedy: Sentence): ExpectedError {
   return new ExpectedError(errorCode, message, remedy, startOf(file));
 }

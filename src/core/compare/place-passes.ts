@@ -1,4 +1,3 @@
-import { plural } from '../format';
 import { indexParts, part, partOf, rowOf, type Parts } from '../schedules/parts';
 import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
@@ -6,6 +5,7 @@ import { lowMedian } from '../numbers';
 import { warmUpSteps } from './steady-state';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
+import { counted, sentence } from '../sentence';
 
 /**
  * One step of a trace laid beside a predicted timeline: the same stages, chunks and units, with measured times from the predicted start of
@@ -51,8 +51,8 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
     throw traceError(
       'trace-other-run',
       file,
-      `None of the ${plural(trace.track.length, 'pass', 'passes')} in the trace is one of the plan`,
-      'compare it with the config of the run that was recorded',
+      sentence`None of the ${counted(trace.track.length, 'pass', 'passes')} in the trace is one of the plan`,
+      sentence`compare it with the config of the run that was recorded`,
     );
   const rows = chosen.passes.toSorted(
     (a, b) => a.stage - b.stage || (trace.startMs[a.pass] ?? 0) - (trace.startMs[b.pass] ?? 0) || a.pass - b.pass,

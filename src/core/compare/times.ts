@@ -5,6 +5,7 @@ import { traceError } from './events';
 import { lowMedian, quantile } from '../numbers';
 import { isRecord } from '../records';
 import { warmUpSteps } from './steady-state';
+import { sentence } from '../sentence';
 
 /** Measured times of one pass of one stage, means in ms. */
 export interface MeasuredStage {
@@ -74,9 +75,14 @@ export function readTimes(text: string, file: string): MeasuredTimes {
   const format = timesFormatOf(text);
   const times = format === 'json' ? fromJson(text, file) : format === 'log' ? fromLog(text) : fromCsv(text, file);
   if (times.stepsMs.length > maximumSteps || times.stages.length > maximumStages)
-    throw traceError('times-too-many', file, `The file has over ${formatCount(maximumSteps)} times`, 'give fewer: the median of a hundred steps is enough'); // prettier-ignore
+    throw traceError('times-too-many', file, sentence`The file has over ${formatCount(maximumSteps)} times`, sentence`give fewer: the median of a hundred steps is enough`); // prettier-ignore
   if (times.stepsMs.length === 0 && times.stages.length === 0)
-    throw traceError('times-empty', file, 'There are no times in the file', 'give step times in ms, one a line, or a log of Megatron-LM');
+    throw traceError(
+      'times-empty',
+      file,
+      sentence`There are no times in the file`,
+      sentence`give step times in ms, one a line, or a log of Megatron-LM`,
+    );
   return times;
 }
 
@@ -91,20 +97,25 @@ function fromJson(text: string, file: string): MeasuredTimes {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch {
-    throw traceError('times-syntax', file, 'The file is no JSON', 'fix its brackets and commas');
+    throw traceError('times-syntax', file, sentence`The file is no JSON`, sentence`fix its brackets and commas`);
   }
   const steps = Array.isArray(value) ? value : isRecord(value) ? (value['stepsMs'] ?? value['iterationMs'] ?? []) : [];
   const stages = isRecord(value) ? (value['stages'] ?? []) : [];
-  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, 'stepsMs and stages are no lists', 'make lists of them'); // prettier-ignore
+  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, sentence`stepsMs and stages are no lists`, sentence`make lists of them`); // prettier-ignore
   const time = (ms: unknown): number => {
     if (typeof ms === 'number' && Number.isFinite(ms) && ms > 0) return ms;
-    throw traceError('times-value', file, `${printable(JSON.stringify(ms).slice(0, 60))} is no time`, 'give milliseconds above 0');
+    throw traceError(
+      'times-value',
+      file,
+      sentence`${printable(JSON.stringify(ms).slice(0, 60))} is no time`,
+      sentence`give milliseconds above 0`,
+    );
   };
   return {
     stepsMs: steps.map(time),
     stages: stages.map((stage: unknown) => {
       if (!isRecord(stage) || !isStage(stage['stage']))
-        throw traceError('times-value', file, 'A stage has no number', 'give "stage": 0, 1, ...');
+        throw traceError('times-value', file, sentence`A stage has no number`, sentence`give "stage": 0, 1, ...`);
       const of = (key: string): number | null => (stage[key] === undefined || stage[key] === null ? null : time(stage[key]));
       return { stage: stage['stage'], forwardMs: of('forwardMs'), backwardMs: of('backwardMs') };
     }),
@@ -153,7 +164,7 @@ function fromCsv(text: string, file: string): MeasuredTimes {
       const value = Number(cell) * (columns?.[index]?.unitMs ?? 1);
       if (what === 'stage' ? isStage(value) : Number.isFinite(value) && value > 0) return value;
       const place = { file, range: { start: at, end: at + line.length } };
-      throw new ExpectedError('times-value', `Line ${lineColumnAt(text, at).line} has ${quoted(cell, 40)} for ${what}`, what === 'stage' ? 'give the number of the stage, from 0' : 'give a time above 0', place); // prettier-ignore
+      throw new ExpectedError('times-value', sentence`Line ${lineColumnAt(text, at).line} has ${quoted(cell, 40)} for ${what}`, what === 'stage' ? sentence`give the number of the stage, from 0` : sentence`give a time above 0`, place); // prettier-ignore
     };
     const [step, stage] = [read('step'), read('stage')];
     if (stage !== null) stages.push({ stage, forwardMs: read('forward'), backwardMs: read('backward') });

@@ -1,6 +1,6 @@
-import { plural } from '../format';
 import { traceError } from './events';
 import type { MeasuredTrace, TraceTrack } from './trace';
+import { counted, sentence } from '../sentence';
 
 /** For each track of a trace the stage it shows; -1 for tracks that are not used. */
 export interface TrackStages {
@@ -56,8 +56,8 @@ export function stagesOfTracks(file: string, trace: MeasuredTrace, stageOfChunk:
   throw traceError(
     'trace-stages',
     file,
-    `The trace has passes on ${plural(used.length, 'track')}, the plan has ${plural(stages, 'stage')}`,
-    'compare it with the config of that run, or name the tracks "stage 0", "stage 1", ...',
+    sentence`The trace has passes on ${counted(used.length, 'track')}, the plan has ${counted(stages, 'stage')}`,
+    sentence`compare it with the config of that run, or name the tracks "stage 0", "stage 1", ...`,
   );
 }
 

@@ -3,6 +3,7 @@ import { formatCount } from '../format';
 import { isRecord } from '../records';
 import { makeEventScanner, traceError } from './events';
 import { mayTell, passOfName } from './pass-names';
+import { sentence } from '../sentence';
 
 /** A thread of a trace. */
 export interface TraceTrack {
@@ -90,8 +91,8 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
       throw traceError(
         'trace-too-large',
         file,
-        `The trace holds over ${formatCount(maximumPasses)} passes`,
-        'record fewer steps: one after the warm-up is enough',
+        sentence`The trace holds over ${formatCount(maximumPasses)} passes`,
+        sentence`record fewer steps: one after the warm-up is enough`,
       );
     const args = isRecord(event.args) ? event.args : {};
     own ||= /^(?:forward|backward) /.test(String(event.name));
@@ -190,7 +191,7 @@ function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw traceError('trace-syntax', file, 'An event is no JSON', 'record the trace again');
+    throw traceError('trace-syntax', file, sentence`An event is no JSON`, sentence`record the trace again`);
   }
 }
 
@@ -198,8 +199,10 @@ function noPasses(file: string, events: number): ExpectedError {
   return traceError(
     'trace-no-passes',
     file,
-    events === 0 ? 'The trace has no events' : `None of the ${formatCount(events)} events is a forward or backward pass of a pipeline`,
-    'record passes named as PyTorch (PP:0F0), Megatron-LM (forward-compute) or our chrome-trace export (forward 0) name them',
+    events === 0
+      ? sentence`The trace has no events`
+      : sentence`None of the ${formatCount(events)} events is a forward or backward pass of a pipeline`,
+    sentence`record passes named as PyTorch (PP:0F0), Megatron-LM (forward-compute) or our chrome-trace export (forward 0) name them`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import type { GradientNorms } from './norm-table';
+import { sentence } from '../sentence';
 
 /** Decides how many layers are frozen in an epoch, from the bottom. Replaceable: anything that answers this question can drive a plan. */
 export interface FreezePolicy {
@@ -63,13 +64,15 @@ export function givenPolicy(layers: number, listed: readonly number[]): FreezePo
   const bad = listed.findIndex((count, epoch) => count > layers || count < (listed[epoch - 1] ?? 0));
   if (last === undefined || bad !== -1) {
     const what =
-      last === undefined ? 'No frozen layers are listed' : `Epoch ${bad} cannot have ${formatCount(listed[bad] ?? 0)} frozen layers`;
-    throw new ExpectedError('elastic-frozen-layers', what, `list ascending numbers of layers from 0 to ${layers}, one an epoch`);
+      last === undefined
+        ? sentence`No frozen layers are listed`
+        : sentence`Epoch ${bad} cannot have ${formatCount(listed[bad] ?? 0)} frozen layers`;
+    throw new ExpectedError('elastic-frozen-layers', what, sentence`list ascending numbers of layers from 0 to ${layers}, one an epoch`);
   }
   return { description: 'as listed', frozenLayers: (epoch) => listed[epoch] ?? last };
 }
 
 function requireFraction(alpha: number): void {
   if (alpha > 0 && alpha < 1) return;
-  throw new ExpectedError('elastic-alpha', `alpha is ${formatNumber(alpha)}`, 'give it a number above 0 and below 1');
+  throw new ExpectedError('elastic-alpha', sentence`alpha is ${formatNumber(alpha)}`, sentence`give it a number above 0 and below 1`);
 }

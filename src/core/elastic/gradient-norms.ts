@@ -6,6 +6,7 @@ import { formatCount } from '../format';
 import type { Place, TextRange } from '../spec/located';
 import { quoted } from '../text';
 import { keyOf, mostIndex, type NormTable } from './norm-table';
+import { sentence } from '../sentence';
 
 /**
  * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; rows of one epoch and layer
@@ -46,13 +47,19 @@ function readTable(text: string, file: string): NormTable {
     const found = header.findIndex((name) => names.includes(name));
     const again = header.findIndex((name, index) => index > found && names.includes(name));
     if (again !== -1 && found !== -1)
-      throw csvError(csv, 'csv-column', `Column ${names[0] ?? ''} is there twice`, 'keep one of the two', cellRange(csv, 0, again));
+      throw csvError(
+        csv,
+        'csv-column',
+        sentence`Column ${names[0] ?? ''} is there twice`,
+        sentence`keep one of the two`,
+        cellRange(csv, 0, again),
+      );
     if (found !== -1) return found;
     throw csvError(
       csv,
       'csv-column',
-      `The header has no column ${names[0] ?? ''}`,
-      'name the columns epoch, layer and norm',
+      sentence`The header has no column ${names[0] ?? ''}`,
+      sentence`name the columns epoch, layer and norm`,
       cellRange(csv, 0, 0),
     );
   };
@@ -63,13 +70,13 @@ function readTable(text: string, file: string): NormTable {
     const norm = cellNumber(csv, row, columns[2]);
     const range = cellRange(csv, row, columns[2]);
     if (!(norm.value >= 0 && Number.isFinite(norm.value)))
-      throw csvError(csv, 'csv-number', `${norm.written} is no gradient norm`, normRemedy, range);
+      throw csvError(csv, 'csv-number', sentence`${norm.written} is no gradient norm`, normRemedy, range);
     add(epoch, layer, norm.value, cellRange(csv, row, columns[0]));
   }
   return table({ file, range: cellRange(csv, csv.rows.length - 1, 0) });
 }
 
-const normRemedy = 'write a number from 0; leave the row out for a layer that is frozen';
+const normRemedy = sentence`write a number from 0; leave the row out for a layer that is frozen`;
 
 function cellNumber(csv: Csv, row: number, column: number): { readonly value: number; readonly written: string } {
   const text = (csv.rows[row]?.cells[column] ?? '').trim();
@@ -82,8 +89,8 @@ function indexAt(csv: Csv, row: number, column: number, name: string): number {
   throw csvError(
     csv,
     'csv-number',
-    `${written} is no ${name}`,
-    `write a whole number from 0 to ${formatCount(mostIndex)}`,
+    sentence`${written} is no ${name}`,
+    sentence`write a whole number from 0 to ${formatCount(mostIndex)}`,
     cellRange(csv, row, column),
   );
 }
@@ -94,8 +101,8 @@ function readJson(text: string, file: string): NormTable {
   if (norms?.value.type !== 'array')
     throw new ExpectedError(
       'elastic-norm',
-      'The log has no list "norms"',
-      'write {"norms": [[one number per layer], ...]}, a list an epoch',
+      sentence`The log has no list "norms"`,
+      sentence`write {"norms": [[one number per layer], ...]}, a list an epoch`,
       placeOf(document, norms?.value ?? document.root),
     );
   const { add, table } = collector(file);
@@ -136,6 +143,6 @@ function normIn(document: JsonDocument, node: Node): number {
 }
 
 function notA(document: JsonDocument, node: Node, what: string): ExpectedError {
-  const remedy = 'write numbers from 0, and null for a layer that is frozen';
-  return new ExpectedError('elastic-norm', `${describeNode(document, node)} is no ${what}`, remedy, placeOf(document, node));
+  const remedy = sentence`write numbers from 0, and null for a layer that is frozen`;
+  return new ExpectedError('elastic-norm', sentence`${describeNode(document, node)} is no ${what}`, remedy, placeOf(document, node));
 }

@@ -1,5 +1,6 @@
 import { ExpectedError } from '../errors';
 import type { Place } from '../spec/located';
+import { sentence } from '../sentence';
 
 /** Norms of the gradients of a run, epochs and layers from 0. Plain data. */
 export interface NormTable {
@@ -31,9 +32,9 @@ export function normsOf({ norms, places, end }: NormTable): GradientNorms {
       throw new ExpectedError(
         'elastic-norms',
         place === undefined
-          ? `The log has no gradient norms of epoch ${epoch}`
-          : `The log has no gradient norm of layer ${layer} in epoch ${epoch}`,
-        place === undefined ? 'log that epoch, or plan fewer epochs' : 'log every layer that is not frozen, counted from 0',
+          ? sentence`The log has no gradient norms of epoch ${epoch}`
+          : sentence`The log has no gradient norm of layer ${layer} in epoch ${epoch}`,
+        place === undefined ? sentence`log that epoch, or plan fewer epochs` : sentence`log every layer that is not frozen, counted from 0`,
         place ?? end,
       );
     },

@@ -15,6 +15,7 @@ import { givenPolicy } from './freeze';
 import { greedyBalance } from './balance';
 import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';
 import { unitsOf, type ElasticModel } from './units';
+import { sentence } from '../sentence';
 
 type FoundProfiles = Parameters<typeof resolveRun>[2];
 
@@ -106,31 +107,36 @@ function epochsOf({ epochs }: Given<WrittenElastic>, freezing: Freezing): number
 function modelOf(run: Run, classes: number | undefined): ElasticModel {
   const spec = modelSpecOf(run.model);
   if (spec.experts !== null)
-    throw new ExpectedError('elastic-model', 'Layers with experts are not planned to freeze', 'plan a dense model', run.place);
+    throw new ExpectedError(
+      'elastic-model',
+      sentence`Layers with experts are not planned to freeze`,
+      sentence`plan a dense model`,
+      run.place,
+    );
   if (run.traits?.state !== undefined)
     throw new ExpectedError(
       'elastic-model',
-      'SSM and linear-attention layers cannot be planned to freeze',
-      'plan a model that attends',
+      sentence`SSM and linear-attention layers cannot be planned to freeze`,
+      sentence`plan a model that attends`,
       run.place,
     );
   if (spec.layers > mostLayers)
     throw new ExpectedError(
       'elastic-model',
-      `The model has over ${formatCount(mostLayers)} layers`,
-      'plan a model of fewer layers',
+      sentence`The model has over ${formatCount(mostLayers)} layers`,
+      sentence`plan a model of fewer layers`,
       run.place,
     );
   if (run.encoder !== undefined) return { spec, ends: encoderEnds(spec, { ...run.encoder, classes: classes ?? run.encoder.classes }) };
   if (run.unplanned === undefined && spec.stacks !== undefined)
     throw new ExpectedError(
       'elastic-model',
-      'Encoder-decoder models are not planned to freeze',
-      'name a ViT, a BERT or a dense decoder',
+      sentence`Encoder-decoder models are not planned to freeze`,
+      sentence`name a ViT, a BERT or a dense decoder`,
       run.place,
     );
   if (run.unplanned === undefined) return { spec, ends: decoderEnds(spec) };
-  throw new ExpectedError('elastic-model', run.unplanned.message, 'name a ViT, a BERT or a dense decoder', run.unplanned.place);
+  throw new ExpectedError('elastic-model', run.unplanned.message, sentence`name a ViT, a BERT or a dense decoder`, run.unplanned.place);
 }
 
 /** Pipelines shrink and multiply onto any GPU, so all are alike. */
@@ -138,8 +144,8 @@ function refuseGroups({ groups }: Run): void {
   if (groups === undefined) return;
   throw new ExpectedError(
     'elastic-groups',
-    'Freezing is planned on nodes of one kind, and cluster.groups has several',
-    'name one kind of nodes in cluster',
+    sentence`Freezing is planned on nodes of one kind, and cluster.groups has several`,
+    sentence`name one kind of nodes in cluster`,
     groups.source.kind === 'file' ? groups.source.place : undefined,
   );
 }
@@ -176,8 +182,8 @@ function refuseOtherParallelism({ layout, training, place }: Run): void {
     if (given === undefined || given.value === 1) continue;
     throw new ExpectedError(
       'elastic-training',
-      `Elastic pipelines have one GPU a stage, but layout.${size} is ${given.value}`,
-      'leave it out',
+      sentence`Elastic pipelines have one GPU a stage, but layout.${size} is ${given.value}`,
+      sentence`leave it out`,
       placeOf(given) ?? place,
     );
   }
@@ -185,8 +191,8 @@ function refuseOtherParallelism({ layout, training, place }: Run): void {
   if (recompute?.value === 'selective')
     throw new ExpectedError(
       'elastic-training',
-      'Selective recompute is not planned for elastic pipelines',
-      'set recompute to "none" or "full"',
+      sentence`Selective recompute is not planned for elastic pipelines`,
+      sentence`set recompute to "none" or "full"`,
       placeOf(recompute) ?? place,
     );
 }
@@ -204,15 +210,15 @@ function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumpti
   if (length > mostStages)
     throw new ExpectedError(
       'elastic-pipeline-length',
-      `Pipelines of ${formatCount(length)} GPUs are not planned`,
-      `give elastic.pipelineLength 1 to ${formatCount(mostStages)}`,
+      sentence`Pipelines of ${formatCount(length)} GPUs are not planned`,
+      sentence`give elastic.pipelineLength 1 to ${formatCount(mostStages)}`,
       (given === undefined ? undefined : placeOf(given)) ?? place,
     );
   if (length <= gpusPerNode) return length;
   throw new ExpectedError(
     'elastic-pipeline-length',
-    `Pipelines do not span machines, but ${formatCount(length)} GPUs of a pipeline are more than the ${formatCount(gpusPerNode)} of a node`,
-    `give elastic.pipelineLength 1 to ${formatCount(gpusPerNode)}, or more cluster.gpusPerNode`,
+    sentence`Pipelines do not span machines, but ${formatCount(length)} GPUs of a pipeline are more than the ${formatCount(gpusPerNode)} of a node`,
+    sentence`give elastic.pipelineLength 1 to ${formatCount(gpusPerNode)}, or more cluster.gpusPerNode`,
     (given === undefined ? undefined : placeOf(given)) ?? place,
   );
 }
@@ -252,16 +258,16 @@ function freezingOf(elastic: Given<WrittenElastic>, layers: number, norms: NormT
       if (norms !== null) return { kind, alpha: alpha(), norms };
       throw new ExpectedError(
         'elastic-norms',
-        'Freezing by gradients needs a log of gradient norms',
-        'name one with elastic.gradientNorms',
+        sentence`Freezing by gradients needs a log of gradient norms`,
+        sentence`name one with elastic.gradientNorms`,
         place,
       );
     case 'given':
       if (frozenLayers === undefined)
         throw new ExpectedError(
           'elastic-frozen-layers',
-          'No frozen layers are given',
-          'list them, one number an epoch, as elastic.frozenLayers',
+          sentence`No frozen layers are given`,
+          sentence`list them, one number an epoch, as elastic.frozenLayers`,
           place,
         );
       return placed(placeOf(frozenLayers), () => {
@@ -276,8 +282,8 @@ function throughputsOf(rates: Located<WrittenElastic['throughputs']> | undefined
     if (rates !== undefined && (frozenLayers > layers || pipelineLength > firstLength))
       throw new ExpectedError(
         'elastic-throughputs',
-        `A rate is given for ${frozenLayers} frozen layers and pipelines of ${pipelineLength} GPUs, which the run never has`,
-        `give at most ${layers} frozen layers and ${firstLength} GPUs`,
+        sentence`A rate is given for ${frozenLayers} frozen layers and pipelines of ${pipelineLength} GPUs, which the run never has`,
+        sentence`give at most ${layers} frozen layers and ${firstLength} GPUs`,
         placeOf(rates),
       );
     return { frozenLayers, pipelineLength, samplesPerSecond };

@@ -11,6 +11,7 @@ import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
 import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type ElasticContext } from './context';
 import { stageSums } from './balance';
+import { sentence } from '../sentence';
 
 /** Which mechanisms run. */
 export interface Mechanisms {
@@ -109,9 +110,16 @@ function batchOf({ batch, batchScaling, datasetSize }: ElasticRequest, replicas:
   if (replicas <= datasetSize && own >= 1) return own;
   const [what, remedy] =
     own >= 1
-      ? [`an epoch of ${formatCount(datasetSize)} samples`, 'give a larger datasetSize, or fewer nodes']
-      : [`a step of ${formatCount(batch * firstReplicas)} samples`, 'give a larger batch, or let it grow with batchScaling "scaled"'];
-  throw new ExpectedError('elastic-replicas', `There are more replicas than data: ${formatCount(replicas)} pipelines for ${what}`, remedy);
+      ? [sentence`an epoch of ${formatCount(datasetSize)} samples`, sentence`give a larger datasetSize, or fewer nodes`]
+      : [
+          sentence`a step of ${formatCount(batch * firstReplicas)} samples`,
+          sentence`give a larger batch, or let it grow with batchScaling "scaled"`,
+        ];
+  throw new ExpectedError(
+    'elastic-replicas',
+    sentence`There are more replicas than data: ${formatCount(replicas)} pipelines for ${what}`,
+    remedy,
+  );
 }
 
 function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, before: SettingSpan | undefined): Span {

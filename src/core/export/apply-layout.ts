@@ -11,6 +11,7 @@ import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
 import { isEditable } from './launchers/editors';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
+import { sentence } from '../sentence';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {
@@ -55,8 +56,8 @@ export function applyLayout(
   if (edited.alongside.length > 0)
     throw new ExpectedError(
       'apply-shared',
-      `The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
-      'give them variables of their own first, or export the layout as a new file',
+      sentence`The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
+      sentence`give them variables of their own first, or export the layout as a new file`,
     );
   requireEdited(step, edited, launcher, format, read);
   const { edits, text, gaps } = edited;
@@ -69,15 +70,23 @@ function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
   if (first !== undefined)
     throw new ExpectedError(
       'apply-no-place',
-      `This file cannot say ${first.what}: ${first.reason}`,
-      'pick another layout, or export this one as a new file',
+      sentence`This file cannot say ${first.what}: ${first.reason}`,
+      sentence`pick another layout, or export this one as a new file`,
     );
 }
 
 function notThisFile({ format }: Run): ExpectedError {
   if (format === 'huggingface' || format === 'onnx')
-    return new ExpectedError('apply-not-this-file', 'A model says nothing of its layout', 'create a terapipe.json for it first');
-  return new ExpectedError('apply-not-this-file', 'Files of this launcher are not edited', 'export the layout as a new file');
+    return new ExpectedError(
+      'apply-not-this-file',
+      sentence`A model says nothing of its layout`,
+      sentence`create a terapipe.json for it first`,
+    );
+  return new ExpectedError(
+    'apply-not-this-file',
+    sentence`Files of this launcher are not edited`,
+    sentence`export the layout as a new file`,
+  );
 }
 
 /** Sizes that are 1 where nobody says them are written where they are more, or where the file says them already. */

@@ -29,6 +29,6 @@ export const configErrorCodes = [
 export type ConfigErrorCode = (typeof configErrorCodes)[number];
 
 /** An `ExpectedError` whose code is documented. */
-export function configError(code: ConfigErrorCode, message: Sentence | string, remedy: Sentence | string, place?: Place): ExpectedError {
+export function configError(code: ConfigErrorCode, message: Sentence, remedy: Sentence, place?: Place): ExpectedError {
   return new ExpectedError(code, message, remedy, place);
 }

@@ -3,6 +3,7 @@ import { formatCount } from '../format';
 import type { Place } from '../spec/located';
 import { quoted } from '../text';
 import { configError } from './errors';
+import { type Sentence, sentence } from '../sentence';
 
 /** Configs are kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
 export const maximumConfigSize = 5 * 2 ** 20;
@@ -56,8 +57,8 @@ export function parseDocument(file: string, text: string, dialect: JsonDialect):
   if (root?.type !== 'object')
     throw configError(
       'config-wrong-type',
-      `A config is a JSON object, not ${root === undefined ? 'nothing' : kindOf(root)}`,
-      'write it as { "key": value, ... }',
+      sentence`A config is a JSON object, not ${root === undefined ? sentence`nothing` : kindOf(root)}`,
+      sentence`write it as { "key": value, ... }`,
       root === undefined ? startOf(file) : placeOf({ file }, root),
     );
   return { file, text: clean, root };
@@ -81,8 +82,8 @@ export function membersOf(document: JsonDocument, node: Node, what: string): Rea
   if (node.type !== 'object')
     throw configError(
       'config-wrong-type',
-      `${what} must be an object, not ${kindOf(node)}`,
-      'write { "key": value, ... }',
+      sentence`${what} must be an object, not ${kindOf(node)}`,
+      sentence`write { "key": value, ... }`,
       placeOf(document, node),
     );
   const members = new Map<string, Member>();
@@ -91,9 +92,19 @@ export function membersOf(document: JsonDocument, node: Node, what: string): Rea
     if (key === undefined || value === undefined) continue;
     const name = String(key.value);
     if (name === '__proto__')
-      throw configError('config-forbidden-key', '"__proto__" is not a key that a config may have', 'remove it', placeOf(document, key));
+      throw configError(
+        'config-forbidden-key',
+        sentence`"__proto__" is not a key that a config may have`,
+        sentence`remove it`,
+        placeOf(document, key),
+      );
     if (members.has(name))
-      throw configError('config-duplicate-key', `${quoted(name)} appears twice in ${what}`, 'keep one of the two', placeOf(document, key));
+      throw configError(
+        'config-duplicate-key',
+        sentence`${quoted(name)} appears twice in ${what}`,
+        sentence`keep one of the two`,
+        placeOf(document, key),
+      );
     members.set(name, { name, key, value });
   }
   return members;
@@ -136,9 +147,15 @@ export function topLevelKeys(text: string): ReadonlySet<string> {
 function refuseUnfit(file: string, text: string): void {
   const place = startOf(file);
   if (text.length > maximumConfigSize)
-    throw configError('config-too-large', 'The file is over 5 MB, too large for a config', 'name the config file itself', place);
-  if (text.trim() === '') throw configError('config-empty', 'The file is empty', 'write a model config or a terapipe.json', place);
-  if (looksBinary(text)) throw configError('config-binary', 'The file is not text', 'name a JSON config file', place);
+    throw configError(
+      'config-too-large',
+      sentence`The file is over 5 MB, too large for a config`,
+      sentence`name the config file itself`,
+      place,
+    );
+  if (text.trim() === '')
+    throw configError('config-empty', sentence`The file is empty`, sentence`write a model config or a terapipe.json`, place);
+  if (looksBinary(text)) throw configError('config-binary', sentence`The file is not text`, sentence`name a JSON config file`, place);
 }
 
 /** NUL, or many undecodable or control characters near the start. */
@@ -160,10 +177,15 @@ function refuseDeepAndMany(file: string, text: string): void {
     } else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
     else if (kind !== token.comma && kind !== token.colon) nodes += 1;
     if (depth > maximumDepth)
-      throw configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', tokenPlace(file, scanner));
+      throw configError(
+        'config-too-deep',
+        sentence`Nested more than ${maximumDepth} levels deep`,
+        sentence`name a config file`,
+        tokenPlace(file, scanner),
+      );
     if (nodes > maximumConfigNodes) {
-      const message = `The file has more than ${formatCount(maximumConfigNodes)} values, too many for a config`;
-      throw configError('config-too-large', message, 'name the config file itself', tokenPlace(file, scanner));
+      const message = sentence`The file has more than ${formatCount(maximumConfigNodes)} values, too many for a config`;
+      throw configError('config-too-large', message, sentence`name the config file itself`, tokenPlace(file, scanner));
     }
   }
 }
@@ -177,34 +199,34 @@ function numberOf(kind: number): number {
   return kind;
 }
 
-const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  InvalidSymbol: ['not a JSON value', 'write a number, true, false, null, or a string in double quotes'],
-  InvalidNumberFormat: ['not a JSON number', 'write digits only'],
-  PropertyNameExpected: ['a property name is expected', 'write a name in double quotes, or remove the comma before'],
-  ValueExpected: ['a value is expected', 'write a value, or remove the comma before'],
-  ColonExpected: ['a colon is expected', 'put : between name and value'],
-  CommaExpected: ['a comma is expected', 'add a comma'],
-  CloseBraceExpected: ['} is missing', 'close the object'],
-  CloseBracketExpected: ['] is missing', 'close the list'],
-  EndOfFileExpected: ['something follows the end of the JSON', 'remove it'],
-  InvalidCommentToken: ['a comment, which JSON does not allow', 'remove the comment'],
-  UnexpectedEndOfComment: ['the comment is not closed', 'close it with */'],
-  UnexpectedEndOfString: ['the string is not closed', 'close it with "'],
-  UnexpectedEndOfNumber: ['the number is not finished', 'write digits after it'],
-  InvalidUnicode: ['not a \\u escape', 'write four hexadecimal digits'],
-  InvalidEscapeCharacter: ['not an escape', 'write \\\\ for a backslash'],
-  InvalidCharacter: ['a control character inside a string', 'write it as an escape'],
+const syntaxSentences: Readonly<Record<string, readonly [what: Sentence, remedy: Sentence]>> = {
+  InvalidSymbol: [sentence`not a JSON value`, sentence`write a number, true, false, null, or a string in double quotes`],
+  InvalidNumberFormat: [sentence`not a JSON number`, sentence`write digits only`],
+  PropertyNameExpected: [sentence`a property name is expected`, sentence`write a name in double quotes, or remove the comma before`],
+  ValueExpected: [sentence`a value is expected`, sentence`write a value, or remove the comma before`],
+  ColonExpected: [sentence`a colon is expected`, sentence`put : between name and value`],
+  CommaExpected: [sentence`a comma is expected`, sentence`add a comma`],
+  CloseBraceExpected: [sentence`${'}'} is missing`, sentence`close the object`],
+  CloseBracketExpected: [sentence`] is missing`, sentence`close the list`],
+  EndOfFileExpected: [sentence`something follows the end of the JSON`, sentence`remove it`],
+  InvalidCommentToken: [sentence`a comment, which JSON does not allow`, sentence`remove the comment`],
+  UnexpectedEndOfComment: [sentence`the comment is not closed`, sentence`close it with */`],
+  UnexpectedEndOfString: [sentence`the string is not closed`, sentence`close it with "`],
+  UnexpectedEndOfNumber: [sentence`the number is not finished`, sentence`write digits after it`],
+  InvalidUnicode: [sentence`not a \\u escape`, sentence`write four hexadecimal digits`],
+  InvalidEscapeCharacter: [sentence`not an escape`, sentence`write \\\\ for a backslash`],
+  InvalidCharacter: [sentence`a control character inside a string`, sentence`write it as an escape`],
 };
 
 function syntaxError(file: string, text: string, { error, offset, length }: ParseError): Error {
-  const [message, remedy] = syntaxSentences[printParseErrorCode(error)] ?? ['not JSON', 'fix the syntax'];
+  const [what, remedy] = syntaxSentences[printParseErrorCode(error)] ?? [sentence`not JSON`, sentence`fix the syntax`];
   const contentEnd = text.trimEnd().length;
   const atEnd = offset >= contentEnd;
   const start = atEnd ? Math.max(contentEnd - 1, 0) : offset;
   // jsonc-parser counts one character more than there is where a comment is not closed.
   const end = atEnd ? contentEnd : Math.min(offset + Math.max(length, 1), text.length);
-  const sentence = atEnd ? `The file ends too early: ${message}` : `JSON error: ${message}`;
-  return configError('config-json-syntax', sentence, remedy, { file, range: { start, end } });
+  const message = atEnd ? sentence`The file ends too early: ${what}` : sentence`JSON error: ${what}`;
+  return configError('config-json-syntax', message, remedy, { file, range: { start, end } });
 }
 
 function kindOf(node: Node): string {

@@ -31,6 +31,7 @@ import { closest } from './suggest';
 import { currentKey } from './terapipe/renamed-keys';
 import { schemeOf } from './terapipe/terapipe';
 import type { WrittenModel } from './written-model';
+import { sentence } from '../sentence';
 
 /** Puts one value into a run; `written` is as the user gave it, for messages. */
 type Setter = (run: Run, written: string) => Run;
@@ -45,7 +46,8 @@ type Setter = (run: Run, written: string) => Run;
 export function applyOverrides(run: Run, sets: readonly string[]): Run {
   return sets.reduce((current, set) => {
     const separator = set.indexOf('=');
-    if (separator < 1) throw configError('override-syntax', `${quoted(set)} is not key=value`, 'write it as training.microBatch=1');
+    if (separator < 1)
+      throw configError('override-syntax', sentence`${quoted(set)} is not key=value`, sentence`write it as training.microBatch=1`);
     const key = set.slice(0, separator).trim();
     const setter = setters.get(currentKey(key));
     if (setter === undefined) throw unknownOverride(key);
@@ -148,8 +150,8 @@ function withoutProfile(run: Run, written: string): Run {
   if (written === 'none') return { ...run, profile: overridden(null) };
   throw configError(
     'config-wrong-type',
-    'cost.profile can only be set to none here',
-    'name the profile in terapipe.json, or with --profile',
+    sentence`cost.profile can only be set to none here`,
+    sentence`name the profile in terapipe.json, or with --profile`,
   );
 }
 
@@ -187,28 +189,28 @@ function withoutGroups(run: Run): Run {
   if (run.groups === undefined) return run;
   throw configError(
     'config-inconsistent',
-    'cluster.groups is given, so nothing else of the cluster can be set',
-    'change the groups in terapipe.json',
+    sentence`cluster.groups is given, so nothing else of the cluster can be set`,
+    sentence`change the groups in terapipe.json`,
   );
 }
 
 function gpuOf(run: Run): GpuSpec {
   const { gpu } = withoutGroups(run);
   if (gpu !== undefined) return gpu.value;
-  throw configError('config-inconsistent', 'There is no GPU whose figures could be changed', 'set cluster.gpu first');
+  throw configError('config-inconsistent', sentence`There is no GPU whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 
 function linksOf(run: Run): LinkSpec {
   const { links } = withoutGroups(run);
   if (links !== undefined) return links.value;
-  throw configError('config-inconsistent', 'There are no links whose figures could be changed', 'set cluster.gpu first');
+  throw configError('config-inconsistent', sentence`There are no links whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 
 function unknownOverride(key: string): Error {
   const meant = closest(key, setters.keys());
   return configError(
     'override-unknown-key',
-    `${quoted(key)} cannot be set`,
-    meant === null ? 'use a key of terapipe.json, as training.microBatch' : `did you mean ${meant}?`,
+    sentence`${quoted(key)} cannot be set`,
+    meant === null ? sentence`use a key of terapipe.json, as training.microBatch` : sentence`did you mean ${meant}?`,
   );
 }

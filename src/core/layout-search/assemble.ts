@@ -21,6 +21,7 @@ import { unitOf } from './schedules';
 import { gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
+import { sentence } from '../sentence';
 
 export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */
@@ -41,8 +42,8 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   if (groups !== undefined)
     throw new ExpectedError(
       'search-groups',
-      'Layouts are searched on nodes of one kind, and cluster.groups has several',
-      'plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster',
+      sentence`Layouts are searched on nodes of one kind, and cluster.groups has several`,
+      sentence`plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster`,
     );
   const problem = heldToMeasured(asked);
   const evaluator = evaluatorOf(problem.request);
@@ -140,8 +141,8 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
   if (least === undefined)
     throw new ExpectedError(
       'plan-too-large',
-      'Every layout has more operations in a step than a search simulates',
-      'raise training.microBatch or lower training.globalBatch, or leave them open',
+      sentence`Every layout has more operations in a step than a search simulates`,
+      sentence`raise training.microBatch or lower training.globalBatch, or leave them open`,
     );
   return least;
 }

@@ -15,6 +15,7 @@ import { divisorsOf } from '../numbers';
 import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import type { Layout, TrainingSpec } from '../spec/request';
+import { sentence } from '../sentence';
 
 /** What the files of a run (or the command line) fix. */
 export function fixedBy(run: Run): Set<SearchKey> {
@@ -294,7 +295,7 @@ export function nothingToSearch(problem: SearchProblem): ExpectedError {
   const { training } = problem.request;
   return new ExpectedError(
     'search-no-layout',
-    `No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences a step with what is fixed`,
-    'change training.globalBatch or the number of nodes, or leave more of layout open',
+    sentence`No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences a step with what is fixed`,
+    sentence`change training.globalBatch or the number of nodes, or leave more of layout open`,
   );
 }

@@ -17,6 +17,7 @@ import { startOf } from '../formats/json-document';
 import { loadTerapipe } from './load-terapipe';
 import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
+import { sentence } from '../sentence';
 
 /** How the terminal or VS Code reads further files. */
 export interface ConfigHost {
@@ -155,13 +156,13 @@ async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferen
 }
 
 /** That a launcher leaves the model to another file is nothing wrong with it. */
-function sizesElsewhere({ place, remarks }: LauncherFile, { message }: ExpectedError): ExpectedError {
+function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedError): ExpectedError {
   const remark = remarks.find(({ code }) => code === 'sizes-unknown');
   if (remark !== undefined) return new ExpectedError('model-not-planned', remark.message, remark.remedy, remark.place);
   return new ExpectedError(
     'model-not-planned',
-    `${message}: this launcher leaves them to another file`,
-    'put the config.json of the model beside it to plan the run',
+    sentence`${what}: this launcher leaves them to another file`,
+    sentence`put the config.json of the model beside it to plan the run`,
     place,
   );
 }

@@ -6,6 +6,7 @@ import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
 import { glanceAt, type Launcher } from '../formats/launcher';
 import { launcherFormats, launchers } from '../formats/registry';
 import { orList } from '../text';
+import { sentence } from '../sentence';
 
 type JsonFormat = 'huggingface' | 'terapipe';
 
@@ -92,8 +93,8 @@ export function unknownFormat(file: string, text: string): Error {
   if (!/\.jsonc?$/i.test(file) && hasLauncherEnding(file))
     return configError(
       'config-unknown-format',
-      'This is no launcher that TeraPipe reads',
-      `name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
+      sentence`This is no launcher that TeraPipe reads`,
+      sentence`name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
       startOf(file),
     );
   return unknownModel(file, text);
@@ -105,8 +106,8 @@ function unknownModel(file: string, text: string): Error {
   const { offset } = document.root;
   return configError(
     'config-unknown-format',
-    'This is neither a HuggingFace config.json nor a terapipe.json',
-    'name a file with model_type, or one with "model"',
+    sentence`This is neither a HuggingFace config.json nor a terapipe.json`,
+    sentence`name a file with model_type, or one with "model"`,
     { ...placeOf(document, document.root), range: { start: offset, end: offset + 1 } },
   );
 }

@@ -3,7 +3,7 @@ import type { ClusterSpec, NodeGroup } from '../spec/cluster';
 import type { Given } from '../formats/given';
 import type { CostConstants } from '../spec/cost-constants';
 import { ExpectedError } from '../errors';
-import { formatCount, plural } from '../format';
+import { formatCount } from '../format';
 import type { Located, Place } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
@@ -19,6 +19,7 @@ import {
 } from './place-stages';
 import type { Layout, TrainingSpec } from '../spec/request';
 import type { Watch } from './stage-budget';
+import { counted, type Sentence, sentence } from '../sentence';
 
 /** The input of the search for a layout on nodes of several kinds. */
 export interface MixedProblem extends Watch {
@@ -127,15 +128,15 @@ function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, gro
   const missing = stageNodeGroups.find((group) => groups[group] === undefined);
   if (missing !== undefined)
     throw groupsError(
-      `layout.stageNodeGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
-      `use numbers from 0 to ${formatCount(groups.length - 1)}`,
+      sentence`layout.stageNodeGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
+      sentence`use numbers from 0 to ${formatCount(groups.length - 1)}`,
       given.stageNodeGroups,
     );
   const pipeline = stageNodeGroups.length;
   if (given.pipeline !== undefined && given.pipeline.value !== pipeline)
     throw groupsError(
-      `layout.stageNodeGroups has ${plural(pipeline, 'entry', 'entries')} for ${plural(given.pipeline.value, 'stage')}`,
-      'give it one for each stage, or leave layout.pipeline out',
+      sentence`layout.stageNodeGroups has ${counted(pipeline, 'entry', 'entries')} for ${counted(given.pipeline.value, 'stage')}`,
+      sentence`give it one for each stage, or leave layout.pipeline out`,
       given.stageNodeGroups,
     );
   const room = Math.min(
@@ -164,20 +165,20 @@ function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): E
   const isWhole = given.tensor !== undefined && given.data !== undefined && common % perStage === 0;
   if (given.stageNodeGroups === undefined && isWhole && given.pipeline !== undefined)
     return groupsError(
-      `${clusterText(cluster)} make ${plural(stages, 'stage')} of ${plural(perStage, 'GPU')}, not ${formatCount(given.pipeline.value)}`,
-      `set layout.pipeline to ${formatCount(stages)}, or leave layout.pipeline, layout.tensor or layout.data out`,
+      sentence`${clusterText(cluster)} make ${counted(stages, 'stage')} of ${counted(perStage, 'GPU')}, not ${formatCount(given.pipeline.value)}`,
+      sentence`set layout.pipeline to ${formatCount(stages)}, or leave layout.pipeline, layout.tensor or layout.data out`,
       source,
     );
   return groupsError(
-    `${clusterText(cluster)} make no whole stages with what is fixed of the layout`,
+    sentence`${clusterText(cluster)} make no whole stages with what is fixed of the layout`,
     given.stageNodeGroups === undefined
-      ? `let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageNodeGroups`
-      : 'use smaller layout.tensor and layout.data, or fewer stages on the fullest group',
+      ? sentence`let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageNodeGroups`
+      : sentence`use smaller layout.tensor and layout.data, or fewer stages on the fullest group`,
     source,
   );
 }
 
-function groupsError(message: string, remedy: string, setting: Located<unknown> | undefined): ExpectedError {
+function groupsError(message: Sentence, remedy: Sentence, setting: Located<unknown> | undefined): ExpectedError {
   const place: Place | undefined = setting?.source.kind === 'file' ? setting.source.place : undefined;
   return new ExpectedError('layout-groups', message, remedy, place);
 }

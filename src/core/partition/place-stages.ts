@@ -3,7 +3,6 @@ import type { ClusterSpec, NodeGroup } from '../spec/cluster';
 import { gradientCollectives, megatronBoundary, optimizerTime } from '../time-model/stage-time';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
-import { plural } from '../format';
 import { usablePeakBytes } from '../memory-model/verdict';
 import { maximumUnitsInFlight } from '../memory-model/curve';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
@@ -14,6 +13,7 @@ import { kindFor } from './scheduling';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
 import { cutContents, dealtToChunks } from './stages';
+import { counted, sentence } from '../sentence';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 const mostOrderedGroups = 4;
@@ -63,8 +63,8 @@ export function placeStages(problem: PlacementProblem): Placement {
 export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedError {
   return new ExpectedError(
     'plan-more-stages-than-layers',
-    `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
-    'use larger layout.tensor or layout.data, or fewer GPUs',
+    sentence`${counted(layout.pipeline, 'stage')} for ${counted(model.layers, 'layer')} leaves stages empty`,
+    sentence`use larger layout.tensor or layout.data, or fewer GPUs`,
   );
 }
 
@@ -135,12 +135,12 @@ function microBatchesOf({ training, layout }: CostInputs): number {
 function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
     const kind = kindFor(name, layout);
-    const counted = Math.min(microBatches, countedPerStage * layout.pipeline);
-    const scheme = Array.from({ length: counted }, () => ({ batch: 1, tokens: [1] }));
+    const most = Math.min(microBatches, countedPerStage * layout.pipeline);
+    const scheme = Array.from({ length: most }, () => ({ batch: 1, tokens: [1] }));
     const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, kind.chunks));
     return Array.from({ length: layout.pipeline }, (_, stage) => {
       const inFlight = maximumUnitsInFlight(schedule, stage) / kind.chunks;
-      return inFlight >= counted ? microBatches : inFlight;
+      return inFlight >= most ? microBatches : inFlight;
     });
   };
   try {

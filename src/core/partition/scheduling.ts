@@ -1,5 +1,5 @@
 import { ExpectedError, type CancelSignal } from '../errors';
-import { formatCount, plural } from '../format';
+import { formatCount } from '../format';
 import { countMemory, fitsGpuMemory, passMemory, stageContentsOf } from '../memory-model/count';
 import type { GpuMemory, MemoryProfile } from '../memory-model/profile';
 import type { ModelSpec } from '../spec/model';
@@ -13,6 +13,7 @@ import type { Scheme } from '../spec/scheme';
 import type { Layout, TrainingSpec } from '../spec/request';
 import { runtimeOf } from '../spec/runtime';
 import { chunkLayers, cutContents, usualCut } from './stages';
+import { counted, sentence } from '../sentence';
 
 /** A schedule kind that a config may name, on a layout: made once for a schedule, and handed on to what follows. */
 export interface NamedKind extends ScheduleKind {
@@ -111,13 +112,13 @@ export function chunksOf(
   if (chunks > 1 && stageLayers === null && model.layers < least)
     throw new ExpectedError(
       'schedule-unmet',
-      `${name} with ${plural(chunks, 'virtual stage')} on each of ${plural(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
-      `use at most ${plural(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
+      sentence`${name} with ${counted(chunks, 'virtual stage')} on each of ${counted(pipeline, 'stage')} needs ${formatCount(least)} layers or more, and there are ${formatCount(model.layers)}`,
+      sentence`use at most ${counted(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
   const chunkContents = cutContents(cut, model);
-  const counted = { model, training, layout: { ...layout, virtualStages: chunks } };
-  return { kind, inputs: counted, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
+  const own = { model, training, layout: { ...layout, virtualStages: chunks } };
+  return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
 }
 
 /** What planners of orders plan with. */

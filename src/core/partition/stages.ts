@@ -8,6 +8,7 @@ import type { ModelSpec } from '../spec/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { Layout } from '../spec/request';
 import { stackCut } from './stack-cut';
+import { counted, type Sentence, sentence } from '../sentence';
 
 /**
  * Layers per stage: equal where `pipeline` divides `layers`, otherwise one more on the stages in the middle, so that the ends, which also
@@ -62,20 +63,21 @@ export function requireCut(
   const total = stageLayers.reduce((sum, count) => sum + count, 0);
   const empty = stageLayers.findIndex((count, stage) => count === 0 && (vocab === 0 || (stage > 0 && stage < stages - 1)));
   const virtual = virtualStages > 1 ? ` of ${plural(virtualStages, 'virtual stage')}` : '';
-  const refuse = (message: string, remedy: string): never => {
+  const refuse = (message: Sentence, remedy: Sentence): never => {
     throw new ExpectedError('plan-stage-layers', message, remedy, place);
   };
   if (stageLayers.length !== stages)
     refuse(
-      `layout.stageLayers has ${plural(stageLayers.length, 'entry', 'entries')} for ${plural(pipeline, 'stage')}${virtual}`,
-      `give it ${plural(stages, 'entry', 'entries')}, or leave it out`,
+      sentence`layout.stageLayers has ${counted(stageLayers.length, 'entry', 'entries')} for ${counted(pipeline, 'stage')}${virtual}`,
+      sentence`give it ${counted(stages, 'entry', 'entries')}, or leave it out`,
     );
   if (total !== layers)
     refuse(
-      `layout.stageLayers adds up to ${plural(total, 'layer')}, and the model has ${formatCount(layers)}`,
-      'let it add up to the layers of the model',
+      sentence`layout.stageLayers adds up to ${counted(total, 'layer')}, and the model has ${formatCount(layers)}`,
+      sentence`let it add up to the layers of the model`,
     );
-  if (empty >= 0) refuse(`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, 'give it one, or use fewer stages');
+  if (empty >= 0)
+    refuse(sentence`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, sentence`give it one, or use fewer stages`);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { PlanRequest } from '../spec/request';
 import { kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { maximumOperations, maximumUnits, runsStacks } from './refusals';
+import { counted, sentence } from '../sentence';
 
 /**
  * Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual
@@ -91,8 +92,8 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
   if (sequences !== batch || broken !== undefined)
     throw new ExpectedError(
       'plan-scheme-incomplete',
-      `The scheme covers ${formatCount(sequences)} of ${formatCount(batch)} sequences${broken === undefined ? '' : ', one of them not to its end'}`,
-      `cut ${plural(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
+      sentence`The scheme covers ${formatCount(sequences)} of ${formatCount(batch)} sequences${broken === undefined ? '' : sentence`, one of them not to its end`}`,
+      sentence`cut ${counted(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
     );
 }
 

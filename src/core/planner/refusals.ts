@@ -9,6 +9,7 @@ import type { Located, Place } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
+import { counted, type Sentence, sentence, type Value } from '../sentence';
 
 /**
  * Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of
@@ -36,14 +37,14 @@ export function requireRunnable(request: PlanRequest): void {
   if (layout.pipeline > model.layers)
     throw new ExpectedError(
       'plan-more-stages-than-layers',
-      `${plural(layout.pipeline, 'stage')} for ${plural(model.layers, 'layer')} leaves stages empty`,
-      `use at most ${formatCount(model.layers)} stages`,
+      sentence`${counted(layout.pipeline, 'stage')} for ${counted(model.layers, 'layer')} leaves stages empty`,
+      sentence`use at most ${formatCount(model.layers)} stages`,
     );
   if (training.globalBatch % layout.data !== 0)
     throw new ExpectedError(
       'plan-batch-not-divisible',
-      `A global batch of ${formatCount(training.globalBatch)} cannot be split over ${plural(layout.data, 'replica')}`,
-      `use a multiple of ${formatCount(layout.data)}`,
+      sentence`A global batch of ${formatCount(training.globalBatch)} cannot be split over ${counted(layout.data, 'replica')}`,
+      sentence`use a multiple of ${formatCount(layout.data)}`,
     );
   requireCountable(request);
 }
@@ -52,8 +53,8 @@ function virtualStagesError(asked: ScheduleName, virtualStages: number): Expecte
   const { chunksPerStage: chunks } = scheduleKind(asked);
   return new ExpectedError(
     'plan-virtual-stages',
-    `${asked} cannot run ${plural(virtualStages, 'virtual stage')} on each stage`,
-    `set layout.virtualStages to ${chunks}, or schedule to "1F1B"`,
+    sentence`${asked} cannot run ${counted(virtualStages, 'virtual stage')} on each stage`,
+    sentence`set layout.virtualStages to ${chunks}, or schedule to "1F1B"`,
   );
 }
 
@@ -63,8 +64,8 @@ export function nothingToPlan({ training, layout }: PlanRequest): ExpectedError 
   if (batch % training.microBatch !== 0)
     return new ExpectedError(
       'plan-batch-not-divisible',
-      `${plural(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
-      `use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
+      sentence`${counted(batch, 'sequence')} on each replica cannot be split in micro-batches of ${formatCount(training.microBatch)}`,
+      sentence`use a global batch that is a multiple of ${formatCount(layout.data * training.microBatch)}`,
     );
   return tooLarge();
 }
@@ -81,7 +82,11 @@ export function requireCountable({ training, layout, slicing }: PlanRequest): vo
 }
 
 function tooLarge(most = `${formatCount(maximumOperations)} operations`): ExpectedError {
-  return new ExpectedError('plan-too-large', `The step has more than ${most}`, 'raise training.microBatch or lower training.globalBatch');
+  return new ExpectedError(
+    'plan-too-large',
+    sentence`The step has more than ${most}`,
+    sentence`raise training.microBatch or lower training.globalBatch`,
+  );
 }
 
 /**
@@ -106,26 +111,30 @@ export function requireStacks({ model, cluster, layout, schedule, slicing, costT
   const { stacks } = model;
   if (stacks === undefined) return;
   requireBoth(model);
-  const refuse = (what: string, why: string, remedy: string): never => {
-    throw new ExpectedError('plan-encoder-decoder', `An encoder-decoder model is not planned with ${what}: ${why}`, remedy);
+  const refuse = (what: Value, why: Sentence, remedy: Sentence): never => {
+    throw new ExpectedError('plan-encoder-decoder', sentence`An encoder-decoder model is not planned with ${what}: ${why}`, remedy);
   };
   if (schedule !== null && plainName(schedule, layout) === schedule && !runsStacks(schedule))
-    refuse(schedule, reasonOf(schedule), 'set schedule to "1F1B"');
-  if (slicing.scheme !== null) refuse('token slices', 'an encoder reads its sequence whole', 'remove slicing.scheme');
-  if (layout.virtualStages > 1) refuse('virtual stages', 'launchers interleave no encoder with a decoder', 'set layout.virtualStages to 1');
+    refuse(schedule, reasonOf(schedule), sentence`set schedule to "1F1B"`);
+  if (slicing.scheme !== null)
+    refuse(sentence`token slices`, sentence`an encoder reads its sequence whole`, sentence`remove slicing.scheme`);
+  if (layout.virtualStages > 1)
+    refuse(sentence`virtual stages`, sentence`launchers interleave no encoder with a decoder`, sentence`set layout.virtualStages to 1`);
   if (layout.context > 1)
     refuse(
-      'context parallelism',
-      'its exchange for attention to another sequence is not timed',
-      'set layout.context to 1, or use layout.tensor',
+      sentence`context parallelism`,
+      sentence`its exchange for attention to another sequence is not timed`,
+      sentence`set layout.context to 1, or use layout.tensor`,
     );
   if (cluster.groups !== undefined)
-    refuse('several kinds of nodes', 'stages of two stacks are not placed on them', 'give one kind of node');
-  if (costTable !== null) refuse('cost.table', 'its times are of stages that are all alike', 'remove cost.table');
+    refuse(sentence`several kinds of nodes`, sentence`stages of two stacks are not placed on them`, sentence`give one kind of node`);
+  if (costTable !== null) refuse('cost.table', sentence`its times are of stages that are all alike`, sentence`remove cost.table`);
 }
 
-function reasonOf(schedule: ScheduleName): string {
-  return scheduleKind(schedule).sliced ? 'an encoder reads its sequence whole' : 'launchers interleave no encoder with a decoder';
+function reasonOf(schedule: ScheduleName): Sentence {
+  return scheduleKind(schedule).sliced
+    ? sentence`an encoder reads its sequence whole`
+    : sentence`launchers interleave no encoder with a decoder`;
 }
 
 function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
@@ -133,8 +142,8 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
   if (encoderLayers > 0 && encoderLayers < layers) return;
   throw new ExpectedError(
     'plan-encoder-decoder',
-    `Of ${formatCount(layers)} layers, ${formatCount(encoderLayers)} of the encoder leave none for the decoder`,
-    'let model.layers count the layers of both, and model.encoderLayers those of the encoder',
+    sentence`Of ${formatCount(layers)} layers, ${formatCount(encoderLayers)} of the encoder leave none for the decoder`,
+    sentence`let model.layers count the layers of both, and model.encoderLayers those of the encoder`,
     place,
   );
 }
@@ -146,15 +155,15 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
 export function requireStacksOf({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {
   if (model.stacks === undefined) return;
   requireBoth(model, placeOf(encoderLayers));
-  const refuse = (given: Located<unknown> | undefined, what: string, remedy: string): void => {
+  const refuse = (given: Located<unknown> | undefined, what: Sentence, remedy: Sentence): void => {
     if (given === undefined) return;
-    throw new ExpectedError('plan-encoder-decoder', `An encoder-decoder model is not planned with ${what}`, remedy, placeOf(given));
+    throw new ExpectedError('plan-encoder-decoder', sentence`An encoder-decoder model is not planned with ${what}`, remedy, placeOf(given));
   };
-  refuse(groups, 'several kinds of nodes: stages of two stacks are not placed on them', 'give one kind of node');
+  refuse(groups, sentence`several kinds of nodes: stages of two stacks are not placed on them`, sentence`give one kind of node`);
   const routed = experts.value === null ? undefined : experts;
-  refuse(routed, 'experts: which of its layers would have them is not known', 'remove the experts, or the encoder');
+  refuse(routed, sentence`experts: which of its layers would have them is not known`, sentence`remove the experts, or the encoder`);
   const mtp = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
-  refuse(mtp, 'multi-token prediction: no launcher is known that trains both', 'set training.mtpLayers to 0');
+  refuse(mtp, sentence`multi-token prediction: no launcher is known that trains both`, sentence`set training.mtpLayers to 0`);
 }
 
 function placeOf({ source }: Located<unknown>): Place | undefined {

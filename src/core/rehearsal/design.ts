@@ -10,6 +10,7 @@ import type { PlanRequest } from '../spec/request';
 import type { BatchSlice, Scheme } from '../spec/scheme';
 import { stageBytes, type ChunkLayers, type RehearsedSizes } from './estimate';
 import { requireRehearsable } from './refusals';
+import { counted, sentence } from '../sentence';
 
 /** How the plan is made smaller; null: as it is. */
 export interface Scale {
@@ -60,8 +61,8 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   if (layers < chunkCount)
     throw new ExpectedError(
       'rehearsal-layers',
-      `${plural(layers, 'layer')} cannot be shared by ${plural(chunkCount, 'chunk')} of ${plural(layout.pipeline, 'stage')}`,
-      `rehearse ${formatCount(chunkCount)} layers or more, or fewer stages`,
+      sentence`${counted(layers, 'layer')} cannot be shared by ${counted(chunkCount, 'chunk')} of ${counted(layout.pipeline, 'stage')}`,
+      sentence`rehearse ${formatCount(chunkCount)} layers or more, or fewer stages`,
     );
   const { chunkContents } = chunksOf({ model, training: request.training, layout }, kind, stageLayers);
   const cut = scheme ?? scaledScheme(candidate.scheme, request.training.sequenceLength, tokens, scale.batch);

@@ -1,37 +1,41 @@
 import { ExpectedError } from '../errors';
-import { plural } from '../format';
 import { unlikeOneLayer } from '../slice-times/shape';
 import type { PlanRequest } from '../spec/request';
+import { counted, sentence } from '../sentence';
 
 /** What cannot be run here yet, in words. @throws ExpectedError `rehearsal-model`, `rehearsal-layout`, `rehearsal-recompute`. */
 export function requireRehearsable(request: PlanRequest): void {
   const { model, layout, training } = request;
   const unlike = unlikeModel(request);
   if (unlike !== null)
-    throw new ExpectedError('rehearsal-model', `This model cannot be rehearsed: ${unlike}`, 'rehearse a model of alike attention layers');
+    throw new ExpectedError(
+      'rehearsal-model',
+      sentence`This model cannot be rehearsed: ${unlike}`,
+      sentence`rehearse a model of alike attention layers`,
+    );
   if (layout.context > 1)
     throw new ExpectedError(
       'rehearsal-layout',
-      'Context parallelism splits the sequence inside a layer, which a rehearsal does not run',
-      'rehearse with --set layout.context=1',
+      sentence`Context parallelism splits the sequence inside a layer, which a rehearsal does not run`,
+      sentence`rehearse with --set layout.context=1`,
     );
   if (layout.expert > 1)
     throw new ExpectedError(
       'rehearsal-layout',
-      'Expert parallelism exchanges tokens between ranks, which a rehearsal does not run',
-      'rehearse with --set layout.expert=1',
+      sentence`Expert parallelism exchanges tokens between ranks, which a rehearsal does not run`,
+      sentence`rehearse with --set layout.expert=1`,
     );
   if (model.heads % layout.tensor !== 0 || model.ffn % layout.tensor !== 0)
     throw new ExpectedError(
       'rehearsal-layout',
-      `${plural(model.heads, 'head')} and a feed-forward of ${model.ffn} cannot be shared by ${plural(layout.tensor, 'tensor-parallel rank')}`,
-      'set layout.tensor to a divisor of both',
+      sentence`${counted(model.heads, 'head')} and a feed-forward of ${model.ffn} cannot be shared by ${counted(layout.tensor, 'tensor-parallel rank')}`,
+      sentence`set layout.tensor to a divisor of both`,
     );
   if (training.recompute !== 'none')
     throw new ExpectedError(
       'rehearsal-recompute',
-      `Recomputation (${training.recompute}) is not rehearsed yet`,
-      'rehearse with --set training.recompute=none',
+      sentence`Recomputation (${training.recompute}) is not rehearsed yet`,
+      sentence`rehearse with --set training.recompute=none`,
     );
 }
 

@@ -1,5 +1,4 @@
 import { ExpectedError } from '../errors';
-import { plural } from '../format';
 import { lowMedian } from '../numbers';
 import { generateSchedule, problemOf, scheduleKind } from '../schedules/registry';
 import { operationKind, type Schedule } from '../schedules/schedule';
@@ -11,6 +10,7 @@ import type { Scheme } from '../spec/scheme';
 import type { RehearsalDesign } from './design';
 import type { GradientError } from './gradient-error';
 import type { CellTime } from './result';
+import { counted, sentence } from '../sentence';
 
 /** Units that a sequence is cut into: so few that each cell can be timed. */
 const units = 8;
@@ -54,8 +54,8 @@ function unitOf(tokens: number): number {
   if (tokens % units !== 0)
     throw new ExpectedError(
       'rehearsal-unsliced',
-      `Sequences of ${plural(tokens, 'token')} cannot be cut into ${units} equal units`,
-      `rehearse sequences of a multiple of ${units} tokens (--sequence)`,
+      sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${units} equal units`,
+      sentence`rehearse sequences of a multiple of ${units} tokens (--sequence)`,
     );
   return tokens / units;
 }
@@ -70,8 +70,8 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
   if (!scheduleKind(schedule.name).slices)
     throw new ExpectedError(
       'rehearsal-unsliced',
-      `${schedule.name} runs whole sequences, not token slices`,
-      'rehearse the schemes of TeraPipe or Seq1F1B (--set schedule=TeraPipe)',
+      sentence`${schedule.name} runs whole sequences, not token slices`,
+      sentence`rehearse the schemes of TeraPipe or Seq1F1B (--set schedule=TeraPipe)`,
     );
   const unit = unitOf(tokens);
   const chunks = [...schedule.stageOfChunk.keys()];

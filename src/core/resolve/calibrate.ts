@@ -5,6 +5,7 @@ import type { Scheme } from '../spec/scheme';
 import { pipelineOf } from '../planner/pipeline';
 import { measure } from '../planner/predict';
 import type { PlanRequest } from '../spec/request';
+import { sentence } from '../sentence';
 
 /** Fractions of peak between which a GEMM efficiency is looked for: below, the GPU waits for something else; above 1 nothing runs. */
 const least = 0.02;
@@ -56,8 +57,8 @@ function microBatches({ training, layout }: PlanRequest): Scheme {
   if (!Number.isInteger(count) || count < 1)
     throw new ExpectedError(
       'calibration-batch',
-      'The measured step has no whole number of micro-batches on each replica',
-      'set training.globalBatch, training.microBatch and layout.data as they were when it was measured',
+      sentence`The measured step has no whole number of micro-batches on each replica`,
+      sentence`set training.globalBatch, training.microBatch and layout.data as they were when it was measured`,
     );
   return Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
 }
@@ -67,12 +68,12 @@ function unreachable({ cluster }: PlanRequest, iterationMs: number, fastest: num
   return iterationMs < fastest
     ? new ExpectedError(
         'calibration-unreachable',
-        `A step of ${measured} is faster than ${cluster.gpu.name} at its peak rate allows (${formatDuration(fastest)})`,
-        'check that the file has the recompute, batch, layout and precision of the measured run, and cost.issueFloorUs',
+        sentence`A step of ${measured} is faster than ${cluster.gpu.name} at its peak rate allows (${formatDuration(fastest)})`,
+        sentence`check that the file has the recompute, batch, layout and precision of the measured run, and cost.issueFloorUs`,
       )
     : new ExpectedError(
         'calibration-unreachable',
-        `A step of ${measured} would mean under ${formatNumber(100 * least)} % of the peak of ${cluster.gpu.name} (${formatDuration(slowest)})`,
-        'check that the file has the layout and links of the measured run, and that the time is in ms',
+        sentence`A step of ${measured} would mean under ${formatNumber(100 * least)} % of the peak of ${cluster.gpu.name} (${formatDuration(slowest)})`,
+        sentence`check that the file has the layout and links of the measured run, and that the time is in ms`,
       );
 }

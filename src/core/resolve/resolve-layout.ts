@@ -9,6 +9,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
+import { sentence } from '../sentence';
 
 /**
  * The layout of a run on its cluster: what files give, and for the rest a first layout, said to be assumed.
@@ -32,8 +33,8 @@ export function resolveLayout(
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
-      `No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
-      `leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
+      sentence`No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
+      sentence`leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }
   const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;

@@ -33,6 +33,7 @@ import {
 import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
 import { requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
+import { sentence } from '../sentence';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
@@ -144,8 +145,8 @@ function resolveProfile(
     if (reason === null) return value;
     throw new ExpectedError(
       'profile-mismatch',
-      `This profile cannot serve the plan: ${reason}`,
-      'profile this layer on this GPU, name another profile, or write "none"',
+      sentence`This profile cannot serve the plan: ${reason}`,
+      sentence`profile this layer on this GPU, name another profile, or write "none"`,
       source.kind === 'file' ? source.place : undefined,
     );
   }
@@ -193,8 +194,8 @@ function mixedCluster(run: Run): ClusterSpec | null {
     if (setting !== undefined)
       throw new ExpectedError(
         'cluster-groups-measured',
-        `${key} is of one kind of GPU, and cluster.groups has several`,
-        `remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
+        sentence`${key} is of one kind of GPU, and cluster.groups has several`,
+        sentence`remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
         setting.source.kind === 'file' ? setting.source.place : undefined,
       );
   return clusterOf(run.groups.value);

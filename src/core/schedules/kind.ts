@@ -3,6 +3,7 @@ import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { StageOfRun } from './in-flight';
 import type { OperationKind, WorkUnit } from './schedule';
+import type { Sentence } from '../sentence';
 
 /**
  * How chunks lie on stages: one each; in turn (chunk c on stage c mod p); down and up again (chunk c on stage c, then on stage 2p - 1 - c).
@@ -65,8 +66,8 @@ export type Emit = (kind: OperationKind, chunk: number, unit: number, overlapsNe
 
 /** What makes a problem impossible for a schedule, and what to do. */
 export interface Unmet {
-  readonly message: string;
-  readonly remedy: string;
+  readonly message: Sentence;
+  readonly remedy: Sentence;
 }
 
 /**

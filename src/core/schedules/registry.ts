@@ -19,6 +19,7 @@ import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
 import { zeroBubble } from './kinds/zero-bubble';
 import { zeroBubbleV } from './kinds/zero-bubble-v';
 import { unitsOf, type Schedule } from './schedule';
+import { type Sentence, sentence } from '../sentence';
 
 /** Every schedule there is, one line each. */
 export const scheduleKinds: readonly ScheduleKind[] = [
@@ -52,7 +53,7 @@ export const scheduleNames: readonly string[] = scheduleKinds.map(({ name }) => 
 export function scheduleKind(name: string): ScheduleKind {
   const kind = kindsByName.get(name);
   if (kind === undefined)
-    throw new ExpectedError('schedule-unknown', `There is no schedule "${name}"`, `use one of ${scheduleNames.join(', ')}`);
+    throw new ExpectedError('schedule-unknown', sentence`There is no schedule "${name}"`, sentence`use one of ${scheduleNames.join(', ')}`);
   return kind;
 }
 
@@ -120,19 +121,22 @@ export function generateSchedule(name: string, problem: ScheduleProblem): Schedu
 }
 
 function requireMet(kind: ScheduleKind, problem: ScheduleProblem): void {
-  const unmet = (message: string, remedy: string): never => {
+  const unmet = (message: Sentence, remedy: Sentence): never => {
     throw new ExpectedError('schedule-unmet', message, remedy);
   };
   const { stages, units, microBatches, chunksPerStage } = problem;
   const { name } = kind;
-  if (!(Number.isInteger(stages) && stages >= 1)) unmet(`${name} cannot run on ${stages} stages`, 'use one stage or more');
-  if (units.length === 0) unmet(`${name} has no micro-batch to run`, 'use one micro-batch or more');
+  if (!(Number.isInteger(stages) && stages >= 1)) unmet(sentence`${name} cannot run on ${stages} stages`, sentence`use one stage or more`);
+  if (units.length === 0) unmet(sentence`${name} has no micro-batch to run`, sentence`use one micro-batch or more`);
   if (kind.chunksPerStage === 'several' ? chunksPerStage < 2 : chunksPerStage !== kind.chunksPerStage) {
     const wanted = kind.chunksPerStage === 'several' ? 'two or more' : String(kind.chunksPerStage);
-    unmet(`${name} has ${wanted} virtual stages on each stage, not ${chunksPerStage}`, `use ${wanted}, or another schedule`);
+    unmet(
+      sentence`${name} has ${wanted} virtual stages on each stage, not ${chunksPerStage}`,
+      sentence`use ${wanted}, or another schedule`,
+    );
   }
   if (!kind.slices && units.length > microBatches)
-    unmet(`${name} runs whole sequences, not token slices`, 'use one slice for each micro-batch, or TeraPipe or Seq1F1B');
+    unmet(sentence`${name} runs whole sequences, not token slices`, sentence`use one slice for each micro-batch, or TeraPipe or Seq1F1B`);
   const own = kind.unmet(problem);
   if (own !== null) unmet(own.message, own.remedy);
 }

@@ -1,5 +1,5 @@
-import { plural } from '../format';
 import type { ScheduleProblem, Unmet } from './kind';
+import { counted, sentence } from '../sentence';
 
 /**
  * How interleaved schedules walk through chunks: a round takes `perRound` micro-batches through every chunk of a stage before the next
@@ -56,8 +56,8 @@ export function unmetRounds({ stages, microBatches }: ScheduleProblem): Unmet | 
   while (!fits(stages, below)) below -= 1;
   while (!fits(stages, above)) above += 1;
   return {
-    message: `${plural(microBatches, 'micro-batch', 'micro-batches')} on ${plural(stages, 'stage')} do not divide into ${plural(roundCount(stages, microBatches), 'equal round')}`,
-    remedy: `use ${below} or ${above} micro-batches`,
+    message: sentence`${counted(microBatches, 'micro-batch', 'micro-batches')} on ${counted(stages, 'stage')} do not divide into ${counted(roundCount(stages, microBatches), 'equal round')}`,
+    remedy: sentence`use ${below} or ${above} micro-batches`,
   };
 }
 

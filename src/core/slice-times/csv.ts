@@ -4,6 +4,7 @@ import { orList, quoted } from '../text';
 import { fitErrors, fitPart } from './fit';
 import type { Profile, Sample } from '../spec/profile';
 import { mostSamples } from './schema';
+import { sentence } from '../sentence';
 
 /** What a table of times does not say of itself. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
@@ -44,8 +45,8 @@ export function importTimes(text: string, file: string, description: ImportDescr
     throw csvError(
       csv,
       'csv-too-few',
-      `The file has ${formatCount(lengths)} slice lengths of batch 1 with context 0; a fit needs at least ${fewestLengths}`,
-      'measure more lengths without context',
+      sentence`The file has ${formatCount(lengths)} slice lengths of batch 1 with context 0; a fit needs at least ${fewestLengths}`,
+      sentence`measure more lengths without context`,
       cellRange(csv, 0, 0),
     );
   const assumed = columns.backwardMs === undefined;
@@ -79,7 +80,13 @@ function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
     if (found === -1) continue;
     const again = header.indexOf(columnNames[column], found + 1);
     if (again !== -1)
-      throw csvError(csv, 'csv-column', `Column ${written[column]} is there twice`, 'keep one of the two', cellRange(csv, 0, again));
+      throw csvError(
+        csv,
+        'csv-column',
+        sentence`Column ${written[column]} is there twice`,
+        sentence`keep one of the two`,
+        cellRange(csv, 0, again),
+      );
     columns[column] = found;
   }
   const missing = (['tokens', 'forwardMs'] as const).find((column) => columns[column] === undefined);
@@ -87,8 +94,8 @@ function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
     throw csvError(
       csv,
       'csv-column',
-      `The header has no column ${written[missing]}`,
-      `name the columns ${orList(Object.values(written)).replace(' or ', ' and ')}; the last two times in ms, context and batch where they are not 0 and 1`,
+      sentence`The header has no column ${written[missing]}`,
+      sentence`name the columns ${orList(Object.values(written)).replace(' or ', ' and ')}; the last two times in ms, context and batch where they are not 0 and 1`,
       lineAt(csv, cellRange(csv, 0, 0).start),
     );
   return columns;
@@ -110,8 +117,8 @@ function samplesOf(csv: Csv, columns: Partial<Readonly<Record<Column, number>>>)
       throw csvError(
         csv,
         'csv-too-large',
-        `The file has over ${formatCount(mostSamples)} different slices`,
-        'import a smaller table',
+        sentence`The file has over ${formatCount(mostSamples)} different slices`,
+        sentence`import a smaller table`,
         cellRange(csv, i + 1, 0),
       );
     known.set(key, {
@@ -146,8 +153,8 @@ function readNumber(csv: Csv, row: number, index: number, column: Column): numbe
   throw csvError(
     csv,
     'csv-number',
-    text === '' ? `${written[column]} is missing in this row` : `${quoted(text)} is no ${written[column]}`,
-    `write ${ranges[column].words}${comma}`,
+    text === '' ? sentence`${written[column]} is missing in this row` : sentence`${quoted(text)} is no ${written[column]}`,
+    sentence`write ${ranges[column].words}${comma}`,
     cellRange(csv, row, index),
   );
 }

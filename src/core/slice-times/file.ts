@@ -6,6 +6,7 @@ import type { Place } from '../spec/located';
 import { quoted } from '../text';
 import type { Cell, PartFit, Profile, Sample, TimeFit, LayerShape } from '../spec/profile';
 import { profileSchema } from './schema';
+import { type Sentence, sentence } from '../sentence';
 
 /** Profiles are some hundred kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
 export const maximumProfileBytes = 4 * 2 ** 20;
@@ -126,7 +127,8 @@ export function parseProfile(text: string, file: string): Profile {
   const errors: ParseError[] = [];
   const root = parseTree(clean, errors, { disallowComments: true, allowTrailingComma: false });
   const [first] = errors;
-  if (first !== undefined || root === undefined) throw syntaxError('This is no JSON', file, clean, first?.offset ?? 0, first?.length ?? 0);
+  if (first !== undefined || root === undefined)
+    throw syntaxError(sentence`This is no JSON`, file, clean, first?.offset ?? 0, first?.length ?? 0);
   refuseOthers(root, file);
   const result = v.safeParse(profileSchema, valueOf(clean, file));
   if (!result.success) throw valueError(result.issues[0], root, file);
@@ -139,19 +141,20 @@ function valueOf(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw syntaxError('This is no JSON', file, text, 0, 0);
+    throw syntaxError(sentence`This is no JSON`, file, text, 0, 0);
   }
 }
 
 function refuseUnfit(text: string, file: string): void {
-  if (text.length > maximumProfileBytes) throw syntaxError('The file is over 4 MB, too large for a profile', file, text, 0, 0);
-  if (text.trim() === '') throw syntaxError('The file is empty', file, text, 0, 0);
+  if (text.length > maximumProfileBytes) throw syntaxError(sentence`The file is over 4 MB, too large for a profile`, file, text, 0, 0);
+  if (text.trim() === '') throw syntaxError(sentence`The file is empty`, file, text, 0, 0);
   const scanner = createScanner(text, true);
   let depth = 0;
   for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile; kind = numberOf(scanner.scan())) {
     if (kind === token.openBrace || kind === token.openBracket) depth += 1;
     else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
-    if (depth > maximumDepth) throw syntaxError(`Nested more than ${maximumDepth} levels deep`, file, text, scanner.getTokenOffset(), 1);
+    if (depth > maximumDepth)
+      throw syntaxError(sentence`Nested more than ${maximumDepth} levels deep`, file, text, scanner.getTokenOffset(), 1);
   }
 }
 
@@ -159,10 +162,10 @@ function numberOf(kind: number): number {
   return kind;
 }
 
-function syntaxError(message: string, file: string, text: string, offset: number, length: number): ExpectedError {
+function syntaxError(message: Sentence, file: string, text: string, offset: number, length: number): ExpectedError {
   const start = Math.min(offset, text.length);
   const range = { start, end: Math.min(start + length, text.length) };
-  return new ExpectedError('profile-syntax', message, 'name a file that terapipe profile wrote', { file, range });
+  return new ExpectedError('profile-syntax', message, sentence`name a file that terapipe profile wrote`, { file, range });
 }
 
 function refuseOthers(root: Node, file: string): void {
@@ -170,8 +173,8 @@ function refuseOthers(root: Node, file: string): void {
   if (root.type !== 'object' || kind?.value !== 'terapipe-profile')
     throw new ExpectedError(
       'profile-invalid',
-      'This is no profile: its "kind" is not "terapipe-profile"',
-      'name a file that terapipe profile wrote',
+      sentence`This is no profile: its "kind" is not "terapipe-profile"`,
+      sentence`name a file that terapipe profile wrote`,
       placeOf(kind ?? { offset: root.offset, length: Math.min(root.length, 1) }, file),
     );
   const version = findNodeAtLocation(root, ['version']);
@@ -179,8 +182,8 @@ function refuseOthers(root: Node, file: string): void {
   if (version !== undefined && typeof number === 'number' && number > 1)
     throw new ExpectedError(
       'profile-version',
-      `The profile is of version ${number}, written by a newer TeraPipe`,
-      'update the extension, or profile again',
+      sentence`The profile is of version ${number}, written by a newer TeraPipe`,
+      sentence`update the extension, or profile again`,
       placeOf(version, file),
     );
 }
@@ -193,9 +196,10 @@ function valueError(issue: v.BaseIssue<unknown>, root: Node, file: string): Expe
     (all, key) => (typeof key === 'number' ? `${all}[${key}]` : [all, key].filter((part) => part !== '').join('.')),
     '',
   );
-  if (found === undefined) return invalid(`${quoted(name)} is missing`, { offset: owner.offset, length: Math.min(owner.length, 1) }, file);
+  if (found === undefined)
+    return invalid(sentence`${quoted(name)} is missing`, { offset: owner.offset, length: Math.min(owner.length, 1) }, file);
   const expected = issue.expected === null ? '' : ` (expected ${issue.expected})`;
-  return invalid(`${quoted(name)} is ${describe(found)}, which no profile has${expected}`, found, file);
+  return invalid(sentence`${quoted(name)} is ${describe(found)}, which no profile has${expected}`, found, file);
 }
 
 function describe({ type, value }: Node): string {
@@ -204,8 +208,8 @@ function describe({ type, value }: Node): string {
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 
-function invalid(message: string, node: Pick<Node, 'offset' | 'length'>, file: string): ExpectedError {
-  return new ExpectedError('profile-invalid', message, 'profile again, or take an unchanged copy of the file', placeOf(node, file));
+function invalid(message: Sentence, node: Pick<Node, 'offset' | 'length'>, file: string): ExpectedError {
+  return new ExpectedError('profile-invalid', message, sentence`profile again, or take an unchanged copy of the file`, placeOf(node, file));
 }
 
 function placeOf({ offset, length }: Pick<Node, 'offset' | 'length'>, file: string): Place {
@@ -222,9 +226,13 @@ function refuseUnsorted({ fit }: Profile, root: Node, file: string): void {
         findNodeAtLocation(root, ['fit', part, direction, 'rows', ...path]) ?? root;
       const falling = rows.tokens.findIndex((length, i) => i > 0 && length <= (rows.tokens[i - 1] ?? 0));
       if (falling !== -1)
-        throw invalid(`Lengths of a table ascend, but ${formatCount(rows.tokens[falling] ?? 0)} does not`, at('tokens', falling), file);
+        throw invalid(
+          sentence`Lengths of a table ascend, but ${formatCount(rows.tokens[falling] ?? 0)} does not`,
+          at('tokens', falling),
+          file,
+        );
       if (rows.tokens.length !== rows.ms.length)
-        throw invalid(`The table has ${rows.tokens.length} lengths and ${rows.ms.length} times`, at('ms'), file);
+        throw invalid(sentence`The table has ${rows.tokens.length} lengths and ${rows.ms.length} times`, at('ms'), file);
     }
 }
 

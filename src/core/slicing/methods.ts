@@ -1,5 +1,4 @@
 import { ExpectedError, type CancelSignal } from '../errors';
-import { plural } from '../format';
 import type { Baselines } from './baselines';
 import { boundsOf, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
@@ -8,6 +7,7 @@ import type { SlicingProblem } from './problem';
 import { solveRounds } from './rounds';
 import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
 import { emptyRow, type SliceRows } from './slice-rows';
+import { counted, sentence } from '../sentence';
 
 /** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
 export interface Solved {
@@ -54,8 +54,8 @@ export function chooseMethod(
   if (oneScheme)
     throw new ExpectedError(
       'slicing-unsupported',
-      `One scheme for all chunks in rounds of at most ${plural(maximumInFlight, 'slice')} in flight cannot be solved`,
-      'leave oneScheme or maximumInFlight out',
+      sentence`One scheme for all chunks in rounds of at most ${counted(maximumInFlight, 'slice')} in flight cannot be solved`,
+      sentence`leave oneScheme or maximumInFlight out`,
     );
   const limited = inRounds(problem, kinds, formula, options);
   if (judgedBy === 'formula' || limited === null) return limited;

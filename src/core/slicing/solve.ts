@@ -8,6 +8,7 @@ import { requireSizes, sliceTimesOf, unitOf, type SlicingProblem } from './probl
 import type { SliceRows } from './slice-rows';
 import type { BatchSlice, Scheme } from '../spec/scheme';
 import { tabulatedRows } from './tabulated-rows';
+import { sentence } from '../sentence';
 
 /** How the batch is best cut and what proves it. Times in ms. */
 export interface SlicingSolution {
@@ -91,10 +92,10 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
   if (solved === null)
     throw new ExpectedError(
       'slicing-infeasible',
-      `No way to cut ${problem.tokens} tokens avoids the slices that are ruled out`,
+      sentence`No way to cut ${problem.tokens} tokens avoids the slices that are ruled out`,
       problem.maximumInFlight === undefined
-        ? 'allow shorter slices or fewer sequences at a time'
-        : 'allow more slices in flight, or longer ones',
+        ? sentence`allow shorter slices or fewer sequences at a time`
+        : sentence`allow more slices in flight, or longer ones`,
     );
   const rounds = solved.rounds.map((chunks) => schemeOf(chunks, problem));
   const ordered = judgedBy === 'formula' ? rounds.map((round) => longFirst(round, problem)) : rounds;

@@ -15,6 +15,7 @@ import { nameOf } from '../sessions/sources';
 import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
 import { targetOf } from './target';
+import { sentence } from '../../core/sentence';
 
 export interface ApplyCommands extends LayoutCommands {
   readonly diffs: LayoutDiffs;
@@ -80,7 +81,11 @@ export async function acceptLayoutCommand({ diffs }: ApplyCommands, uri: unknown
 
 function requireTrustToWrite(): void {
   if (vscode.workspace.isTrusted) return;
-  throw new ExpectedError('apply-untrusted', 'Launchers of a restricted workspace are not changed', 'trust the workspace first');
+  throw new ExpectedError(
+    'apply-untrusted',
+    sentence`Launchers of a restricted workspace are not changed`,
+    sentence`trust the workspace first`,
+  );
 }
 
 /** The plan that `point` names, else the best. @throws ExpectedError `layout-outdated`; as `LayoutSearches.search`. */

@@ -5,6 +5,7 @@ import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
 import { createConfigCommand } from './create-config';
 import type { ConfigCommands } from './target';
+import { sentence } from '../../core/sentence';
 
 /**
  * Sets values in a `terapipe.json` as one edit that undo takes back, comments kept. The file stays unsaved when it is open.
@@ -18,7 +19,7 @@ export async function changeConfig(uri: vscode.Uri, changes: readonly JsonChange
   const edit = new vscode.WorkspaceEdit();
   edit.replace(uri, range, replacement.newText);
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', 'terapipe.json cannot be edited', 'check that it is not read-only');
+    throw new ExpectedError('config-unreadable', sentence`terapipe.json cannot be edited`, sentence`check that it is not read-only`);
 }
 
 /** A control of the tab's toolbar: writes into the session's `terapipe.json`, which is created first for a bare model config. */

@@ -12,6 +12,7 @@ import { displayPath, nameOf, readText } from '../sessions/sources';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showQuickPick } from '../platform/ui';
 import { targetOf, uriOf, type ConfigCommands } from './target';
+import { sentence } from '../../core/sentence';
 
 export interface CompareCommands extends ConfigCommands {
   readonly layouts: LayoutSearches;
@@ -56,8 +57,8 @@ async function comparedOf({ shown }: Pick<CompareCommands, 'shown'>, uri: vscode
   if (await isScheduleFile(uri))
     throw new ExpectedError(
       'compare-schedule',
-      `${nameOf(uri)} is a schedule, which has no times to compare`,
-      'pick a config, a trace or measured times',
+      sentence`${nameOf(uri)} is a schedule, which has no times to compare`,
+      sentence`pick a config, a trace or measured times`,
     );
   const config = await shown.configOf(uri);
   return config === null ? { kind: 'measured', file } : { kind: 'config', file: config };

@@ -8,6 +8,7 @@ import { planDefaults } from '../platform/settings';
 import { configFormatOf } from '../sessions/shown-config';
 import { nameOf, readText } from '../sessions/sources';
 import { uriOf, type ConfigCommands } from './target';
+import { sentence } from '../../core/sentence';
 
 const planFile = 'terapipe.json';
 
@@ -35,7 +36,11 @@ async function configOf({ shown, sessions }: ConfigCommands, argument: unknown):
   const shownFile = shown.file();
   const format = shownFile === null ? null : configFormatOf(sessions.get(shownFile));
   if (shownFile !== null && format !== null && isSource({ format })) return { file: shownFile, format };
-  throw new ExpectedError('no-config', 'This is neither a model config nor a launcher', "open a model's config.json or a launcher first");
+  throw new ExpectedError(
+    'no-config',
+    sentence`This is neither a model config nor a launcher`,
+    sentence`open a model's config.json or a launcher first`,
+  );
 }
 
 function isSource({ format }: Pick<FoundConfig, 'format'>): boolean {
@@ -60,8 +65,8 @@ async function textOf({ sessions, log }: ConfigCommands, { file, format }: Found
   if (text !== null) return text;
   throw new ExpectedError(
     'config-nothing-known',
-    `${nameOf(uri)} says nothing about sizes of the model, the layout or the training`,
-    'create a terapipe.json from the config.json of the model instead',
+    sentence`${nameOf(uri)} says nothing about sizes of the model, the layout or the training`,
+    sentence`create a terapipe.json from the config.json of the model instead`,
   );
 }
 
@@ -69,7 +74,11 @@ async function write(target: vscode.Uri, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   edit.createFile(target, { contents: new TextEncoder().encode(text) });
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', `${nameOf(target)} cannot be written there`, 'check the permissions of the folder');
+    throw new ExpectedError(
+      'config-unreadable',
+      sentence`${nameOf(target)} cannot be written there`,
+      sentence`check the permissions of the folder`,
+    );
 }
 
 async function exists(uri: vscode.Uri): Promise<boolean> {

@@ -8,6 +8,7 @@ import { readText } from '../sessions/sources';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import type { ProfileCommands } from './profile';
 import { settled, targetOf } from './target';
+import { sentence } from '../../core/sentence';
 
 /**
  * Takes slice times that were measured elsewhere (from PyTorch, say) as a profile of a config's layer: a CSV with tokens, context,
@@ -17,7 +18,8 @@ import { settled, targetOf } from './target';
 export async function importProfileCommand({ panels, profiles, ...commands }: ProfileCommands, argument: unknown): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
-  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan to import times for', 'fix the config first');
+  if (plan === null)
+    throw error ?? new ExpectedError('no-plan', sentence`There is no plan to import times for`, sentence`fix the config first`);
   const target = profiles.folderOf(file);
   const [csv] =
     (await vscode.window.showOpenDialog({

@@ -13,6 +13,7 @@ import { planDefaults } from '../platform/settings';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showInformationMessage, withProgress } from '../platform/ui';
 import { settled, targetOf, uriOf, type ConfigCommands } from './target';
+import { sentence } from '../../core/sentence';
 
 export interface ProfileCommands extends ConfigCommands {
   readonly profiles: Profiles;
@@ -76,7 +77,7 @@ async function measureWithProgress(
 function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
   if (run !== null)
     return resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, planDefaults(vscode.Uri.parse(file), log));
-  throw error ?? new ExpectedError('no-plan', 'There is no plan to profile for', 'fix the config first');
+  throw error ?? new ExpectedError('no-plan', sentence`There is no plan to profile for`, sentence`fix the config first`);
 }
 
 /** What was measured, how sure it is, and whether the plan rests on it now. */

@@ -8,6 +8,7 @@ import { nameOf } from '../sessions/sources';
 import { setStatusBarMessage } from '../platform/ui';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { planJson } from '../../core/export/plan-json';
+import { sentence } from '../../core/sentence';
 
 type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
 
@@ -18,7 +19,8 @@ type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
 export async function exportPlanCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
-  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan yet', 'wait for planning to end, then export again');
+  if (plan === null)
+    throw error ?? new ExpectedError('no-plan', sentence`There is no plan yet`, sentence`wait for planning to end, then export again`);
   await savePlan(file, plan);
 }
 

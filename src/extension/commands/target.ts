@@ -4,6 +4,7 @@ import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { nameOf } from '../sessions/sources';
+import { sentence } from '../../core/sentence';
 
 /** What commands that act on a config share. */
 export interface ConfigCommands {
@@ -22,11 +23,19 @@ export async function targetOf(shown: ShownConfig, argument: unknown): Promise<s
   const file = uri === null ? null : await shown.configOf(uri);
   if (file !== null) return file;
   if (uriOf(argument) !== null && uri !== null)
-    throw new ExpectedError('no-config', `${nameOf(uri)} is no model config that TeraPipe reads`, 'open a config.json or a terapipe.json');
+    throw new ExpectedError(
+      'no-config',
+      sentence`${nameOf(uri)} is no model config that TeraPipe reads`,
+      sentence`open a config.json or a terapipe.json`,
+    );
   if (shown.file() === null) await shown.suggest();
   const fallback = shown.file();
   if (fallback !== null) return fallback;
-  throw new ExpectedError('no-config', 'No model config is open', 'open a config.json or a terapipe.json, or the sample workspace');
+  throw new ExpectedError(
+    'no-config',
+    sentence`No model config is open`,
+    sentence`open a config.json or a terapipe.json, or the sample workspace`,
+  );
 }
 
 /** What to draw the timeline of: as `targetOf`, or a schedule file. @throws ExpectedError as `targetOf`. */

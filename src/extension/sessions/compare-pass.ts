@@ -3,6 +3,7 @@ import type { Plan } from '../../core/planner/plan';
 import { measuredAnswer, planSide, plansAnswer, type ComparedSide, type ComparisonAnswer } from '../../protocol/comparison';
 import type { Compared, ComparisonHost } from './comparison-host';
 import type { PlanSessions } from './plan-sessions';
+import { sentence } from '../../core/sentence';
 
 /** Identifies what is compared: the plans, or the id of a search for the other side; null for none. */
 export interface Basis {
@@ -80,5 +81,8 @@ async function currentPlan(sessions: PlanSessions, file: string): Promise<Plan> 
   const known = sessions.get(file);
   const state = known === undefined ? undefined : await sessions.ensure(file, known.format);
   if (state !== undefined && state.plan !== null && state.error === null) return state.plan;
-  throw state?.error ?? new ExpectedError('no-plan', 'There is nothing to compare: the config has no plan', 'fix the config first');
+  throw (
+    state?.error ??
+    new ExpectedError('no-plan', sentence`There is nothing to compare: the config has no plan`, sentence`fix the config first`)
+  );
 }

@@ -5,6 +5,7 @@ import type { PlannerClient } from '../../worker/client';
 import type { ComparisonHost } from './comparison-host';
 import type { LayoutSearches } from './layout-searches';
 import { displayPath, nameOf } from './sources';
+import { sentence } from '../../core/sentence';
 
 /** The searches of layouts, the planner and the disk, as comparisons see them. */
 export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['plan']): Omit<ComparisonHost, 'compare' | 'reportBug'> {
@@ -29,7 +30,11 @@ export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['pla
     pathOf: (file) => {
       const uri = vscode.Uri.parse(file);
       if (uri.scheme === 'file') return uri.fsPath;
-      throw new ExpectedError('measured-not-local', `${nameOf(uri)} is not on this machine's disk`, 'copy it to a folder on this machine');
+      throw new ExpectedError(
+        'measured-not-local',
+        sentence`${nameOf(uri)} is not on this machine's disk`,
+        sentence`copy it to a folder on this machine`,
+      );
     },
   };
 }

@@ -3,6 +3,7 @@ import { compareNow, type Basis } from './compare-pass';
 import type { Compared, ComparisonHost, ComparisonState } from './comparison-host';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
+import { sentence } from '../../core/sentence';
 
 /** The comparison of one config. */
 export interface ConfigComparison {
@@ -131,5 +132,5 @@ function shownError(error: unknown, host: ComparisonHost): ExpectedError | null 
   if (error instanceof CancelledError) return null;
   if (error instanceof ExpectedError) return error;
   host.reportBug(error);
-  return new ExpectedError('internal', 'TeraPipe failed to compare', 'the log has the details; please report them');
+  return new ExpectedError('internal', sentence`TeraPipe failed to compare`, sentence`the log has the details; please report them`);
 }

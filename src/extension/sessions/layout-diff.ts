@@ -3,6 +3,7 @@ import type { AppliedLayout } from '../../core/export/apply-layout';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { rangeOf } from '../language/ranges';
 import { nameOf } from './sources';
+import { sentence } from '../../core/sentence';
 
 const proposalScheme = 'terapipe-layout';
 
@@ -76,11 +77,15 @@ async function write({ file, before, edits }: AppliedLayout): Promise<void> {
   const texts = new Map([[file, before]]);
   for (const { place, newText } of edits) edit.replace(uri, rangeOf(place, texts), newText);
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', `${nameOf(uri)} cannot be edited`, 'check that it is not read-only');
+    throw new ExpectedError('config-unreadable', sentence`${nameOf(uri)} cannot be edited`, sentence`check that it is not read-only`);
 }
 
 function outdated(uri: vscode.Uri): ExpectedError {
-  return new ExpectedError('apply-outdated', `${nameOf(uri)} has changed since the layout was written into it`, 'apply the layout again');
+  return new ExpectedError(
+    'apply-outdated',
+    sentence`${nameOf(uri)} has changed since the layout was written into it`,
+    sentence`apply the layout again`,
+  );
 }
 
 function activeProposal(): vscode.Uri | null {

@@ -7,6 +7,7 @@ import { searchFindings } from '../../core/rules/plan/search-findings';
 import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
+import { sentence } from '../../core/sentence';
 
 /** A search question about a session. */
 interface Question {
@@ -160,18 +161,22 @@ function shownError(error: unknown, background: boolean, host: LayoutSearchHost)
   if (error instanceof CancelledError) return null;
   if (error instanceof ExpectedError) return background ? null : error;
   host.reportBug(error);
-  return new ExpectedError('internal', 'TeraPipe failed to search the layouts', 'the log has the details; please report them');
+  return new ExpectedError(
+    'internal',
+    sentence`TeraPipe failed to search the layouts`,
+    sentence`the log has the details; please report them`,
+  );
 }
 
 /** A page or a picker named a plan of an older answer. */
 export function outdated(): ExpectedError {
-  return new ExpectedError('layout-outdated', 'That layout is of an older search', 'pick one of the layouts shown now');
+  return new ExpectedError('layout-outdated', sentence`That layout is of an older search`, sentence`pick one of the layouts shown now`);
 }
 
 function refuse(state: SessionState | undefined): never {
   const error = state?.error ?? null;
   if (error !== null) throw error;
-  throw new ExpectedError('no-plan', 'There is nothing to search: the config has no plan', 'fix the config first');
+  throw new ExpectedError('no-plan', sentence`There is nothing to search: the config has no plan`, sentence`fix the config first`);
 }
 
 /** Equal for questions with equal answers. */

@@ -4,6 +4,7 @@ import { heeded } from '../../core/rules/switched-off';
 import { runPass } from './plan-pass';
 import type { SessionHost } from './session-host';
 import { newState, type SessionFormat, type SessionState } from './session-state';
+import { sentence } from '../../core/sentence';
 
 /** Plans of several configs, each kept current as its files change. */
 export interface PlanSessions {
@@ -179,5 +180,9 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
 
 /** What a page shows for a bug; the details are in the log. */
 function internalError(): ExpectedError {
-  return new ExpectedError('internal', 'TeraPipe failed to plan this config', 'the log has the details; please report them');
+  return new ExpectedError(
+    'internal',
+    sentence`TeraPipe failed to plan this config`,
+    sentence`the log has the details; please report them`,
+  );
 }

@@ -9,6 +9,7 @@ import type { ProfileState } from '../../protocol/page';
 import type { PlanSessions } from './plan-sessions';
 import { profilerSettings } from '../platform/settings';
 import { displayPath } from './sources';
+import { sentence } from '../../core/sentence';
 
 /** Profiles beside the configs of the workspace, and at most one running measurement. */
 export interface Profiles {
@@ -73,7 +74,11 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
   async function measure(config: string, request: PlanRequest, { precisionFixed, onProgress }: MeasureListener): Promise<ProfileRun> {
     requireTrust();
     if (running !== null)
-      throw new ExpectedError('profile-running', 'A layer is being profiled already', 'wait for it, or cancel it in the Profile tab');
+      throw new ExpectedError(
+        'profile-running',
+        sentence`A layer is being profiled already`,
+        sentence`wait for it, or cancel it in the Profile tab`,
+      );
     const target = folderOf(config);
     const mine: Running = { config, abort: new AbortController(), progress: null };
     running = mine;
@@ -148,8 +153,8 @@ function folderOf(config: string): string {
   if (uri.scheme !== 'file')
     throw new ExpectedError(
       'profile-not-local',
-      'Profiles need a config on the disk of this machine',
-      'open the folder itself, or profile on a terminal',
+      sentence`Profiles need a config on the disk of this machine`,
+      sentence`open the folder itself, or profile on a terminal`,
     );
   return profilesFolder(uri.fsPath, vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath);
 }
@@ -186,7 +191,11 @@ function profileState(
 /** @throws ExpectedError `profile-untrusted` in a restricted workspace. */
 export function requireTrust(): void {
   if (vscode.workspace.isTrusted) return;
-  throw new ExpectedError('profile-untrusted', 'A restricted workspace does not run the profiler', 'trust the workspace first');
+  throw new ExpectedError(
+    'profile-untrusted',
+    sentence`A restricted workspace does not run the profiler`,
+    sentence`trust the workspace first`,
+  );
 }
 
 /** What interrupted a measurement, unless the user did. */
@@ -194,7 +203,7 @@ export function stoppedBy({ error, samples }: Profile): ExpectedError | null {
   if (error === null || error === 'cancelled') return null;
   return new ExpectedError(
     'profile-partial',
-    `Profiling stopped: ${error}`,
-    `the ${samples.layer.length} samples so far are kept; profile again for the rest`,
+    sentence`Profiling stopped: ${error}`,
+    sentence`the ${samples.layer.length} samples so far are kept; profile again for the rest`,
   );
 }

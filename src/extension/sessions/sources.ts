@@ -5,6 +5,7 @@ import { formatCount } from '../../core/format';
 import { textWithin } from './document-text';
 import { referencedPath } from './referenced-path';
 import { maximumDrawnSize } from './schedule-size';
+import { sentence } from '../../core/sentence';
 
 /**
  * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote
@@ -21,22 +22,32 @@ export async function readText(file: string): Promise<string> {
     const text = textWithin(open, maximumDrawnSize);
     if (text !== null) return text;
     const most = `${formatCount(maximumDrawnSize)} characters`;
-    throw configError('config-too-large', `${name} has over ${most}, more than are read in the editor`, 'check it on the terminal', place);
+    throw configError(
+      'config-too-large',
+      sentence`${name} has over ${most}, more than are read in the editor`,
+      sentence`check it on the terminal`,
+      place,
+    );
   }
   try {
     const { size, type } = await vscode.workspace.fs.stat(uri);
     if ((type & vscode.FileType.Directory) !== 0)
-      throw configError('config-unreadable', `${name} is a folder`, 'name the config file in it', place);
+      throw configError('config-unreadable', sentence`${name} is a folder`, sentence`name the config file in it`, place);
     if (size > maximumConfigSize)
-      throw configError('config-too-large', `${name} is over 5 MB, too large for a config`, 'name the config file itself', place);
+      throw configError(
+        'config-too-large',
+        sentence`${name} is over 5 MB, too large for a config`,
+        sentence`name the config file itself`,
+        place,
+      );
     const bytes = await vscode.workspace.fs.readFile(uri);
-    if (bytes.includes(0)) throw configError('config-binary', `${name} is not text`, 'name a JSON config file', place);
+    if (bytes.includes(0)) throw configError('config-binary', sentence`${name} is not text`, sentence`name a JSON config file`, place);
     return new TextDecoder('utf-8').decode(bytes);
   } catch (error) {
     if (!(error instanceof vscode.FileSystemError)) throw error;
     if (error.code === 'FileNotFound')
-      throw configError('config-not-found', `There is no file ${displayPath(file)}`, 'fix the path', place);
-    throw configError('config-unreadable', `${name} cannot be read`, 'check its permissions', place);
+      throw configError('config-not-found', sentence`There is no file ${displayPath(file)}`, sentence`fix the path`, place);
+    throw configError('config-unreadable', sentence`${name} cannot be read`, sentence`check its permissions`, place);
   }
 }
 
@@ -53,8 +64,10 @@ export function resolvePath(from: string, path: string): string {
   const base = vscode.Uri.parse(from, true);
   const referenced = referencedPath(base, path);
   if (referenced === null) {
-    const what = path.includes('\0') ? 'The path has a NUL, which no name of a file has' : 'The path leads to another machine';
-    throw configError('config-not-found', what, 'name a file on this one', startOf(from));
+    const what = path.includes('\0')
+      ? sentence`The path has a NUL, which no name of a file has`
+      : sentence`The path leads to another machine`;
+    throw configError('config-not-found', what, sentence`name a file on this one`, startOf(from));
   }
   return (
     'absolute' in referenced ? base.with({ path: referenced.absolute }) : vscode.Uri.joinPath(base, '..', referenced.relative)

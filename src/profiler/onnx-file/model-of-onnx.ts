@@ -15,7 +15,7 @@ import { linearsOf, type Linear } from './linears';
 import { normsOf } from './norms';
 import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
 import { traceGraph, type TracedGraph } from './trace';
-import { sentence, type Sentence } from '../../core/sentence';
+import { type Sentence, sentence } from '../../core/sentence';
 
 /** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
 export type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
@@ -120,8 +120,8 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
     throw onnxError(
       'onnx-incomplete',
       file,
-      `does not tell ${orList(missing)}`,
-      "put the model's config.json beside it, from which the rest is read",
+      sentence`does not tell ${orList(missing)}`,
+      sentence`put the model's config.json beside it, from which the rest is read`,
     );
   for (const [field, rule] of Object.entries(modelFields))
     if (!v.is(rule.schema, fields[field as keyof WrittenModel]?.value)) {
@@ -129,8 +129,8 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
       throw onnxError(
         'onnx-no-transformer',
         file,
-        `gives an impossible value for ${what}`,
-        'name the .onnx file of a decoder, or its config.json',
+        sentence`gives an impossible value for ${what}`,
+        sentence`name the .onnx file of a decoder, or its config.json`,
       );
     }
   return fields as CompleteModel;
@@ -286,14 +286,14 @@ function noTransformer(model: ModelProto, graph: TracedGraph | null, file: strin
     return onnxError(
       'onnx-no-transformer',
       file,
-      'keeps its layers in functions, which are not read',
-      'export it with functions inlined, as onnx.inliner does',
+      sentence`keeps its layers in functions, which are not read`,
+      sentence`export it with functions inlined, as onnx.inliner does`,
     );
   const what = graph === null || graph.attentions.size === 0 ? 'has no attention' : 'has attention, but no layers that could be told apart';
   return onnxError(
     'onnx-no-transformer',
     file,
-    `is no Transformer that can be read: its graph ${what}`,
-    'name the .onnx file of a decoder, or its config.json',
+    sentence`is no Transformer that can be read: its graph ${what}`,
+    sentence`name the .onnx file of a decoder, or its config.json`,
   );
 }

@@ -4,6 +4,7 @@ import type { CancelSignal } from '../../core/errors';
 import { createCursor, type ByteSource, type Cursor } from './byte-source';
 import { onnxError } from './errors';
 import { rulesOf, wireTypes, type FieldRule } from './wire';
+import { sentence } from '../../core/sentence';
 
 /** Constants up to this size are kept: shapes of reshapes and head counts are among them. */
 const keptPayloadBytes = 4096;
@@ -52,8 +53,8 @@ export async function pruneModel(source: ByteSource, file: string, signal?: Canc
       throw onnxError(
         'onnx-too-large',
         file,
-        `has over ${mostMessages} nodes, attributes and tensors`,
-        'export the model without unrolled loops',
+        sentence`has over ${mostMessages} nodes, attributes and tensors`,
+        sentence`export the model without unrolled loops`,
       );
     if (frames.length >= deepest) throw syntaxError(file, cursor.position(), 'graphs are nested too deeply');
     frames.push(opened);
@@ -132,8 +133,8 @@ function createCopy(file: string): Copy {
       throw onnxError(
         'onnx-too-large',
         file,
-        `has over ${mostBytes / 2 ** 20} MiB of names, nodes and shapes`,
-        'name the .onnx file of a single model',
+        sentence`has over ${mostBytes / 2 ** 20} MiB of names, nodes and shapes`,
+        sentence`name the .onnx file of a single model`,
       );
     if (length + count <= buffer.length) return;
     const larger = new Uint8Array(Math.max(2 * buffer.length, length + count));
@@ -173,5 +174,10 @@ function createCopy(file: string): Copy {
 }
 
 function syntaxError(file: string, at: number, why: string): Error {
-  return onnxError('onnx-syntax', file, `is no ONNX model, or a damaged one: ${why} (byte ${at})`, 'export or download the model again');
+  return onnxError(
+    'onnx-syntax',
+    file,
+    sentence`is no ONNX model, or a damaged one: ${why} (byte ${at})`,
+    sentence`export or download the model again`,
+  );
 }

@@ -5,6 +5,7 @@ import { messageOf, throwIfCancelled, type CancelSignal, type ExpectedError } fr
 import { fileSource, type ByteSource } from './byte-source';
 import { onnxError } from './errors';
 import { pruneModel } from './prune';
+import { type Sentence, sentence } from '../../core/sentence';
 
 /**
  * The model of an ONNX file with its weights left out: names, shapes, types, nodes and attributes stay, and constants of up to 4 kB. Files
@@ -33,7 +34,7 @@ export async function structureOf(source: ByteSource, file: string, signal?: Can
   const pruned = await pruneModel(source, file, signal);
   const model = decoded(pruned, file);
   if (model.graph === undefined || model.graph.node.length === 0)
-    throw onnxError('onnx-syntax', file, 'is no ONNX model: it holds no graph', 'name the .onnx file of a model');
+    throw onnxError('onnx-syntax', file, sentence`is no ONNX model: it holds no graph`, sentence`name the .onnx file of a model`);
   return model;
 }
 
@@ -42,22 +43,32 @@ function decoded(pruned: Uint8Array, file: string): ModelProto {
     return fromBinary(ModelProtoSchema, pruned);
   } catch (error) {
     const why = messageOf(error);
-    throw onnxError('onnx-syntax', file, `is no ONNX model, or a damaged one: ${why}`, 'export or download the model again');
+    throw onnxError(
+      'onnx-syntax',
+      file,
+      sentence`is no ONNX model, or a damaged one: ${why}`,
+      sentence`export or download the model again`,
+    );
   }
 }
 
 /** What people have by that name when it is not a model. */
 async function rejectKnownOthers(source: ByteSource, file: string): Promise<void> {
-  if (source.size === 0) throw onnxError('onnx-syntax', file, 'is empty', 'export or download the model again');
+  if (source.size === 0) throw onnxError('onnx-syntax', file, sentence`is empty`, sentence`export or download the model again`);
   const start = new TextDecoder('latin1').decode(await source.read(0, Math.min(64, source.size)));
   if (start.startsWith('version https://git-lfs'))
-    throw onnxError('onnx-syntax', file, 'is a pointer to a file in Git LFS, not the model', 'fetch the model with git lfs pull');
+    throw onnxError(
+      'onnx-syntax',
+      file,
+      sentence`is a pointer to a file in Git LFS, not the model`,
+      sentence`fetch the model with git lfs pull`,
+    );
   if (start.startsWith('PK\u0003\u0004'))
     throw onnxError(
       'onnx-syntax',
       file,
-      'is a zip archive (as PyTorch checkpoints are), not an ONNX model',
-      'export the model to ONNX, or name its config.json',
+      sentence`is a zip archive (as PyTorch checkpoints are), not an ONNX model`,
+      sentence`export the model to ONNX, or name its config.json`,
     );
 }
 
@@ -65,24 +76,24 @@ async function sizeOf(file: string): Promise<number> {
   const status = await stat(file).catch((error: unknown) => {
     throw systemFailure(file, error);
   });
-  if (status.isDirectory()) throw onnxError('onnx-unreadable', file, 'is a folder', 'name the .onnx file in it');
+  if (status.isDirectory()) throw onnxError('onnx-unreadable', file, sentence`is a folder`, sentence`name the .onnx file in it`);
   // A named pipe would wait for ever.
-  if (!status.isFile()) throw onnxError('onnx-unreadable', file, 'is no regular file', 'name an .onnx file');
+  if (!status.isFile()) throw onnxError('onnx-unreadable', file, sentence`is no regular file`, sentence`name an .onnx file`);
   return status.size;
 }
 
 /** A failure of the file system as the user can understand it; anything else as it is. */
 function systemFailure(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
-  const unreadable = (what: string, remedy: string): ExpectedError => onnxError('onnx-unreadable', file, what, remedy);
+  const unreadable = (what: Sentence, remedy: Sentence): ExpectedError => onnxError('onnx-unreadable', file, what, remedy);
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return unreadable('does not exist', 'fix the path');
+      return unreadable(sentence`does not exist`, sentence`fix the path`);
     case 'EACCES':
     case 'EPERM':
-      return unreadable('may not be read', 'check its permissions');
+      return unreadable(sentence`may not be read`, sentence`check its permissions`);
     default:
-      return unreadable(`cannot be read (${String(error.code)})`, 'check the file');
+      return unreadable(sentence`cannot be read (${String(error.code)})`, sentence`check the file`);
   }
 }

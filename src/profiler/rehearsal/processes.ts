@@ -9,6 +9,7 @@ import { parseRehearsalReply, type RehearsalReply, type RehearsalRequest } from 
 import { childEnvironment } from '../client';
 import { startProcess, type ServedProcess } from '../process';
 import { stageArgument } from './arguments';
+import { sentence } from '../../core/sentence';
 
 type StageProcess = ServedProcess<RehearsalRequest, RehearsalReply>;
 type Body = WithoutId<RehearsalRequest>;
@@ -48,8 +49,8 @@ export async function startStageProcesses(stagesOf: readonly (readonly number[])
   if (!existsSync(childFile))
     throw new ExpectedError(
       'profiler-missing',
-      `The profiler is not installed: there is no ${childFile}`,
-      'install the extension again, or run `npm run build`',
+      sentence`The profiler is not installed: there is no ${childFile}`,
+      sentence`install the extension again, or run \`npm run build\``,
     );
   if (signal?.aborted === true) throw new CancelledError();
   const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-stages-'));
@@ -107,21 +108,25 @@ function startStages(
     died: (how, line) =>
       new ExpectedError(
         'rehearsal-died',
-        `The process of ${who} ended (${how})${line === '' ? '' : `: ${line}`}`,
-        'rehearse again; if it ended for lack of memory, rehearse fewer layers or shorter sequences',
+        sentence`The process of ${who} ended (${how})${line === '' ? '' : sentence`: ${line}`}`,
+        sentence`rehearse again; if it ended for lack of memory, rehearse fewer layers or shorter sequences`,
       ),
     timedOut: (limitMs) =>
       new ExpectedError(
         'rehearsal-timeout',
-        `The process of ${who} gave no answer within ${Math.round(limitMs / 1000)} s and was ended`,
-        'rehearse fewer layers, sequences or stages',
+        sentence`The process of ${who} gave no answer within ${Math.round(limitMs / 1000)} s and was ended`,
+        sentence`rehearse fewer layers, sequences or stages`,
       ),
   });
 }
 
 function failed(stages: readonly number[], reply: RehearsalReply): Error {
   if (reply.type !== 'failed') return new Error(`Unexpected reply ${reply.type}`);
-  return new ExpectedError('rehearsal-failed', `The process of ${whose(stages)} failed: ${reply.message}`, 'report it with the config');
+  return new ExpectedError(
+    'rehearsal-failed',
+    sentence`The process of ${whose(stages)} failed: ${reply.message}`,
+    sentence`report it with the config`,
+  );
 }
 
 function whose(stages: readonly number[]): string {

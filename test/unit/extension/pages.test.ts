@@ -131,7 +131,7 @@ describe('page state', () => {
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
-    const bare = new ExpectedError('planner', 'it cannot be planned', 'change it');
+    const bare = new ExpectedError('planner', sentence`it cannot be planned`, sentence`change it`);
     const state = pageStateOf({ ...session, error: bare }, context);
     const explained = session.findings.find(({ severity }) => severity === 'error');
     assert.notEqual(explained, undefined);

@@ -12,6 +12,7 @@ import { resolveRun } from '../../../src/core/resolve/resolve';
 import type { IncumbentTimes } from '../../../src/core/slicing/solve';
 import { createPlanSessions, type PlanSessions } from '../../../src/extension/sessions/plan-sessions';
 import type { SessionHost } from '../../../src/extension/sessions/session-host';
+import { sentence } from '../../../src/core/sentence';
 
 /** A model small enough to plan in a few milliseconds. */
 export const smallModel = JSON.stringify({
@@ -69,7 +70,7 @@ export function testHost(
       const text = stored.get(file);
       if (text !== undefined) return Promise.resolve(text);
       return Promise.reject(
-        configError('config-not-found', 'There is no such file', 'fix the path', { file, range: { start: 0, end: 0 } }),
+        configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, { file, range: { start: 0, end: 0 } }),
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,

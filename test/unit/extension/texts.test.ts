@@ -41,7 +41,7 @@ describe('lenses', () => {
     const state = await planned();
     assert.match(titles({ ...state, staleEdits: 2 })[0] ?? '', /^Fits, .*before the last edits/);
     assert.deepEqual(titles({ ...state, plan: null, progress: 0.5 }), ['Planning…']);
-    const error = new ExpectedError('any', `The sizes are wrong, ${'all of them '.repeat(20)}`, 'fix them');
+    const error = new ExpectedError('any', sentence`The sizes are wrong, ${'all of them '.repeat(20)}`, sentence`fix them`);
     const [stopped = ''] = titles({ ...state, plan: null, error });
     assert.match(stopped, /^Plan: The sizes are wrong, .*…$/);
     assert.ok(stopped.length < 110, stopped);

@@ -22,6 +22,7 @@ import path from 'node:path';
 import { CancelledError } from '../../../src/core/errors';
 import { systemReason } from '../../../src/files/system-reason';
 import { abandonWrites, tryWriting, writeWhole, type Disk } from '../../../src/files/write-whole';
+import { say } from '../../../src/core/sentence';
 
 const writeWholeFile = path.resolve(import.meta.dirname, '../../../src/files/write-whole.ts');
 
@@ -153,7 +154,10 @@ describe('writing a file whole', () => {
     const codeOf = async (name: string): Promise<unknown> =>
       writeWhole(name, 'x', { replace: true }).then(
         () => 'written',
-        (error: unknown) => systemReason(error)?.why,
+        (error: unknown) => {
+          const reason = systemReason(error);
+          return reason && say(reason.why);
+        },
       );
     assert.equal(await codeOf(at('folder')), 'it is a folder');
     assert.equal(await codeOf(at('missing/a')), 'its folder does not exist');

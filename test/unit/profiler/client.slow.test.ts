@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openProfiler, type OpenProfiler, type ProfilerOptions } from '../../../src/profiler/client';
 import { bundleChild, type BundledChild } from './bundle';
 import { smallCell, smallJob } from './jobs';
+import { say } from '../../../src/core/sentence';
 
 describe('profiler client with a child that misbehaves', () => {
   let child: BundledChild;
@@ -73,7 +74,7 @@ describe('profiler client with a child that misbehaves', () => {
     const asked = await openScripted('crashes on webgpu', { providers: ['webgpu', 'cpu'] });
     assert.equal(asked.provider, 'cpu');
     assert.deepEqual(
-      asked.refused.map(({ provider, reason }) => [provider, /SIGABRT.*no such chip/.test(reason)]),
+      asked.refused.map(({ provider, reason }) => [provider, /SIGABRT.*no such chip/.test(say(reason))]),
       [['webgpu', true]],
     );
     await assert.rejects(openScripted('hangs while loading', { limits: { openMs: 100 } }), {

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { openProfiler } from '../../../src/profiler/client';
 import { bundleChild, profilerEntry, type BundledChild } from './bundle';
 import { smallJob } from './jobs';
+import { say } from '../../../src/core/sentence';
 
 const installed = resolve(import.meta.dirname, '../../../node_modules/onnxruntime-node');
 const platformFolder = join('bin', 'napi-v6', 'linux', 'x64');
@@ -28,7 +29,7 @@ describe('CUDA that does not load', () => {
     const childFile = join(clone, 'dist', 'profiler.js');
     const { refused, close } = await openProfiler(smallJob, { childFile, providers: ['cuda', 'cpu'] });
     await close();
-    return refused.map(({ reason, remedy }) => `${reason}; ${remedy}`).join();
+    return refused.map(({ reason, remedy }) => `${say(reason)}; ${say(remedy)}`).join();
   };
 
   it('names the files that npm does not ship, and the folder they belong to', async () => {

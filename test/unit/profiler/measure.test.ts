@@ -6,6 +6,7 @@ import { randomNumbers } from '../../../src/core/slice-times/random';
 import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureHost } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';
+import { sentence } from '../../../src/core/sentence';
 
 type Profiler = Parameters<typeof measureProfile>[0];
 
@@ -115,7 +116,7 @@ describe('measuring a layer', () => {
 
   it('keeps the samples so far, with the reason, when the child dies', async () => {
     let calls = 0;
-    const dead = new ExpectedError('profiler-died', 'The profiler was killed', 'measure again');
+    const dead = new ExpectedError('profiler-died', sentence`The profiler was killed`, sentence`measure again`);
     const { profiler, world: host } = bench(smooth);
     const dying: Profiler = { ...profiler, measure: (part, cell) => (++calls > 100 ? Promise.reject(dead) : profiler.measure(part, cell)) };
     const { status, error, samples, fit } = await measureProfile(dying, task(), host);

@@ -7,6 +7,7 @@ import type { PlanRequest } from '../../../src/core/spec/request';
 import type { SearchResult } from '../../../src/core/layout-search/result';
 import { relayPlanner } from '../../../src/worker/relay';
 import { servePlanner } from '../../../src/worker/serve';
+import { sentence } from '../../../src/core/sentence';
 
 /** A planner thread that does what the title of a request says. */
 if (parentPort === null) relayPlanner(__filename);
@@ -41,7 +42,7 @@ else
         case 'names its thread':
           return { ...planOf(request), request: { ...request, title: `${process.pid} ${threadId}` } };
         case 'refuses':
-          throw new ExpectedError('plan-too-large', 'The step is too large', 'Make it smaller');
+          throw new ExpectedError('plan-too-large', sentence`The step is too large`, sentence`Make it smaller`);
         case 'has a bug':
           throw new TypeError('x is not a function');
         case 'finishes when cancelled':

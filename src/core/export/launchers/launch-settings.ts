@@ -14,6 +14,7 @@ import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import { printable } from '../../text';
+import { sentence } from '../../sentence';
 
 /** How activations are recomputed, in Megatron's terms. */
 export interface Recompute {
@@ -117,8 +118,8 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
   if (placement !== null)
     throw new ExpectedError(
       'export-groups',
-      `Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
-      'plan one kind of nodes to export it; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages',
+      sentence`Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
+      sentence`plan one kind of nodes to export it; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages`,
     );
   const chosen = chosenOf(plan);
   return launchSettings(request, {

@@ -10,6 +10,7 @@ import { megatronScript } from './megatron-script';
 import { tomlValue } from './toml-syntax';
 import { newFile, type SettingEdit, type SettingValue, type Alternative, type DesiredSetting } from './desired-setting';
 import { yamlValue } from './yaml-syntax';
+import { sentence } from '../../sentence';
 
 /** Launchers that a file can be written for from nothing. `megatron-bridge` are overrides of a recipe. */
 export type NewFormat = 'megatron-shell' | 'megatron-bridge' | 'torchtitan' | 'deepspeed';
@@ -49,8 +50,8 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
   if (plan.model.stacks !== undefined)
     throw new ExpectedError(
       'export-encoder-decoder',
-      'New launcher files are written for decoders, and this model has an encoder too',
-      'edit the file that launches it (--into FILE), or export the plan as a page (--to html)',
+      sentence`New launcher files are written for decoders, and this model has an encoder too`,
+      sentence`edit the file that launches it (--into FILE), or export the plan as a page (--to html)`,
     );
   const settings = editors[format].settings(plan);
   const { fileName, write } = writers[format];

@@ -29,7 +29,7 @@ const textTypes: ReadonlyMap<string, string> = new Map([
 ]);
 
 const usualKeys = { layers: 'num_hidden_layers', hidden: 'hidden_size', heads: 'num_attention_heads' } as const;
-const inlineRemedy = `give it ${Object.values(usualKeys).join(', ')}, or the sizes inline under "model" in a terapipe.json`;
+const inlineRemedy = sentence`give it ${Object.values(usualKeys).join(', ')}, or the sizes inline under "model" in a terapipe.json`;
 
 /** Keys that identify the type of a config without model_type: no other type has them together. */
 const tells = [
@@ -59,7 +59,12 @@ export function findModel(document: JsonDocument): FoundModel {
   const type = rootType ?? inferred(document, root);
   if (isFamily(type.value) || hasUsualKeys(document, root)) return { ...typed(document, root, type), around: null };
   const place = type.source.kind === 'file' ? type.source.place : startOf(document.file);
-  throw configError('config-unknown-model-type', `The model type ${quoted(type.value)} is not one that is read yet`, inlineRemedy, place);
+  throw configError(
+    'config-unknown-model-type',
+    sentence`The model type ${quoted(type.value)} is not one that is read yet`,
+    inlineRemedy,
+    place,
+  );
 }
 
 function typed(document: JsonDocument, members: Members, modelType: Located<string>): Omit<FoundModel, 'around'> {
@@ -72,7 +77,12 @@ function typeMember(document: JsonDocument, members: Members): Located<string> |
   if (member === undefined) return null;
   const value: unknown = member.value.value;
   if (typeof value === 'string') return located(document, member, value);
-  throw configError('config-wrong-type', 'model_type is not a string', 'write it as "llama"', placeOf(document, member.value));
+  throw configError(
+    'config-wrong-type',
+    sentence`model_type is not a string`,
+    sentence`write it as "llama"`,
+    placeOf(document, member.value),
+  );
 }
 
 function textMember(root: Members): Member | undefined {
@@ -91,7 +101,7 @@ function inferred(document: JsonDocument, members: Members): Located<string> {
   if (tell !== undefined)
     return byDefault(tell.modelType, `no model_type, but ${tell.keys[0]} and ${tell.keys[1]} as ${tell.configClass} has`);
   if (hasUsualKeys(document, members)) return byDefault('llama', 'no model_type: taken for a Llama by the names of its keys');
-  throw configError('config-unknown-model-type', 'The config has no model_type', inlineRemedy, placeOf(document, document.root));
+  throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, placeOf(document, document.root));
 }
 
 /** Whether the sizes that planning cannot do without are there under their usual names, and possible. */

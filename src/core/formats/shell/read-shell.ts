@@ -26,7 +26,7 @@ export function createShellReader(parser: ShellParser): LauncherReader {
     if (isArgumentFile(text)) return launcherFile(file, text, flagsOf(file, text, argumentWords(text)), {}, []);
     const root = parser.parse(text);
     if (root === null)
-      throw configError('shell-too-complex', 'The script is too tangled to be read', 'name a launch script', startOf(file));
+      throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
     const evaluation = evaluate(text, root, slurmEnvironment(text));
     const flags = withScheduler(file, text, launchFlags(file, text, evaluation));
     const written = evaluation.hereDocuments.map((document) => readHereDocument(file, text, document));
@@ -67,13 +67,13 @@ function refuseUnfit(file: string, text: string): void {
   if (text.length > maximumConfigSize)
     throw configError(
       'config-too-large',
-      'The file is over 5 MB, too large for a launch script',
-      'name the launch script itself',
+      sentence`The file is over 5 MB, too large for a launch script`,
+      sentence`name the launch script itself`,
       startOf(file),
     );
-  if (text.trim() === '') throw configError('config-empty', 'The file is empty', 'write a launch script', startOf(file));
+  if (text.trim() === '') throw configError('config-empty', sentence`The file is empty`, sentence`write a launch script`, startOf(file));
   if (text.includes('\0') || (text.slice(0, 1000).match(/\uFFFD/g)?.length ?? 0) > 100)
-    throw configError('config-binary', 'The file is not text', 'name a launch script', startOf(file));
+    throw configError('config-binary', sentence`The file is not text`, sentence`name a launch script`, startOf(file));
 }
 
 /** One remark for all that the grammar could not place, at the first of it. */

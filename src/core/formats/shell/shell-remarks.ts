@@ -27,16 +27,15 @@ export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
     if (word === undefined) return [];
     const variable = pieces.find(({ text }) => text === null)?.variable;
     const isNamed = variable !== undefined && /^[A-Za-z_]\w*$/.test(variable);
-    const what = isNamed ? sentence`${`$${variable}`}, which` : sentence`a value that`;
+    const [shown, withDefault] = [`$${variable ?? ''}`, `\${${variable ?? ''}:-value}`];
+    const what = isNamed ? sentence`${shown}, which` : sentence`a value that`;
     return [
       {
         code: 'flag-unknown-value',
         severity: 'information',
         place: word.place,
         message: sentence`${name} takes ${what} is only known when the script runs`,
-        remedy: isNamed
-          ? sentence`write ${`\${${variable}:-value}`} with the value to plan with`
-          : sentence`write the number itself to plan with it`,
+        remedy: isNamed ? sentence`write ${withDefault} with the value to plan with` : sentence`write the number itself to plan with it`,
         fixes: [],
       },
     ];

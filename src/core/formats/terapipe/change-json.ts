@@ -2,6 +2,7 @@ import { findNodeAtLocation, modify, applyEdits, parseTree, type Node, type Pars
 import { ExpectedError } from '../../errors';
 import type { TextRange } from '../../spec/located';
 import { oldKey } from './renamed-keys';
+import { sentence } from '../../sentence';
 
 /** One value to set in a JSON text; `undefined` removes the key. */
 export interface JsonChange {
@@ -22,7 +23,7 @@ export function changeJson(text: string, changes: readonly JsonChange[]): Replac
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   if (errors.length > 0 || (root !== undefined && root.type !== 'object'))
-    throw new ExpectedError('config-json-syntax', 'terapipe.json has a JSON error', 'fix it first, then choose again');
+    throw new ExpectedError('config-json-syntax', sentence`terapipe.json has a JSON error`, sentence`fix it first, then choose again`);
   return replacementBetween(text, changes.reduce(applyChange, text));
 }
 

@@ -24,6 +24,7 @@ import { path } from '../rules';
 import type { Given } from '../given';
 import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from '../suggest';
+import { sentence } from '../../sentence';
 
 /** Figures of a GPU given one by one. */
 export interface GpuFigures extends Partial<GpuNumbers> {
@@ -82,8 +83,8 @@ function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName
   if (given.value <= gpusPerNode) return given;
   throw configError(
     'config-inconsistent',
-    `${path.join('.')}.gpusPerNode is ${given.value}, and ${name} has ${gpusPerNode} GPUs`,
-    'remove gpusPerNode, or name another instance',
+    sentence`${path.join('.')}.gpusPerNode is ${given.value}, and ${name} has ${gpusPerNode} GPUs`,
+    sentence`remove gpusPerNode, or name another instance`,
     given.source.kind === 'file' ? given.source.place : undefined,
   );
 }
@@ -108,8 +109,8 @@ function readGroups(cluster: Section): GivenCluster {
   if (beside.length > 0)
     throw configError(
       'config-inconsistent',
-      `cluster has groups and ${orList(beside)} beside them`,
-      'give each group its own, and cluster nothing else',
+      sentence`cluster has groups and ${orList(beside)} beside them`,
+      sentence`give each group its own, and cluster nothing else`,
       place,
     );
   const entries = node.type === 'array' ? (node.children ?? []) : [];
@@ -119,8 +120,8 @@ function readGroups(cluster: Section): GivenCluster {
   if (first === undefined || entries.length > mostGroups)
     throw configError(
       node.type === 'array' ? 'config-out-of-range' : 'config-wrong-type',
-      `cluster.groups is ${node.type === 'array' ? `a list of ${entries.length}` : 'no list'}`,
-      `give it a list of 1 to ${mostGroups} groups of nodes, as [{ "gpu": "H100-80GB", "nodes": 2 }]`,
+      sentence`cluster.groups is ${node.type === 'array' ? sentence`a list of ${entries.length}` : sentence`no list`}`,
+      sentence`give it a list of 1 to ${mostGroups} groups of nodes, as [{ "gpu": "H100-80GB", "nodes": 2 }]`,
       place,
     );
   const source = { kind: 'file', place, key: 'cluster.groups' } as const;
@@ -138,8 +139,8 @@ function readGroup(group: Section): NodeGroup {
   if (gpu === undefined || nodes === undefined)
     throw configError(
       'config-inconsistent',
-      `${group.path.join('.')} has no ${missing}`,
-      missing === 'gpu' ? 'name its GPU' : 'say how many nodes it has',
+      sentence`${group.path.join('.')} has no ${missing}`,
+      missing === 'gpu' ? sentence`name its GPU` : sentence`say how many nodes it has`,
       placeOf(group.document, group.node),
     );
   const preset = gpuPresets[gpu.preset];
@@ -159,8 +160,8 @@ export function presetNamed(name: string): GpuPresetName | ExpectedError {
   const meant = gpuPresetNames.find((preset) => preset.toLowerCase().startsWith(`${wanted}-`)) ?? closest(name, gpuPresetNames);
   return configError(
     'config-unknown-preset',
-    `${quoted(name)} is not a GPU preset`,
-    meant === null ? `use ${orList(gpuPresetNames)}` : `did you mean "${meant}"? Presets are ${orList(gpuPresetNames)}`,
+    sentence`${quoted(name)} is not a GPU preset`,
+    meant === null ? sentence`use ${orList(gpuPresetNames)}` : sentence`did you mean "${meant}"? Presets are ${orList(gpuPresetNames)}`,
   );
 }
 
@@ -209,8 +210,8 @@ function readGpu(cluster: Section, instance: Located<InstanceName> | undefined):
   const { source } = given.located;
   throw configError(
     'config-inconsistent',
-    `${cluster.path.join('.')}.gpu is ${given.preset}, and ${instance.value} has ${preset}`,
-    'remove gpu, or name another instance',
+    sentence`${cluster.path.join('.')}.gpu is ${given.preset}, and ${instance.value} has ${preset}`,
+    sentence`remove gpu, or name another instance`,
     source.kind === 'file' ? source.place : undefined,
   );
 }
@@ -226,7 +227,12 @@ function readGivenGpu(cluster: Section): GivenGpu | undefined {
   }
   const gpu = openChild(cluster, 'gpu', gpuKeys);
   if (gpu?.members.has('preset') !== true)
-    throw configError('config-inconsistent', `${source.key} names no preset`, 'add "preset": the GPU whose other figures hold', place);
+    throw configError(
+      'config-inconsistent',
+      sentence`${source.key} names no preset`,
+      sentence`add "preset": the GPU whose other figures hold`,
+      place,
+    );
   const preset = readPreset(gpu, 'preset');
   const peaks = plain(readFields(openChild(gpu, 'peakTflops', Object.keys(peakTflopsFields)), peakTflopsFields));
   const figures: GpuFigures = {
@@ -251,8 +257,8 @@ function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec
   if (usual === null)
     throw configError(
       'config-inconsistent',
-      'cluster.links is given without cluster.gpu',
-      'name the GPU whose other link figures hold',
+      sentence`cluster.links is given without cluster.gpu`,
+      sentence`name the GPU whose other link figures hold`,
       place,
     );
   const intraNodeBusGBps = plain(readFields(openChild(links, 'intraNodeBusGBps', Object.keys(intraNodeBusFields)), intraNodeBusFields));

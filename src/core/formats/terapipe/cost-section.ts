@@ -7,7 +7,7 @@ import { placeOf } from '../json-document';
 import type { Given } from '../given';
 import { path } from '../rules';
 import { openChild, readField, readFields, type Section } from './section';
-import { sentence } from '../../sentence';
+import { type Sentence, sentence } from '../../sentence';
 
 export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as const;
 
@@ -33,7 +33,7 @@ export function readCost(root: Section): GivenCost {
   const profile = readField(cost, 'profile', path);
   const table = openChild(cost, 'table', Object.keys(tableFields));
   if (table !== undefined && profile !== undefined)
-    throw inconsistent('cost has both a profile and a table', 'keep the one to plan with', fileplace(profile));
+    throw inconsistent(sentence`cost has both a profile and a table`, sentence`keep the one to plan with`, fileplace(profile));
   return {
     constants,
     ...(table === undefined ? {} : { costTable: readTable(table) }),
@@ -45,13 +45,18 @@ function readTable(table: Section): Located<CostTable> {
   const place = placeOf(table.document, table.node);
   const { tokens, contexts, ms, forwardMs, backwardMs } = readFields(table, tableFields);
   if (tokens === undefined || contexts === undefined)
-    throw inconsistent('cost.table needs tokens and contexts', 'add the lengths its rows and columns stand for', place);
+    throw inconsistent(sentence`cost.table needs tokens and contexts`, sentence`add the lengths its rows and columns stand for`, place);
   checkAscending(tokens, 'tokens');
   checkAscending(contexts, 'contexts');
   const check = (times: Located<number[][]>, key: string) => {
     const fits = times.value.length === tokens.value.length && times.value.every((row) => row.length === contexts.value.length);
     const expected = `${tokens.value.length} rows (one per length) of ${contexts.value.length} times (one per context)`;
-    if (!fits) throw inconsistent(`cost.table.${key} does not match tokens and contexts`, `give ${expected}`, fileplace(times) ?? place);
+    if (!fits)
+      throw inconsistent(
+        sentence`cost.table.${key} does not match tokens and contexts`,
+        sentence`give ${expected}`,
+        fileplace(times) ?? place,
+      );
   };
   const located = (forward: readonly (readonly number[])[], backward: readonly (readonly number[])[]): Located<CostTable> => ({
     value: { tokens: tokens.value, contexts: contexts.value, forwardMs: forward, backwardMs: backward },
@@ -75,18 +80,18 @@ function readTable(table: Section): Located<CostTable> {
     const scaled = (share: number) => ms.value.map((row) => row.map((value) => value * share));
     return located(scaled(1 / 3), scaled(2 / 3));
   }
-  throw inconsistent('cost.table needs either ms, or forwardMs and backwardMs', 'give one or the other', place);
+  throw inconsistent(sentence`cost.table needs either ms, or forwardMs and backwardMs`, sentence`give one or the other`, place);
 }
 
 function checkAscending(axis: Located<number[]>, key: string): void {
   const falls = axis.value.some((value, index) => index > 0 && value <= (axis.value[index - 1] ?? -1));
-  if (falls) throw inconsistent(`cost.table.${key} does not ascend`, 'sort it, each length once', fileplace(axis));
+  if (falls) throw inconsistent(sentence`cost.table.${key} does not ascend`, sentence`sort it, each length once`, fileplace(axis));
 }
 
 function fileplace({ source }: Located<unknown>): Place | undefined {
   return source.kind === 'file' ? source.place : undefined;
 }
 
-function inconsistent(message: string, remedy: string, place: Place | undefined): Error {
+function inconsistent(message: Sentence, remedy: Sentence, place: Place | undefined): Error {
   return configError('config-inconsistent', message, remedy, place);
 }

@@ -3,6 +3,7 @@ import { configError } from '../errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../families';
 import type { Given } from '../given';
 import type { WrittenModel } from '../written-model';
+import { sentence } from '../../sentence';
 
 const required = ['layers', 'hidden', 'heads'] as const;
 
@@ -18,8 +19,8 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     const missing = required.filter((key) => given[key] === undefined);
     throw configError(
       'config-model-incomplete',
-      `The model has no ${missing.join(', ')}`,
-      `add ${missing.join(', ')}, or name a config.json`,
+      sentence`The model has no ${missing.join(', ')}`,
+      sentence`add ${missing.join(', ')}, or name a config.json`,
       place,
     );
   }

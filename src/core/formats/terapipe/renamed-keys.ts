@@ -55,8 +55,8 @@ export function withCurrentKeys(
     if (renamed.has(now) || (now !== name && members.has(now)))
       throw configError(
         'config-duplicate-key',
-        `${quoted(name)} is the old name of ${quoted(now)}, and both are given`,
-        `remove ${quoted(name)}`,
+        sentence`${quoted(name)} is the old name of ${quoted(now)}, and both are given`,
+        sentence`remove ${quoted(name)}`,
         placeOf(document, member.key),
       );
     if (now !== name) remarkOn(document, member, now, remarks);

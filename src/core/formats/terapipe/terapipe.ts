@@ -26,6 +26,7 @@ import { path } from '../rules';
 import type { CalibrationGiven, Given, TrainingGiven } from '../given';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from '../written-model';
+import { sentence } from '../../sentence';
 
 /** Keys of the root of a terapipe.json. */
 export const rootKeys = [
@@ -130,8 +131,8 @@ function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
   if (stageNodeGroups === undefined || hasGroups) return layout;
   throw configError(
     'config-inconsistent',
-    'layout.stageNodeGroups is given, and the cluster has no groups',
-    'list the kinds of nodes in cluster.groups, or remove layout.stageNodeGroups',
+    sentence`layout.stageNodeGroups is given, and the cluster has no groups`,
+    sentence`list the kinds of nodes in cluster.groups, or remove layout.stageNodeGroups`,
     stageNodeGroups.source.kind === 'file' ? stageNodeGroups.source.place : undefined,
   );
 }
@@ -146,8 +147,8 @@ function readModel(root: Section, rootPlace: Place): GivenModel {
   if (member === undefined)
     throw configError(
       'config-model-missing',
-      'terapipe.json has no model',
-      'add "model": "config.json", or an object of its numbers',
+      sentence`terapipe.json has no model`,
+      sentence`add "model": "config.json", or an object of its numbers`,
       rootPlace,
     );
   const place = placeOf(root.document, member.value);
@@ -158,8 +159,8 @@ function readModel(root: Section, rootPlace: Place): GivenModel {
   if (member.value.type !== 'object')
     throw configError(
       'config-wrong-type',
-      'model is neither a path nor an object',
-      'write "model": "config.json" or { "layers": ... }',
+      sentence`model is neither a path nor an object`,
+      sentence`write "model": "config.json" or { "layers": ... }`,
       place,
     );
   const model = openChild(root, 'model', terapipeKeys['model'] ?? []);

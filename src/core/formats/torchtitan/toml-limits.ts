@@ -1,6 +1,7 @@
 import { quoted } from '../../text';
 import { configError } from '../errors';
 import { maximumConfigSize } from '../json-document';
+import { sentence } from '../../sentence';
 
 const maximumDepth = 100;
 /** Brackets, commas, dots, equals signs, strings and comments together: the parser takes about 1.6 kB for each. */
@@ -15,9 +16,14 @@ const maximumRun = 65_536;
 export function refuseUnfitToml(file: string, text: string): void {
   const start = { file, range: { start: 0, end: 0 } };
   if (text.length > maximumConfigSize)
-    throw configError('config-too-large', 'The file is over 5 MB, too large for a config', 'name the config file itself', start);
-  if (text.trim() === '') throw configError('config-empty', 'The file is empty', 'write the settings of a run', start);
-  if (text.includes('\0')) throw configError('config-binary', 'The file is not text', 'name a TOML config file', start);
+    throw configError(
+      'config-too-large',
+      sentence`The file is over 5 MB, too large for a config`,
+      sentence`name the config file itself`,
+      start,
+    );
+  if (text.trim() === '') throw configError('config-empty', sentence`The file is empty`, sentence`write the settings of a run`, start);
+  if (text.includes('\0')) throw configError('config-binary', sentence`The file is not text`, sentence`name a TOML config file`, start);
   refuseLongRuns(file, text);
   refuseDeepAndMany(file, text);
 }
@@ -36,9 +42,15 @@ function refuseDeepAndMany(file: string, text: string): void {
     else if (mark === '"' || mark === "'") marks.lastIndex = endOfString(file, text, at);
     const range = { start: at, end: at + 1 };
     if (depth > maximumDepth)
-      throw configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', { file, range });
+      throw configError('config-too-deep', sentence`Nested more than ${maximumDepth} levels deep`, sentence`name a config file`, {
+        file,
+        range,
+      });
     if (count > maximumMarks)
-      throw configError('config-too-large', 'The file has too many settings for a config', 'name the config file itself', { file, range });
+      throw configError('config-too-large', sentence`The file has too many settings for a config`, sentence`name the config file itself`, {
+        file,
+        range,
+      });
   }
 }
 
@@ -68,6 +80,6 @@ function refuseLongRuns(file: string, text: string): void {
 }
 
 function tooLong(file: string, text: string, start: number): Error {
-  const message = `A text of over ${maximumRun} characters begins with ${quoted(text.slice(start, start + 20))}`;
-  return configError('config-too-large', message, 'name a config file', { file, range: { start, end: start + 1 } });
+  const message = sentence`A text of over ${maximumRun} characters begins with ${quoted(text.slice(start, start + 20))}`;
+  return configError('config-too-large', message, sentence`name a config file`, { file, range: { start, end: start + 1 } });
 }

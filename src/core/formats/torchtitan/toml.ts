@@ -5,6 +5,7 @@ import { quoted } from '../../text';
 import { configError } from '../errors';
 import type { Setting, Settings } from '../fact-table';
 import { refuseUnfitToml } from './toml-limits';
+import { lowerFirst, type Sentence, sentence } from '../../sentence';
 
 /**
  * Every setting of a TOML 1.0 text by its dotted name (`training.seq_len`), with places; tables inside arrays are left out, and keys that
@@ -74,7 +75,7 @@ function refuseForbidden(file: string, key: AST.TOMLKey): void {
   const bad = key.keys.find((part) => (part.type === 'TOMLBare' ? part.name : part.value) === '__proto__');
   if (bad === undefined) return;
   const place = { file, range: rangeOf(bad) };
-  throw configError('config-forbidden-key', '"__proto__" is not a key that a config may have', 'remove it', place);
+  throw configError('config-forbidden-key', sentence`"__proto__" is not a key that a config may have`, sentence`remove it`, place);
 }
 
 function rangeOf({ range: [start, end] }: AST.TOMLNode): TextRange {
@@ -102,24 +103,24 @@ function parsed(file: string, text: string): AST.TOMLProgram {
   } catch (error) {
     if (error instanceof ParseError) throw syntaxError(file, text, error);
     // Anything else would be a fault of the parser on odd input: the file is unreadable, the reader is not.
-    throw new ExpectedError('config-toml-syntax', 'The file cannot be read as TOML', 'fix the syntax', {
+    throw new ExpectedError('config-toml-syntax', sentence`The file cannot be read as TOML`, sentence`fix the syntax`, {
       file,
       range: { start: 0, end: Math.min(1, text.length) },
     });
   }
 }
 
-const sentences: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  'Unspecified values are invalid': ['a value is expected', 'write a number, true, false, or a string in quotes'],
-  'Unexpected character': ['not a TOML value', 'put strings in quotes; write true and false in lower case'],
-  'Unexpected token': ['not expected here', 'write name = value, or [section]'],
-  'Must be a newline': ['something follows the value', 'put each setting on a line of its own'],
-  'Expected equal (=) token': ['an equals sign is expected', 'write name = value'],
-  'Expected comma (,) token': ['a comma is expected', 'add a comma'],
-  'Unterminated string constant': ['the string is not closed', 'close it with the quote that opened it'],
-  'Unterminated table-key': ['the section name is not closed', 'close it with ]'],
-  'Unterminated array': ['the list is not closed', 'close it with ]'],
-  'Unterminated inline table': ['the table is not closed', 'close it with }'],
+const sentences: Readonly<Record<string, readonly [what: Sentence, remedy: Sentence]>> = {
+  'Unspecified values are invalid': [sentence`a value is expected`, sentence`write a number, true, false, or a string in quotes`],
+  'Unexpected character': [sentence`not a TOML value`, sentence`put strings in quotes; write true and false in lower case`],
+  'Unexpected token': [sentence`not expected here`, sentence`write name = value, or [section]`],
+  'Must be a newline': [sentence`something follows the value`, sentence`put each setting on a line of its own`],
+  'Expected equal (=) token': [sentence`an equals sign is expected`, sentence`write name = value`],
+  'Expected comma (,) token': [sentence`a comma is expected`, sentence`add a comma`],
+  'Unterminated string constant': [sentence`the string is not closed`, sentence`close it with the quote that opened it`],
+  'Unterminated table-key': [sentence`the section name is not closed`, sentence`close it with ]`],
+  'Unterminated array': [sentence`the list is not closed`, sentence`close it with ]`],
+  'Unterminated inline table': [sentence`the table is not closed`, sentence`close it with ${'}'}`],
 };
 
 function syntaxError(file: string, text: string, { message, index }: ParseError): ExpectedError {
@@ -129,7 +130,12 @@ function syntaxError(file: string, text: string, { message, index }: ParseError)
   const word = /^[^\s,[\]{}#="']{1,40}/.exec(text.slice(start, start + 40))?.[0] ?? '';
   const place = { file, range: { start, end: start + (atEnd ? 1 : Math.max(word.length, 1)) } };
   if (message.startsWith('Defining a key'))
-    return configError('config-duplicate-key', `${quoted(word)} is defined twice`, 'keep one of the two', place);
-  const [sentence, remedy] = sentences[message] ?? [`${message.charAt(0).toLowerCase()}${message.slice(1)}`, 'fix the syntax'];
-  return new ExpectedError('config-toml-syntax', `${atEnd ? 'The file ends too early' : 'TOML error'}: ${sentence}`, remedy, place);
+    return configError('config-duplicate-key', sentence`${quoted(word)} is defined twice`, sentence`keep one of the two`, place);
+  const [what, remedy] = sentences[message] ?? [lowerFirst(sentence`${message}`), sentence`fix the syntax`];
+  return new ExpectedError(
+    'config-toml-syntax',
+    atEnd ? sentence`The file ends too early: ${what}` : sentence`TOML error: ${what}`,
+    remedy,
+    place,
+  );
 }

@@ -4,6 +4,7 @@ import { printable, quoted } from '../../text';
 import { ExpectedError } from '../../errors';
 import { configError } from '../errors';
 import { startOf } from '../json-document';
+import { type Sentence, sentence } from '../../sentence';
 
 /** A value in no collection. `text` is without quotes; empty for a key without a value. */
 export interface YamlScalar {
@@ -75,7 +76,7 @@ export function parseYaml(file: string, text: string, repeated: Repeated = 'refu
   const error = first?.errors.find(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   if (error !== undefined) throw syntaxError(file, text, error.code, error.message, error.pos);
   if (second !== undefined)
-    throw new ExpectedError('config-yaml-syntax', 'A second YAML document begins here', 'keep one document in the file', {
+    throw new ExpectedError('config-yaml-syntax', sentence`A second YAML document begins here`, sentence`keep one document in the file`, {
       file,
       range: { start: second.range[0], end: second.range[0] + 1 },
     });
@@ -85,8 +86,8 @@ export function parseYaml(file: string, text: string, repeated: Repeated = 'refu
   if (root?.kind !== 'map')
     throw configError(
       'config-wrong-type',
-      `A launcher config is a mapping, not ${root === null || root.range.end === root.range.start ? 'nothing' : `a ${root.kind}`}`,
-      'write it as key: value lines',
+      sentence`A launcher config is a mapping, not ${root === null || root.range.end === root.range.start ? sentence`nothing` : sentence`a ${root.kind}`}`,
+      sentence`write it as key: value lines`,
       root === null ? startOf(file) : { file, range: root.range },
     );
   return { file, text, root, replaced: state.replaced };
@@ -179,10 +180,15 @@ function mergeable(node: YamlNode): readonly YamlMap[] {
 function addMerged(state: Conversion, entries: Map<string, YamlEntry>, { range, entries: added }: YamlMap): void {
   state.merged += added.size;
   if (state.merged > maximumMerged)
-    throw new ExpectedError('config-yaml-aliases', `More than ${maximumMerged} entries are merged with <<`, 'write the values themselves', {
-      file: state.file,
-      range: { start: range.start, end: range.start + 1 },
-    });
+    throw new ExpectedError(
+      'config-yaml-aliases',
+      sentence`More than ${maximumMerged} entries are merged with <<`,
+      sentence`write the values themselves`,
+      {
+        file: state.file,
+        range: { start: range.start, end: range.start + 1 },
+      },
+    );
   for (const [name, entry] of added) if (!entries.has(name)) entries.set(name, entry);
 }
 
@@ -194,24 +200,36 @@ function refuseKey(
   range: TextRange,
 ): void {
   if (name === '__proto__')
-    throw configError('config-forbidden-key', '"__proto__" is not a key that a config may have', 'remove it', { file, range });
+    throw configError('config-forbidden-key', sentence`"__proto__" is not a key that a config may have`, sentence`remove it`, {
+      file,
+      range,
+    });
   const before = entries.get(name);
   if (before === undefined) return;
   if (repeated === 'last') replaced.push({ key: name, range: before.keyRange });
-  else throw configError('config-duplicate-key', `${quoted(name)} appears twice in one mapping`, 'keep one of the two', { file, range });
+  else
+    throw configError('config-duplicate-key', sentence`${quoted(name)} appears twice in one mapping`, sentence`keep one of the two`, {
+      file,
+      range,
+    });
 }
 
 function resolveAlias(state: Conversion, name: string, range: TextRange): YamlNode {
   const place = { file: state.file, range };
   state.aliases += 1;
   if (state.aliases > maximumAliases)
-    throw new ExpectedError('config-yaml-aliases', `More than ${maximumAliases} aliases`, 'write the values themselves', place);
+    throw new ExpectedError(
+      'config-yaml-aliases',
+      sentence`More than ${maximumAliases} aliases`,
+      sentence`write the values themselves`,
+      place,
+    );
   const target = state.anchors.get(name);
   if (target === undefined)
     throw new ExpectedError(
       'config-yaml-aliases',
-      `No complete value before this has the anchor ${quoted(`&${name}`)}`,
-      'write the value itself',
+      sentence`No complete value before this has the anchor ${quoted(`&${name}`)}`,
+      sentence`write the value itself`,
       place,
     );
   return target.kind === 'scalar' ? { ...target, range } : target;
@@ -224,40 +242,46 @@ function rangeOf({ range }: { readonly range?: readonly [number, number, number]
 function refuseUnfit(file: string, text: string): void {
   if (text.length > maximumSize) throw tooLarge(file);
   if (text.replace(/^\uFEFF/, '').trim() === '')
-    throw configError('config-empty', 'The file is empty', 'write a launcher config', startOf(file));
+    throw configError('config-empty', sentence`The file is empty`, sentence`write a launcher config`, startOf(file));
   if (text.includes('\0') || /(?![\t\n\f\r])\p{Cc}/u.test(text.slice(0, 4096)))
-    throw configError('config-binary', 'The file is not text', 'name a YAML config file', startOf(file));
+    throw configError('config-binary', sentence`The file is not text`, sentence`name a YAML config file`, startOf(file));
 }
 
 function tooLarge(file: string): Error {
   return configError(
     'config-too-large',
-    'The file is over 1 MB or has over 10,000 settings, too large for a launcher config',
-    'name the config file itself',
+    sentence`The file is over 1 MB or has over 10,000 settings, too large for a launcher config`,
+    sentence`name the config file itself`,
     startOf(file),
   );
 }
 
 function tooDeep(file: string, offset: number): Error {
   const range = { start: Math.max(offset - 1, 0), end: Math.max(offset, 1) };
-  return configError('config-too-deep', `Nested more than ${maximumDepth} levels deep`, 'name a config file', { file, range });
+  return configError('config-too-deep', sentence`Nested more than ${maximumDepth} levels deep`, sentence`name a config file`, {
+    file,
+    range,
+  });
 }
 
-const syntaxSentences: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  TAB_AS_INDENT: ['a tab indents this line', 'indent with spaces'],
-  BAD_INDENT: ['this line is not indented as its neighbours are', 'give the keys of one mapping the same indentation'],
-  MISSING_CHAR: ['a character is missing', 'close the quotes, brackets and braces, and put a colon and a space after each key'],
-  BLOCK_AS_IMPLICIT_KEY: ['a nested mapping cannot stand on one line', 'put the value on a line of its own, or in quotes'],
-  MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'put a colon and a space after the key'],
-  UNEXPECTED_TOKEN: ['something unexpected', 'fix the syntax'],
+const syntaxSentences: Readonly<Record<string, readonly [what: Sentence, remedy: Sentence]>> = {
+  TAB_AS_INDENT: [sentence`a tab indents this line`, sentence`indent with spaces`],
+  BAD_INDENT: [sentence`this line is not indented as its neighbours are`, sentence`give the keys of one mapping the same indentation`],
+  MISSING_CHAR: [
+    sentence`a character is missing`,
+    sentence`close the quotes, brackets and braces, and put a colon and a space after each key`,
+  ],
+  BLOCK_AS_IMPLICIT_KEY: [sentence`a nested mapping cannot stand on one line`, sentence`put the value on a line of its own, or in quotes`],
+  MULTILINE_IMPLICIT_KEY: [sentence`a key must stand on one line`, sentence`put a colon and a space after the key`],
+  UNEXPECTED_TOKEN: [sentence`something unexpected`, sentence`fix the syntax`],
 };
 
 function syntaxError(file: string, text: string, code: string, message: string, [from, to]: readonly [number, number]): Error {
-  const [sentence, remedy] = syntaxSentences[code] ?? [printable(message.split('\n', 1)[0] ?? ''), 'fix the syntax'];
+  const [what, remedy] = syntaxSentences[code] ?? [sentence`${printable(message.split('\n', 1)[0] ?? '')}`, sentence`fix the syntax`];
   const contentEnd = Math.max(text.trimEnd().length, 1);
   const start = Math.min(from, contentEnd - 1);
   const lineEnd = text.indexOf('\n', start);
   const end = Math.min(to, contentEnd, lineEnd < 0 ? contentEnd : lineEnd);
   const place: Place = { file, range: { start, end: Math.max(start + 1, end) } };
-  return new ExpectedError('config-yaml-syntax', `YAML error: ${sentence}`, remedy, place);
+  return new ExpectedError('config-yaml-syntax', sentence`YAML error: ${what}`, remedy, place);
 }

@@ -1,7 +1,7 @@
-import { plural } from '../../format';
 import { stagesBeforeInFlight } from '../in-flight';
 import type { Emit, ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
+import { counted, sentence } from '../../sentence';
 
 /** DualPipeV (DeepSeek's DualPipe of arXiv 2412.19437 folded into a V), in the order of PyTorch's ScheduleDualPipeV (torch 2.14). */
 export const dualPipeV: ScheduleKind = {
@@ -20,8 +20,8 @@ export const dualPipeV: ScheduleKind = {
     microBatches >= 2 * stages
       ? null
       : {
-          message: `DualPipeV needs at least ${plural(2 * stages, 'micro-batch', 'micro-batches')} on ${plural(stages, 'stage')}, two for each, and there ${microBatches === 1 ? 'is' : 'are'} ${plural(microBatches, 'micro-batch', 'micro-batches')}`,
-          remedy: `use ${2 * stages} micro-batches or more, or at most ${plural(Math.floor(microBatches / 2), 'stage')}`,
+          message: sentence`DualPipeV needs at least ${counted(2 * stages, 'micro-batch', 'micro-batches')} on ${counted(stages, 'stage')}, two for each, and there ${microBatches === 1 ? sentence`is` : sentence`are`} ${counted(microBatches, 'micro-batch', 'micro-batches')}`,
+          remedy: sentence`use ${2 * stages} micro-batches or more, or at most ${counted(Math.floor(microBatches / 2), 'stage')}`,
         },
   order:
     ({ stages, microBatches }) =>

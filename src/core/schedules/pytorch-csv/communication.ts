@@ -1,7 +1,7 @@
 import { actionText, actionType, isPass, isWait, rowText, typesWithMicroBatch } from './actions';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
-import { sentence, type Sentence } from '../../sentence';
+import { type Sentence, sentence } from '../../sentence';
 
 const { forward, sendForward, receiveForward, sendBackward, receiveBackward, waitSendForward, waitReduceGradients } = actionType;
 const { unshard, reshard, reduceGradients } = actionType;
@@ -180,7 +180,7 @@ export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): 
       if (sharded && state.gathered === (type === unshard))
         report(
           row,
-          sentence`${name} comes while the weights of stage ${chunk} are ${state.gathered ? 'gathered' : 'sharded'} already`,
+          sentence`${name} comes while the weights of stage ${chunk} are ${state.gathered ? sentence`gathered` : sentence`sharded`} already`,
           sentence`delete ${name}`,
         );
       state.gathered = type === unshard;

@@ -6,7 +6,7 @@ import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, 
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
-import { sentence } from '../../sentence';
+import { counted, sentence } from '../../sentence';
 import { versionOf, type CsvVersion } from './version';
 
 /** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
@@ -111,8 +111,8 @@ function loopProblems(table: LocatedTable): CsvProblem[] {
 function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | null): CsvProblem | null {
   const ranks = rowStart.length - 1;
   if (wanted === null || ranks === wanted) return null;
-  const message = sentence`The schedule has ${plural(ranks, 'row')}, one for each rank, and there ${wanted === 1 ? 'is' : 'are'} ${plural(wanted, 'pipeline rank')}`;
-  return problemOfFile(text, 'ranks', message, sentence`set the pipeline size to ${ranks}, or write ${plural(wanted, 'row')}`);
+  const message = sentence`The schedule has ${counted(ranks, 'row')}, one for each rank, and there ${wanted === 1 ? sentence`is` : sentence`are`} ${counted(wanted, 'pipeline rank')}`;
+  return problemOfFile(text, 'ranks', message, sentence`set the pipeline size to ${ranks}, or write ${counted(wanted, 'row')}`);
 }
 
 function microBatchProblem(text: string, table: LocatedTable, { microBatches = null, slices = 1 }: WantedSchedule): CsvProblem | null {
@@ -123,7 +123,7 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
     return problemOfFile(
       text,
       'micro-batches',
-      sentence`${has}, and there ${wanted === 1 ? 'is' : 'are'} ${formatCount(wanted)}`,
+      sentence`${has}, and there ${wanted === 1 ? sentence`is` : sentence`are`} ${formatCount(wanted)}`,
       sentence`run ${formatCount(wanted)} on every stage`,
     );
   return found % slices === 0
@@ -131,7 +131,7 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
     : problemOfFile(
         text,
         'micro-batches',
-        sentence`${has}, which are no whole sequences of ${plural(slices, 'slice')}`,
+        sentence`${has}, which are no whole sequences of ${counted(slices, 'slice')}`,
         sentence`give the number of slices in each sequence`,
       );
 }

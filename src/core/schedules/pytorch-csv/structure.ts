@@ -2,7 +2,7 @@ import { formatCount, plural } from '../../format';
 import { actionNames, actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
 import { oldLetters } from './cells';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
-import { sentence } from '../../sentence';
+import { counted, sentence } from '../../sentence';
 
 /** The passes and transfers of a complete schedule by what they do. */
 export interface ActionIndex {
@@ -87,7 +87,7 @@ function outOfRange(table: LocatedTable, microBatches: number): CsvProblem[] {
           table,
           row,
           'micro-batch',
-          sentence`${rowText(table, row)} is of micro-batch ${microBatch}, and the schedule runs ${plural(microBatches, 'micro-batch', 'micro-batches')}, counted from 0`,
+          sentence`${rowText(table, row)} is of micro-batch ${microBatch}, and the schedule runs ${counted(microBatches, 'micro-batch', 'micro-batches')}, counted from 0`,
           sentence`number micro-batches from 0 without a gap`,
         ),
       );
@@ -102,7 +102,7 @@ function tooFew(table: LocatedTable, chunks: number, microBatches: number): CsvP
     table,
     0,
     'missing',
-    sentence`The schedule has ${plural(forwards, 'forward')}, too few for ${units} on ${stages}`,
+    sentence`The schedule has ${counted(forwards, 'forward')}, too few for ${units} on ${stages}`,
     sentence`run every micro-batch on every stage`,
   );
 }
@@ -176,7 +176,7 @@ function notRun(
     beside ?? table.chunk.indexOf(chunk),
     'missing',
     sentence`No rank runs ${names}`,
-    sentence`add ${more.length === 0 ? 'it' : 'them'} to the row of rank ${stageOfChunk[chunk] ?? 0}`,
+    sentence`add ${more.length === 0 ? sentence`it` : sentence`them`} to the row of rank ${stageOfChunk[chunk] ?? 0}`,
   );
 }
 

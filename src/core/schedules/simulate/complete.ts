@@ -1,6 +1,7 @@
 import { ExpectedError } from '../../errors';
 import { operationKind, type OperationKind, type Schedule } from '../schedule';
 import { kindText, operationText } from './deadlock';
+import { sentence } from '../../sentence';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
 export type Fault =
@@ -75,8 +76,8 @@ export function requireComplete(schedule: Schedule): void {
   const more = faults.length - namedFaults;
   throw new ExpectedError(
     'schedule-incomplete',
-    `The schedule does not run every operation once: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
-    'run every unit on every chunk once forward and once backward (whole, or input and weight), each chunk on its own stage',
+    sentence`The schedule does not run every operation once: ${named.join('; ')}${more > 0 ? sentence`; and ${more} more` : ''}`,
+    sentence`run every unit on every chunk once forward and once backward (whole, or input and weight), each chunk on its own stage`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { ExpectedError } from '../../errors';
 import { operationKind, type Schedule } from '../schedule';
+import { sentence } from '../../sentence';
 
 /** A stage that cannot go on. */
 export interface DeadlockedStage {
@@ -19,8 +20,8 @@ export function deadlockError(schedule: Schedule, deadlocked: readonly Deadlocke
   const more = deadlocked.length - namedStages;
   return new ExpectedError(
     'schedule-stuck',
-    `The schedule cannot run, its stages wait for each other: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
-    'run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages',
+    sentence`The schedule cannot run, its stages wait for each other: ${named.join('; ')}${more > 0 ? sentence`; and ${more} more` : ''}`,
+    sentence`run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
 import { pipelineOf, orderedKinds, sharedOut } from './pipeline';
 import { plan } from './plan';
+import { sentence } from '../../sentence';
 
 /** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
 export function plannerUnmet(slots: 1 | 2): (problem: ScheduleProblem) => Unmet | null {
@@ -27,14 +28,14 @@ function unmetOnStage(forward: number, input: number, returned: number, limit: n
   const needed = forward + input;
   if (!(needed <= limit))
     return {
-      message: `One micro-batch holds ${needed} on a stage, more than the memory limit of ${limit}`,
-      remedy: 'raise the memory limit, or make micro-batches smaller',
+      message: sentence`One micro-batch holds ${needed} on a stage, more than the memory limit of ${limit}`,
+      remedy: sentence`raise the memory limit, or make micro-batches smaller`,
     };
   const left = forward + returned;
   if (!(left <= 1e-9 * needed))
     return {
-      message: `Each micro-batch leaves ${left} of what its forward takes (${forward}) on a stage for good`,
-      remedy: 'let the input and weight gradients give back together what the forward takes',
+      message: sentence`Each micro-batch leaves ${left} of what its forward takes (${forward}) on a stage for good`,
+      remedy: sentence`let the input and weight gradients give back together what the forward takes`,
     };
   return null;
 }

@@ -9,6 +9,7 @@ import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { shellReader } from '../formats/shell/shell-reader';
+import { sentence } from '../../../../src/core/sentence';
 
 /** A config, read, with what a search of its layouts answers: all that a launcher's file fixes is let go of. */
 export interface Searched {
@@ -35,7 +36,7 @@ async function search(name: string, text: string, others: Readonly<Record<string
     shell,
     read: (from, path) => {
       const other = others[path];
-      const missing = configError('config-not-found', 'There is no such file', 'fix the path', {
+      const missing = configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, {
         file: from,
         range: { start: 0, end: 0 },
       });

@@ -5,6 +5,7 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { Facts } from '../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
+import { sentence } from '../../../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
 const fixture = (name: string): string => readFileSync(path.join(fixtures, name), 'utf8');
@@ -15,7 +16,8 @@ async function load(files: Readonly<Record<string, string>>): Promise<LoadedConf
   const read = (from: string, written: string) => {
     const found = path.posix.join(path.posix.dirname(from), written);
     const content = files[found];
-    if (content === undefined) return Promise.reject(new ExpectedError('config-not-found', 'There is no such file', 'fix the path'));
+    if (content === undefined)
+      return Promise.reject(new ExpectedError('config-not-found', sentence`There is no such file`, sentence`fix the path`));
     return Promise.resolve({ file: found, text: content });
   };
   return loadConfig(file, text, { read, shell: () => Promise.reject(new Error('no script')) });

@@ -4,6 +4,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { configError } from '../../../../src/core/formats/errors';
 import { loadRun } from '../../../load-run';
 import type { ReadReferenced, Run } from '../../../../src/core/formats/run';
+import { sentence } from '../../../../src/core/sentence';
 
 export const fixtures = path.join(import.meta.dirname, '../../../fixtures/configs');
 
@@ -12,7 +13,7 @@ export function readerOf(files: Readonly<Record<string, string>>): ReadReference
   return (_from, name) => {
     const text = files[name];
     return text === undefined
-      ? Promise.reject(configError('config-not-found', `${name} is not there`, 'create it'))
+      ? Promise.reject(configError('config-not-found', sentence`${name} is not there`, sentence`create it`))
       : Promise.resolve({ file: name, text });
   };
 }

@@ -4,6 +4,7 @@ import { startOf } from '../../../../src/core/formats/json-document';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
+import { sentence } from '../../../../src/core/sentence';
 
 const gpt2Large = { model_type: 'gpt2', n_layer: 36, n_embd: 1280, n_head: 20, n_positions: 1024, vocab_size: 50257 };
 const mistral7b = {
@@ -101,7 +102,8 @@ const published: readonly (readonly [name: string, file: readonly [string, strin
 describe('parameters of published models', () => {
   for (const [name, [file, text], parameters] of published)
     it(`are ${parameters} of ${name}`, async () => {
-      const refuse = () => Promise.reject(configError('config-not-found', 'There is no other file', 'plan without it', startOf(file)));
+      const refuse = () =>
+        Promise.reject(configError('config-not-found', sentence`There is no other file`, sentence`plan without it`, startOf(file)));
       const { run } = await loadConfig(file, text, { read: refuse, shell: refuse });
       assert.equal(run === null ? null : parameterCount(modelSpecOf(run.model, run.traits)), parameters);
     });

@@ -13,13 +13,14 @@ import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/p
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/layout-search/search-problem';
 import { loadObject } from '../formats/files';
+import { sentence } from '../../../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 
 async function launcher(name: string, edited: (text: string) => string = (text) => text): Promise<Run> {
   const text = readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers', name), 'utf8');
   const reading = {
-    read: () => Promise.reject(new ExpectedError('config-not-found', 'There is no such file', 'create it')),
+    read: () => Promise.reject(new ExpectedError('config-not-found', sentence`There is no such file`, sentence`create it`)),
     shell: () => Promise.reject(new Error('no shell')),
   };
   const { run } = await loadConfig(name, edited(text), reading);

@@ -6,6 +6,7 @@ import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { loadConfig, type ConfigHost } from '../../../../src/core/load/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { sentence } from '../../../../src/core/sentence';
 
 /** Files in memory; nothing else can be read. */
 function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly asked: string[] } {
@@ -16,7 +17,7 @@ function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly
       asked.push(path);
       const text = files[path];
       if (text !== undefined) return Promise.resolve({ file: path, text });
-      return Promise.reject(configError('config-not-found', 'There is no such file', 'fix the path', startOf(path)));
+      return Promise.reject(configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, startOf(path)));
     },
     shell: () => Promise.reject(new Error('no shell here')),
   };

@@ -19,6 +19,7 @@ import { measure, type Prediction } from '../../../../src/core/planner/predict';
 import type { Layout, PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';
+import { sentence } from '../../../../src/core/sentence';
 
 const defaults = { gpu: assumedGpuName, nodes: null, gpusPerNode: null };
 
@@ -149,7 +150,7 @@ const models: Readonly<Record<string, readonly [config: object, mostNodes: numbe
 
 async function read(file: string, text: string): Promise<Run> {
   const { run } = await loadConfig(file, text, {
-    read: () => Promise.reject(new ExpectedError('config-not-found', 'There is no such file', 'create it')),
+    read: () => Promise.reject(new ExpectedError('config-not-found', sentence`There is no such file`, sentence`create it`)),
     shell: () => Promise.reject(new Error('no shell')),
   });
   assert.ok(run);

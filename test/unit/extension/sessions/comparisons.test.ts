@@ -10,7 +10,7 @@ import { createComparisons, type Comparisons } from '../../../../src/extension/s
 import type { BestPlan, ComparisonHost } from '../../../../src/extension/sessions/comparison-host';
 import type { Against } from '../../../../src/protocol/worker';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
-import { say } from '../../../../src/core/sentence';
+import { say, sentence } from '../../../../src/core/sentence';
 
 const own = uri('terapipe.json');
 const beside = uri('other.terapipe.json');
@@ -68,7 +68,7 @@ function comparedHost(): ComparedHost {
     best: (_, signal) => {
       best.searched.push(signal);
       if (best.fails !== null) return Promise.reject(best.fails);
-      if (best.current === null) return Promise.reject(new ExpectedError('no-fit', 'Nothing fits', 'use more GPUs'));
+      if (best.current === null) return Promise.reject(new ExpectedError('no-fit', sentence`Nothing fits`, sentence`use more GPUs`));
       return Promise.resolve(best.current);
     },
     bestAnswer: () => (best.current === null ? null : { answer: best.current.answer, staleEdits: best.staleEdits }),
@@ -211,7 +211,7 @@ describe('comparisons', () => {
   it('show an error of the run with its remedy, and do not try again by themselves', async () => {
     const { comparisons, started, bugs } = await planned(own);
     void comparisons.start(own, { kind: 'measured', file: run });
-    const error = new ExpectedError('trace-syntax', 'The trace ends in the middle', 'record it again', {
+    const error = new ExpectedError('trace-syntax', sentence`The trace ends in the middle`, sentence`record it again`, {
       file: run,
       range: { start: 0, end: 0 },
     });
@@ -262,7 +262,10 @@ describe('comparisons', () => {
     const host = await planned(own);
     const { comparisons, best, requests, started, foundBest } = host;
     best.current = { plan: makePlan(requests[0]!), isLaunched: false, answer: 'search-1' };
-    for (const failure of [new ExpectedError('plan-too-large', 'The step is too large', 'make it smaller'), new CancelledError()]) {
+    for (const failure of [
+      new ExpectedError('plan-too-large', sentence`The step is too large`, sentence`make it smaller`),
+      new CancelledError(),
+    ]) {
       best.fails = failure;
       const before = best.searched.length;
       await comparisons.start(own, { kind: 'best' });

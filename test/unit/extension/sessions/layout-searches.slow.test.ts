@@ -12,6 +12,7 @@ import { createLayoutSearches, type LayoutSearches } from '../../../../src/exten
 import { english } from '../../../../src/core/translate';
 import { shellReader } from '../../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
+import { sentence } from '../../../../src/core/sentence';
 
 const script = `#!/bin/bash
 torchrun --nproc_per_node 4 --nnodes 1 pretrain_gpt.py \\
@@ -175,7 +176,7 @@ describe('searches of layouts', () => {
     assert.deepEqual({ ...layouts.stateOf(file) }, { running: undefined, answer, staleEdits: 0, error: null, opened: null });
     const third = layouts.search(file);
     await count(started, 3);
-    started[2]?.fail(new ExpectedError('search-no-layout', 'None', 'more GPUs'));
+    started[2]?.fail(new ExpectedError('search-no-layout', sentence`None`, sentence`more GPUs`));
     await assert.rejects(third, ExpectedError);
     assert.equal(layouts.stateOf(file)?.error?.code, 'search-no-layout');
     assert.equal(layouts.stateOf(file)?.answer, answer);
@@ -185,7 +186,7 @@ describe('searches of layouts', () => {
   it('are not tried over and over in the background where there is nothing to find', async () => {
     const { started, layouts, sessions, finish } = await plannedScript();
     await count(started, 1);
-    started[0]?.fail(new ExpectedError('search-no-layout', 'None', 'more GPUs'));
+    started[0]?.fail(new ExpectedError('search-no-layout', sentence`None`, sentence`more GPUs`));
     await nextTurn();
     void sessions.replan(file);
     await finish();

@@ -11,7 +11,7 @@ import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { shellReader } from '../../formats/shell/shell-reader';
-import { say } from '../../../../../src/core/sentence';
+import { say, sentence } from '../../../../../src/core/sentence';
 
 const script = `#!/bin/bash
 MICRO=4 # sequences
@@ -33,7 +33,10 @@ describe("a launcher's file whose plan does not fit", () => {
       shell: () => Promise.resolve(read),
       read: (from) =>
         Promise.reject(
-          new ExpectedError('config-not-found', 'There is no such file', 'fix the path', { file: from, range: { start: 0, end: 0 } }),
+          new ExpectedError('config-not-found', sentence`There is no such file`, sentence`fix the path`, {
+            file: from,
+            range: { start: 0, end: 0 },
+          }),
         ),
     });
 

@@ -7,7 +7,7 @@ import { loadConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { shellReader } from '../../formats/shell/shell-reader';
-import { say } from '../../../../../src/core/sentence';
+import { say, sentence } from '../../../../../src/core/sentence';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 const flags = [
@@ -34,7 +34,7 @@ async function load(...more: readonly string[]) {
 }
 
 function notFound(): Promise<never> {
-  return Promise.reject(new ExpectedError('not-found', 'no such file', 'none'));
+  return Promise.reject(new ExpectedError('not-found', sentence`no such file`, sentence`none`));
 }
 
 describe('a script that trains a T5', () => {
