@@ -18,6 +18,7 @@ import { createLayoutSearches } from './sessions/layout-searches';
 import { actForPage } from './views/page-actions';
 import type { PageServices } from './views/page-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
+import { createRehearsals } from './sessions/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
 import { reportBug, runCommand } from './commands/run-command';
@@ -63,7 +64,9 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   };
   const onError = (error: unknown): void => reportBug(log, 'background', error);
 
-  const profiles: Profiles = keep(createProfiles(() => sessions, context.asAbsolutePath('dist/profiler.js'), log));
+  const profilerFile = context.asAbsolutePath('dist/profiler.js');
+  const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
+  const rehearsals = keep(createRehearsals(profilerFile));
   const workerFile = context.asAbsolutePath('dist/worker.js');
   const planner = keep(createPlannerClient(workerFile));
   // Plans are waited for: a search never stands before one.
@@ -128,7 +131,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(file)));
 
-  keep(registerCommands(createCommands({ ...commandParts, context, panels, refreshExplorer: explorer.refresh }), log));
+  keep(registerCommands(createCommands({ ...commandParts, context, rehearsals, panels, refreshExplorer: explorer.refresh }), log));
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
   keep(registerQuickFixes(sessions, layouts, selector));
   keep(registerCodeLens(sessions, layouts, shown, selector, onError));

@@ -54,11 +54,11 @@ export function prepareRehearsal(
   scale: Scale,
   { steps, clock }: Pick<RehearsalOptions, 'steps' | 'clock'>,
   machine = thisMachine(),
-): { readonly design: RehearsalDesign; readonly estimatedMs: number } {
+): { readonly design: RehearsalDesign; readonly estimatedMs: number; readonly fits: boolean } {
   const design = fittingDesign(plan, scale, usableShare * machine.freeBytes);
   const { stages } = design.schedule;
   const beside = clockFor(clock, stages, machine.cores) === 'real' ? stages : 1;
-  return { design, estimatedMs: rehearsalMs(design, steps, beside) };
+  return { design, estimatedMs: rehearsalMs(design, steps, beside), fits: neededBytes(design) <= usableShare * machine.freeBytes };
 }
 
 /** How far a rehearsal is. */

@@ -3,13 +3,14 @@ import { runCommand } from './run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';
-import { compareWithCommand, type CompareCommands } from './compare-with';
+import { compareWithCommand } from './compare-with';
 import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
+import { rehearseCommand, type RehearseCommands } from './rehearse';
 import { exportPlanCommand } from './save';
 import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './search-layout';
 import { targetOf, timelineTargetOf } from './target';
@@ -35,11 +36,13 @@ export interface Commands {
   readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
   readonly 'terapipe.cancelProfile': () => void;
   readonly 'terapipe.importProfile': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.rehearse': (config?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.cancelRehearsal': () => void;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
 }
 
-export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, CompareCommands {
+export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
 }
@@ -67,6 +70,8 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.profile': (config) => profileCommand(services, config),
     'terapipe.cancelProfile': services.profiles.cancel,
     'terapipe.importProfile': (config) => importProfileCommand(services, config),
+    'terapipe.rehearse': (config) => rehearseCommand(services, config),
+    'terapipe.cancelRehearsal': services.rehearsals.cancel,
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
   };

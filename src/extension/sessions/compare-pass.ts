@@ -29,6 +29,7 @@ export interface ComparePass {
 /** @throws ExpectedError where a side has no plan or a run cannot be read; CancelledError. */
 export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
   const { sessions, host, file, other, id, signal } = pass;
+  if (other.kind === 'rehearsed') return rehearsedAnswer(pass, other.answer);
   const own = await currentPlan(sessions, file);
   pass.onBasis({ own, other: null });
   if (other.kind === 'measured') {
@@ -45,6 +46,12 @@ export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
   const comparison = await host.compare(a.plan, { kind: 'plan', plan: b.plan }, { signal });
   if (comparison.kind !== 'plan') throw new Error('a plan was compared as a measured run');
   return plansAnswer(id, comparison, a.side, b.side);
+}
+
+/** What was found stays, whatever the config says now. */
+function rehearsedAnswer({ sessions, file, id, onBasis }: ComparePass, answer: (id: string) => ComparisonAnswer): ComparisonAnswer {
+  onBasis({ own: sessions.get(file)?.plan ?? null, other: null });
+  return answer(id);
 }
 
 interface Sides {

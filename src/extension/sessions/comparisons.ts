@@ -74,7 +74,8 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
     again: async (file) => comparisons.get(file)?.run(),
     swap: async (file) => {
       const comparison = comparisons.get(file);
-      if (comparison?.state().other.kind !== 'measured') await comparison?.swap();
+      const kind = comparison?.state().other.kind;
+      if (kind !== 'measured' && kind !== 'rehearsed') await comparison?.swap();
     },
     cancel: (file) => {
       const comparison = comparisons.get(file);

@@ -16,14 +16,18 @@ export interface ComparisonPageContext {
 export function pageComparisonOf(file: string, state: ComparisonState | null, context: ComparisonPageContext): PageComparison | null {
   if (state === null) return null;
   const { other, running, answer, staleEdits } = state;
-  const of = other.kind === 'best' ? file : other.file;
   return {
-    other: { role: other.kind, file: context.displayPath(of) },
+    other: otherSide(file, other, context),
     answer: answer !== null && answer.id === context.sent ? sentAnswer(answer.id) : answer,
     error: errorOf(file, state, context),
     running,
     staleEdits,
   };
+}
+
+function otherSide(file: string, other: ComparisonState['other'], { displayPath }: ComparisonPageContext): PageComparison['other'] {
+  if (other.kind === 'rehearsed') return { role: 'measured', file: other.name };
+  return { role: other.kind, file: displayPath(other.kind === 'best' ? file : other.file) };
 }
 
 function sentAnswer(id: string): SentAnswer {

@@ -20,6 +20,7 @@ export async function run(): Promise<void> {
   await import('./launchers.test');
   await import('./layouts.test');
   await import('./profile.test');
+  await import('./rehearse.test');
   await import('./schedules.test');
   const name = (test: Mocha.Runnable) => test.fullTitle();
   await new Promise((resolve) => {
