@@ -210,18 +210,19 @@ function setContextKeys(): string[] {
     const [key] = node.arguments;
     if (key !== undefined && ts.isStringLiteral(key)) keys.push(key.text);
   });
-  eachNode('src/extension/sessions/profiles.ts', (node) => {
-    if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
-    const [command, key] = node.arguments;
-    if (
-      command !== undefined &&
-      ts.isStringLiteral(command) &&
-      command.text === 'setContext' &&
-      key !== undefined &&
-      ts.isStringLiteral(key)
-    )
-      keys.push(key.text);
-  });
+  for (const file of ['src/extension/sessions/profiles.ts', 'src/extension/sessions/rehearsals.ts'])
+    eachNode(file, (node) => {
+      if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
+      const [command, key] = node.arguments;
+      if (
+        command !== undefined &&
+        ts.isStringLiteral(command) &&
+        command.text === 'setContext' &&
+        key !== undefined &&
+        ts.isStringLiteral(key)
+      )
+        keys.push(key.text);
+    });
   return keys;
 }
 

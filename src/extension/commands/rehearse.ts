@@ -7,6 +7,7 @@ import type { RehearsalDesign, Scale } from '../../core/rehearsal/design';
 import { isRightGradient } from '../../core/rehearsal/gradient-error';
 import type { Rehearsal } from '../../core/rehearsal/result';
 import { prepareRehearsal } from '../../profiler/rehearsal-run';
+import { sentence } from '../../core/sentence';
 import { measuredAnswer } from '../../protocol/comparison';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';
 import { requireTrust } from '../sessions/profiles';
@@ -33,7 +34,7 @@ export async function rehearseCommand(commands: RehearseCommands, argument: unkn
   requireTrust();
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
-  if (plan === null) throw error ?? new ExpectedError('no-plan', 'There is no plan to rehearse', 'fix the config first');
+  if (plan === null) throw error ?? new ExpectedError('no-plan', sentence`There is no plan to rehearse`, sentence`fix the config first`);
   const design = await designFor(plan);
   const rehearsal = await rehearseWithProgress(commands, file, design);
   await show(commands, file, plan, rehearsal);
@@ -124,7 +125,8 @@ async function show({ panels, comparisons }: RehearseCommands, file: string, pla
 
 /** What was found, in a sentence. */
 function tell({ measured, predicted, gradients, error, design }: Rehearsal): void {
-  if (error !== null) throw new ExpectedError('rehearsal-partial', `The rehearsal stopped: ${error}`, 'the steps before it are shown');
+  if (error !== null)
+    throw new ExpectedError('rehearsal-partial', sentence`The rehearsal stopped: ${error}`, sentence`the steps before it are shown`);
   if (measured === null || predicted === null) return;
   const times = [
     formatDuration(measured.makespanMs),

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import type { RehearsalDesign } from '../../core/rehearsal/design';
 import type { Rehearsal } from '../../core/rehearsal/result';
+import { sentence } from '../../core/sentence';
 import { rehearse, type RehearsalProgress } from '../../profiler/rehearsal-run';
 import { profilerSettings } from '../platform/settings';
 import { requireTrust } from './profiles';
@@ -30,7 +31,11 @@ export function createRehearsals(childFile: string): Rehearsals {
     async run(config, design, onProgress) {
       requireTrust();
       if (running !== null)
-        throw new ExpectedError('rehearsal-running', 'A plan is being rehearsed already', 'wait for it, or cancel it in its notification');
+        throw new ExpectedError(
+          'rehearsal-running',
+          sentence`A plan is being rehearsed already`,
+          sentence`wait for it, or cancel it in its notification`,
+        );
       const mine = new AbortController();
       running = mine;
       void vscode.commands.executeCommand('setContext', 'terapipe.isRehearsing', true);
