@@ -2,7 +2,7 @@ import { layoutFields, trainingFields } from '../../core/formats/terapipe/fields
 import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
 import { plain } from '../../core/formats/terapipe/section';
 import type { FactName } from '../../core/formats/facts';
-import { parametersOf } from '../../core/formats/huggingface/count';
+import { parameterRangeOf, parametersOf } from '../../core/formats/huggingface/count';
 import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
 import { formatCount } from '../../core/format';
@@ -16,7 +16,7 @@ import { say } from '../../core/sentence';
 /** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
-    model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run) },
+    model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run), parametersBetween: parameterRangeOf(run) },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
@@ -58,7 +58,7 @@ export function inspectAnswer(run: Run): Answer {
     },
     text: [
       printable(
-        `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}`,
+        `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}${rangeText(parameterRangeOf(run))}`,
       ),
       ...(run.unplanned === undefined ? [] : [printable(say(run.unplanned.message))]),
       '',
@@ -68,6 +68,11 @@ export function inspectAnswer(run: Run): Answer {
     ].join('\n'),
     exitCode: 0,
   };
+}
+
+/** Of a model whose type is not known. */
+function rangeText(range: readonly [number, number] | null): string {
+  return range === null ? '' : `, a guess: ${formatCount(range[0])} to ${formatCount(range[1])}`;
 }
 
 /** What is said of the model beside the sizes that planning takes. */

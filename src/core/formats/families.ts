@@ -1,14 +1,37 @@
 import { byDefault, type Located, type LocatedFields } from '../spec/located';
 import { expertFamilies } from './huggingface/expert-families';
-import { type Family, type FamilyField, llamaAlways, llamaKeys, noBias, plainHeads, routedKeys, untied } from './huggingface/family';
+import { expertVariants } from './huggingface/expert-variants';
+import {
+  anyRoutedKeys,
+  assumedClass,
+  llamaAlways,
+  llamaKeys,
+  noBias,
+  plainHeads,
+  untied,
+  type Family,
+  type FamilyField,
+} from './huggingface/family';
 import { gptFamilies } from './huggingface/gpt-families';
+import { gptVariants } from './huggingface/gpt-variants';
 import { llamaFamilies } from './huggingface/llama-families';
+import { llamaVariants } from './huggingface/llama-variants';
 import { otherFamilies } from './huggingface/other-families';
 import { stateFamilies } from './huggingface/ssm-families';
+import { unmodelledReason } from './huggingface/unmodelled';
 import type { Given } from './given';
 import type { WrittenModel } from './written-model';
 
-const known = { ...gptFamilies, ...llamaFamilies, ...expertFamilies, ...stateFamilies, ...otherFamilies };
+const known = {
+  ...gptFamilies,
+  ...gptVariants,
+  ...llamaFamilies,
+  ...llamaVariants,
+  ...expertFamilies,
+  ...expertVariants,
+  ...stateFamilies,
+  ...otherFamilies,
+};
 
 export type FamilyName = keyof typeof known;
 
@@ -20,12 +43,11 @@ export const families: Readonly<Record<FamilyName, Family>> = known;
  * planning cannot do without.
  */
 const assumed: Family = {
-  configClass: 'the config',
+  configClass: assumedClass,
   assumed: true,
   keys: {
     ...llamaKeys,
-    ...routedKeys,
-    expertFfn: ['moe_intermediate_size'],
+    ...anyRoutedKeys,
     qkvBias: ['attention_bias', 'qkv_bias'],
     attentionOutputBias: ['attention_bias'],
     mlpBias: ['mlp_bias'],
@@ -50,9 +72,14 @@ export function isFamily(modelType: string): modelType is FamilyName {
   return Object.hasOwn(families, modelType);
 }
 
-/** The family of a model type as a HuggingFace config writes it; a Llama of other sizes for a type we do not know. */
+/**
+ * The family of a model type as a HuggingFace config writes it; a Llama of other sizes for a type we do not know, which is not planned
+ * where its layers are known to be none of ours.
+ */
 export function familyOf(modelType: string): Family {
-  return isFamily(modelType) ? families[modelType] : assumed;
+  if (isFamily(modelType)) return families[modelType];
+  const unplanned = unmodelledReason(modelType);
+  return unplanned === undefined ? assumed : { ...assumed, unplanned };
 }
 
 /** The family that fills in what a model leaves out; null for a model that comes from no HuggingFace config. */

@@ -15,7 +15,8 @@ type TraitName =
   | 'layerKinds'
   | 'mtpLayers'
   | 'state'
-  | 'outputGate';
+  | 'outputGate'
+  | 'smallParameters';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */
 export type ModelTraits = Pick<ModelSpec, TraitName> & {

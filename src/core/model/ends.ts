@@ -80,7 +80,10 @@ function textEnds(model: ModelSpec, { tokenTypes, pooler, classes, architecture 
   const rows = vocab + (model.maxPositions ?? 0) + tokenTypes;
   const start = { embeddingParameters: rows * hidden + 2 * hidden, normParameters: 0 };
   const pooled = pooler ? [square(hidden, 1)] : [];
-  const head = /For([A-Z]\w*)$/.exec(architecture ?? '')?.[1] ?? '';
+  const named = /(?:For([A-Z]\w*)|(LMHeadModel))$/.exec(architecture ?? '');
+  const written = named?.[1] ?? named?.[2] ?? '';
+  // a decoder's head on an encoder is that of the words it masks
+  const head = written === 'CausalLM' || written === 'LMHeadModel' ? 'MaskedLM' : written;
   if (head === 'QuestionAnswering') return { ...start, ...products({ rows: null, inner: hidden, columns: 2 }) };
   if (head === 'TokenClassification') return { ...start, ...products({ rows: null, inner: hidden, columns: classes }) };
   if (head === 'SequenceClassification') return { ...start, ...products(...pooled, { rows: 1, inner: hidden, columns: classes }) };

@@ -101,8 +101,14 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
       biases +
       (model.attentionSinks === true && attends ? model.heads : 0) +
       (state === null ? 0 : stateOtherParameters(model, state)) +
+      smallParameters(model, kind) +
       (model.stacks?.relativeBias?.everyLayer === true ? relativeBiasParameters(model, kind) : 0),
   };
+}
+
+function smallParameters(model: ModelSpec, kind: LayerKind): number {
+  const { layer = 0, attention = 0, experts = 0 } = model.smallParameters ?? {};
+  return layer + (hasAttention(kind) ? attention : 0) + (expertsOf(model, kind) === null ? 0 : experts);
 }
 
 function latentUp({ hidden, heads }: ModelSpec, { qRank, kvRank, nopeHeadDim, ropeHeadDim, vHeadDim }: LatentAttention): number {
@@ -211,7 +217,7 @@ export function parameterCount(model: ModelSpec): number {
   const norms = finalNormParameters(model) + embeddingNormParameters(model);
   const ofStacks =
     model.stacks === undefined ? 0 : finalNormParameters(model) + stackParameters(model, 'encoder') + stackParameters(model, 'decoder');
-  return layers + norms + embeddingParameters(model) + head + bias + ofStacks;
+  return layers + norms + embeddingParameters(model) + head + bias + ofStacks + (model.smallParameters?.model ?? 0);
 }
 
 /**

@@ -107,6 +107,17 @@ export interface Experts {
 }
 
 /**
+ * Small parameters of a family beyond the norms and biases that all families share, elements: of each layer, of each attention, of each
+ * network with experts, and of the model as a whole. Tensor parallelism does not divide them.
+ */
+export interface SmallParameters {
+  readonly layer?: number;
+  readonly attention?: number;
+  readonly experts?: number;
+  readonly model?: number;
+}
+
+/**
  * A decoder-only or encoder-decoder Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in
  * elements.
  */
@@ -174,4 +185,6 @@ export interface ModelSpec {
   readonly state?: StateMixer;
   /** The output of attention is weighed by a gate as wide, projected with the queries (Qwen3-Next). */
   readonly outputGate?: boolean;
+  /** Absent: none. */
+  readonly smallParameters?: SmallParameters;
 }

@@ -1,10 +1,10 @@
 import { attentionBias, bertKeys, llamaAlways, llamaKeys, noBias, plainHeads, routedKeys, untied, type Family } from './family';
 
-const routedOnly = { ...llamaKeys, ...routedKeys, expertFfn: ['moe_intermediate_size'] } as const;
+export const routedOnly = { ...llamaKeys, ...routedKeys, expertFfn: ['moe_intermediate_size'] } as const;
 /** Latent attention has no head size of its own: queries, keys and values each have one. */
-const latentKeys = { ...bertKeys, ...routedKeys, kvHeads: ['num_key_value_heads'], expertFfn: ['moe_intermediate_size'] } as const;
+export const latentKeys = { ...bertKeys, ...routedKeys, kvHeads: ['num_key_value_heads'], expertFfn: ['moe_intermediate_size'] } as const;
 
-const qwen3Moe: Family = {
+export const qwen3Moe: Family = {
   configClass: 'Qwen3MoeConfig',
   keys: { ...routedOnly, ...attentionBias },
   defaults: {
@@ -25,9 +25,9 @@ const qwen3Moe: Family = {
   window: { when: 'flag', tokens: 4096 },
 };
 
-const latent = { kvLoraRank: 512, qLoraRank: 1536, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const;
+export const latent = { kvLoraRank: 512, qLoraRank: 1536, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const;
 
-const deepseekV3: Family = {
+export const deepseekV3: Family = {
   configClass: 'DeepseekV3Config',
   keys: { ...latentKeys, ...attentionBias },
   defaults: {
@@ -156,13 +156,15 @@ export const expertFamilies = {
       hidden: 4096,
       heads: 32,
       ffn: 11008,
-      vocab: 32000,
+      vocab: 102400,
       maxPositions: 2048,
       ...plainHeads,
-      experts: { count: 64, ffn: 1407 },
+      experts: { count: 64, active: 6, ffn: 1407 },
       ...untied,
       ...noBias,
     },
+    // the class leaves the number of active experts open: DeepSeek-V2's own
+    assumedFields: ['activeExperts'],
     extras: { ...latent, sharedExperts: 2, firstDenseLayers: 0 },
   },
   deepseek_v3: deepseekV3,

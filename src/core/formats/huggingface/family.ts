@@ -1,4 +1,4 @@
-import type { StateKind, Stacks } from '../../spec/model';
+import type { SmallParameters, StateKind, Stacks } from '../../spec/model';
 import type { FactValues } from '../facts';
 import type { ModelTraits, WrittenModel } from '../written-model';
 import type { Sentence } from '../../sentence';
@@ -56,6 +56,15 @@ export interface WindowRule {
   readonly tokens: number | null;
 }
 
+/** Sizes of a model of a family, and what its config says under other keys: null where it has no such number or switch. */
+export interface FamilySizes extends Readonly<Pick<WrittenModel, 'layers' | 'hidden' | 'heads' | 'kvHeads' | 'headDim' | 'ffn' | 'vocab'>> {
+  readonly experts: number;
+  readonly maxPositions: number;
+  readonly number: (key: string) => number | null;
+  /** Entries of a list of numbers or words; null where there is none. */
+  readonly list: (key: string) => readonly unknown[] | null;
+}
+
 /**
  * What HuggingFace transformers documents of a family: key names (the class's own first, aliases after), defaults, and what every model of
  * it has.
@@ -98,6 +107,8 @@ export interface Family {
   readonly pattern?: { readonly period: number; readonly keys: readonly string[]; readonly kind: string };
   /** What every model of the family has beyond sizes. */
   readonly traits?: ModelTraits;
+  /** What every model of the family learns beyond the norms and biases that all families share. */
+  readonly small?: (sizes: FamilySizes) => SmallParameters;
   /** What planning counts otherwise than the model has it. */
   readonly approximated?: Sentence;
   /** Why models of the family are not planned. */
@@ -130,13 +141,24 @@ export interface StateFamily {
   readonly isSingleSublayer?: true;
 }
 
+/** Stands for the class of a model type that is not known. */
+export const assumedClass = 'the config';
+
+/** Names that classes give their experts; `routedKeys` has those that launchers know too. */
+export const anyRoutedKeys = {
+  experts: ['num_local_experts', 'num_experts', 'n_routed_experts', 'num_routed_experts', 'moe_num_experts', 'n_experts'],
+  activeExperts:
+    'num_experts_per_tok experts_per_token num_experts_per_token moe_topk moe_top_k moe_k top_k_experts num_selected_experts'.split(' '),
+  expertFfn: ['moe_intermediate_size', 'expert_intermediate_size', 'expert_ffn_hidden_size', 'moe_ffn_hidden_size'],
+} as const;
+
 /** Keys of facts beside the sizes, the same in every family that has them. */
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
   sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],
   routerGroups: ['n_group'],
   routerGroupTopk: ['topk_group'],
-  firstDenseLayers: ['first_k_dense_replace'],
+  firstDenseLayers: ['first_k_dense_replace', 'num_dense_layers'],
   decoderSparseStep: ['decoder_sparse_step', 'interleave_moe_layer_step'],
   qLoraRank: ['q_lora_rank'],
   kvLoraRank: ['kv_lora_rank'],
@@ -187,3 +209,13 @@ export const allBias = { qkvBias: true, attentionOutputBias: true, mlpBias: true
 export const plainHeads = { kvHeads: null, headDim: null } as const;
 export const untied = { tiedEmbeddings: false } as const;
 export const tied = { tiedEmbeddings: true } as const;
+
+/** A family like another: other defaults, and whatever else differs. */
+export function variantOf(
+  base: Family,
+  configClass: string,
+  defaults: Partial<Family['defaults']>,
+  others: Partial<Omit<Family, 'configClass' | 'defaults'>> = {},
+): Family {
+  return { ...base, configClass, defaults: { ...base.defaults, ...defaults }, ...others };
+}

@@ -19,7 +19,7 @@ export interface FoundModel extends Source {
 }
 
 /** Where multimodal configs describe their language model. */
-const textKeys = ['text_config', 'llm_config', 'language_config'] as const;
+export const textKeys: readonly string[] = ['text_config', 'llm_config', 'language_config'];
 
 /** Model type of a text_config that names none, by the type around it. */
 const textTypes: ReadonlyMap<string, string> = new Map([
@@ -69,7 +69,7 @@ export function findModel(document: JsonDocument): FoundModel {
 
 function typed(document: JsonDocument, members: Members, modelType: Located<string>): Omit<FoundModel, 'around'> {
   const family = familyOf(modelType.value);
-  return { document, members, family, modelType, remarks: typeRemarks(document, modelType, family.assumed === true) };
+  return { document, members, family, modelType, remarks: typeRemarks(document, modelType) };
 }
 
 function typeMember(document: JsonDocument, members: Members): Located<string> | null {
@@ -119,7 +119,7 @@ function hasUsualKeys(document: JsonDocument, members: Members): boolean {
   });
 }
 
-function typeRemarks(document: JsonDocument, { value, source }: Located<string>, assumed: boolean): Finding[] {
+function typeRemarks(document: JsonDocument, { value, source }: Located<string>): Finding[] {
   if (source.kind === 'default')
     return [
       {
@@ -131,15 +131,5 @@ function typeRemarks(document: JsonDocument, { value, source }: Located<string>,
         fixes: [],
       },
     ];
-  if (!assumed || source.kind !== 'file') return [];
-  return [
-    {
-      code: 'config-unknown-model-type',
-      severity: 'information',
-      place: source.place,
-      message: sentence`The model type ${quoted(value)} is not known: its sizes are read, and planned as a Llama of these sizes`,
-      remedy: sentence`check them with inspect; give what differs inline under "model" in a terapipe.json`,
-      fixes: [],
-    },
-  ];
+  return [];
 }

@@ -54,6 +54,16 @@ const gptj: Family = {
 };
 
 /**
+ * OPT-350m's words are narrower than its layers, with a matrix into and one out of them; and its norms follow each half of a layer, with
+ * none after the last.
+ */
+const optSmall: Family['small'] = ({ hidden, vocab, number }) => {
+  const width = number('word_embed_proj_dim') ?? hidden;
+  const projections = width === hidden ? 0 : 2 * width * hidden;
+  return { model: vocab * (width - hidden) + projections - (number('do_layer_norm_before') === 0 ? 2 * hidden : 0) };
+};
+
+/**
  * Families with the layers of GPT: plain feed-forward, LayerNorm. Source: configuration and modelling classes of transformers 4.40 to 5.0.
  */
 export const gptFamilies = {
@@ -162,6 +172,7 @@ export const gptFamilies = {
     },
     always: gptAlways,
     traits: { unusedPositions: 2 },
+    small: optSmall,
     assumedFields: ['tiedEmbeddings'],
   },
   bloom: {
@@ -209,7 +220,7 @@ export const gptFamilies = {
       ...tied,
       ...noBias,
     },
-    always: gptAlways,
+    always: { ...gptAlways, positions: 'none' },
     traits: { normParameters: 1 },
     assumedFields: ['tiedEmbeddings'],
   },

@@ -1,7 +1,7 @@
 import { attentionBias, llamaAlways, llamaKeys, noBias, plainHeads, tied, untied, type Family } from './family';
 import { sentence } from '../../sentence';
 
-const llama: Family = {
+export const llama: Family = {
   configClass: 'LlamaConfig',
   keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] },
   defaults: {
@@ -18,7 +18,7 @@ const llama: Family = {
   always: llamaAlways,
 };
 
-const mistral: Family = {
+export const mistral: Family = {
   configClass: 'MistralConfig',
   keys: llamaKeys,
   defaults: { ...llama.defaults, kvHeads: 8, ffn: 14336, maxPositions: 131072 },
@@ -26,7 +26,7 @@ const mistral: Family = {
   window: { when: 'always', tokens: 4096 },
 };
 
-const qwen2: Family = {
+export const qwen2: Family = {
   configClass: 'Qwen2Config',
   keys: llamaKeys,
   defaults: { ...llama.defaults, kvHeads: 32, ffn: 22016, vocab: 151936, maxPositions: 32768, qkvBias: true },
@@ -34,7 +34,7 @@ const qwen2: Family = {
   window: { when: 'flag', tokens: 4096 },
 };
 
-const qwen3: Family = {
+export const qwen3: Family = {
   configClass: 'Qwen3Config',
   keys: { ...llamaKeys, ...attentionBias },
   defaults: { ...qwen2.defaults, headDim: 128, qkvBias: false },
@@ -48,7 +48,7 @@ const qwen2Vl: Family = {
   defaults: { ...qwen2.defaults, layers: 80, hidden: 8192, heads: 64, kvHeads: 8, ffn: 29568, vocab: 152064 },
 };
 
-const gemma: Family = {
+export const gemma: Family = {
   configClass: 'GemmaConfig',
   keys: { ...llamaKeys, ...attentionBias },
   defaults: {
@@ -66,7 +66,7 @@ const gemma: Family = {
   always: llamaAlways,
 };
 
-const gemma2: Family = {
+export const gemma2: Family = {
   ...gemma,
   configClass: 'Gemma2Config',
   defaults: { ...gemma.defaults, layers: 26, hidden: 2304, heads: 8, kvHeads: 4, ffn: 9216 },
@@ -100,14 +100,14 @@ const olmo: Family = {
   traits: { normParameters: 0 },
 };
 
-const olmo2: Family = {
+export const olmo2: Family = {
   ...olmo,
   configClass: 'Olmo2Config',
   always: { ...llamaAlways, qkNorm: true },
   traits: { qkNormAcrossHeads: true },
 };
 
-const cohere: Family = {
+export const cohere: Family = {
   configClass: 'CohereConfig',
   keys: { ...llamaKeys, ...attentionBias },
   defaults: {
@@ -159,11 +159,14 @@ export const llamaFamilies = {
     keys: { ...llamaKeys, qkvBias: ['use_qkv_bias'] },
     defaults: { ...llama.defaults, hidden: 2560, kvHeads: 32, ffn: 6912, vocab: 50304, maxPositions: 4096 },
     always: { ...llamaAlways, norm: 'layernorm' },
+    traits: { qkNormAcrossHeads: true },
   },
   mllama_text_model: {
     configClass: 'MllamaTextConfig',
     keys: llamaKeys,
     defaults: { ...llama.defaults, layers: 40, kvHeads: 8, ffn: 14336, vocab: 128256, maxPositions: 131072 },
     always: llamaAlways,
+    // eight words of images in the embedding alone; layers of cross-attention norm queries and keys and weigh both outputs
+    small: ({ hidden, headDim, list }) => ({ model: 8 * hidden + (list('cross_attention_layers')?.length ?? 8) * (2 * headDim + 2) }),
   },
 } as const satisfies Readonly<Record<string, Family>>;

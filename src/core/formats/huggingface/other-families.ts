@@ -1,4 +1,4 @@
-import { allBias, gptAlways, bertKeys, noBias, plainHeads, tied, untied, type Family } from './family';
+import { allBias, gptAlways, bertKeys, noBias, plainHeads, tied, untied, variantOf, type Family } from './family';
 
 const bert: Family = {
   configClass: 'BertConfig',
@@ -95,6 +95,19 @@ const pegasus: Family = {
   stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'none', finalNorms: true },
 };
 
+/** Tables of sinusoids for source and target: they are not learned, but count. */
+const sinusoidTables: Family['small'] = ({ hidden, maxPositions }) => ({ model: 2 * maxPositions * hidden });
+
+const blenderbot = variantOf(
+  pegasus,
+  'BlenderbotConfig',
+  { layers: 2, hidden: 2560, heads: 32, ffn: 10240, vocab: 8008, maxPositions: 128 },
+  {
+    always: gptAlways,
+    stacks: { decoderLayers: 24, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: true },
+  },
+);
+
 /** Families that are no decoders. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
 export const otherFamilies = {
   bert,
@@ -148,8 +161,25 @@ export const otherFamilies = {
     configClass: 'MBartConfig',
     stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: true },
   },
-  marian,
-  pegasus,
+  plbart: variantOf(
+    bart,
+    'PLBartConfig',
+    { layers: 6, hidden: 768, heads: 12, ffn: 3072, vocab: 50005 },
+    { stacks: { decoderLayers: 6, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false } },
+  ),
+  mvp: variantOf(bart, 'MvpConfig', { vocab: 50267 }),
+  blenderbot,
+  'blenderbot-small': variantOf(
+    bart,
+    'BlenderbotSmallConfig',
+    { layers: 8, hidden: 512, heads: 16, ffn: 2048, maxPositions: 512 },
+    {
+      traits: { embeddingNorm: true },
+      stacks: { decoderLayers: 8, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false },
+    },
+  ),
+  marian: variantOf(marian, 'MarianConfig', { vocab: 58101 }, { small: sinusoidTables }),
+  pegasus: { ...pegasus, small: sinusoidTables },
   m2m_100: { ...pegasus, configClass: 'M2M100Config', defaults: { ...bart.defaults, vocab: 128112 } },
   whisper: {
     ...bart,
@@ -157,6 +187,8 @@ export const otherFamilies = {
     keys: { ...bart.keys, maxPositions: ['max_target_positions'] },
     defaults: { ...bart.defaults, layers: 4, hidden: 384, heads: 6, ffn: 1536, vocab: 51865, maxPositions: 448 },
     traits: {},
+    // a table of sinusoids for the source: it is not learned, but counts
+    small: ({ hidden, number }) => ({ model: (number('max_source_positions') ?? 1500) * hidden }),
     stacks: {
       decoderLayers: 4,
       ownSizes: true,

@@ -23,7 +23,7 @@ const modelFacts = [
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
-  const extras = readExtras(source);
+  const extras = withoutDefaultsOf(source, readExtras(source));
   const kinds = attentionKinds(source, model.layers.value);
   const found: Found = {
     ...modelOf(source, model),
@@ -81,6 +81,14 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
   return Object.fromEntries(read);
 }
 
+/** Where a config lists its layers without experts, the class's own first ones say nothing. */
+function withoutDefaultsOf({ members }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
+  const listed = (key: string): boolean => members.get(key)?.value.type === 'array';
+  const isDefault = extras.firstDenseLayers?.source.kind === 'default';
+  if (!listed('mlp_layer_types') && !(isDefault && listed('mlp_only_layers'))) return extras;
+  return Object.fromEntries(Object.entries(extras).filter(([name]) => name !== 'firstDenseLayers'));
+}
+
 const patternRule: Rule<string> = {
   schema: v.pipe(v.string(), v.minLength(1), v.maxLength(10_000)),
   type: 'string',
@@ -90,8 +98,11 @@ const patternRule: Rule<string> = {
 /** Which layers have experts or are no attention, beside the numbers of `extraKeys`. */
 function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): Found {
   const listed = source.members.get('mlp_only_layers');
+  const networks = listedNetworks(source) ?? layersBetween(source, layers.value);
   const dense =
-    denseByPeriod(source, layers.value) ?? (listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices));
+    denseByPeriod(source, layers.value) ??
+    networks ??
+    (listed?.value.type === 'null' ? undefined : readMember(source, listed, layerIndices));
   const period = source.members.get('moe_layer_freq');
   const frequency = period?.value.type === 'number' ? readMember(source, period, integer(1, 10_000)) : undefined;
   const kinds = source.members.get('hybrid_override_pattern');
@@ -101,6 +112,37 @@ function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): 
     ...(frequency === undefined ? {} : { moeLayerFrequency: from(frequency, String(frequency.value)) }),
     ...(pattern === undefined ? {} : { hybridPattern: pattern }),
   };
+}
+
+/** Layers whose network is listed as a dense one. */
+function listedNetworks(source: Source): Located<readonly number[]> | undefined {
+  const listed = source.members.get('mlp_layer_types');
+  const kinds = listed?.value.type === 'array' ? readMember(source, listed, kindNames) : undefined;
+  return kinds === undefined
+    ? undefined
+    : from(
+        kinds,
+        indicesOf(kinds.value, (kind) => kind === 'dense'),
+      );
+}
+
+/** Layers outside those that have experts where a config names the first, the last and the interval (ERNIE 4.5). */
+function layersBetween(source: Source, layers: number): Located<readonly number[]> | undefined {
+  if (source.family.configClass !== 'Ernie4_5_MoeConfig') return undefined;
+  const number = (key: string, otherwise: number): Located<number> =>
+    readMember(source, source.members.get(key), integer(-1, 10_000)) ??
+    byDefault(otherwise, `Ernie4_5_MoeConfig default: ${key} ${otherwise}`);
+  const [first, last, interval] = [number('moe_layer_start_index', 1), number('moe_layer_end_index', -1), number('moe_layer_interval', 1)];
+  const end = last.value < 0 ? layers - 1 : last.value;
+  const isDense = (layer: number): boolean => layer < first.value || layer > end || (layer + 1) % Math.max(1, interval.value) !== 0;
+  return from(
+    first,
+    indicesOf(ofLayers(layers, String), (layer) => isDense(Number(layer))),
+  );
+}
+
+function indicesOf<T>(values: readonly T[], holds: (value: T) => boolean): number[] {
+  return values.flatMap((value, index) => (holds(value) ? [index] : []));
 }
 
 /** Layers of encoder and decoder; `layers` is the encoder's, as in launchers. */

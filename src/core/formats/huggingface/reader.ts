@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import { completeFamily } from '../families';
 import type { Facts, LauncherFile } from '../facts';
 import { readEncoder } from './encoder';
+import { parameterRangeOf } from './count';
 import { findModel } from './find-model';
 import { readFacts, assumedFieldsOf } from './read-facts';
 import { remarksOn, unplannedOf } from './remarks';
@@ -35,20 +36,21 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
   const facts = readFacts(found, model, state);
   const unplanned = unplannedOf(found, facts);
   const encoder = readEncoder(found);
-  const remarks = remarksOn(found, facts, unplanned);
+  const traits = traitsOf(
+    facts,
+    familyTraits(found, model),
+    state === null ? null : { state: state.state, isSingleSublayer: found.family.state?.isSingleSublayer === true },
+  );
+  const guessed = parameterRangeOf({ model, traits, unplanned: unplanned ?? undefined });
   return {
     document,
     model,
-    traits: traitsOf(
-      facts,
-      familyTraits(found),
-      state === null ? null : { state: state.state, isSingleSublayer: found.family.state?.isSingleSublayer === true },
-    ),
+    traits,
     facts,
     assumedFields: assumedFieldsOf(found, model),
     ...(unplanned === null ? {} : { unplanned }),
     ...(encoder === null ? {} : { encoder }),
-    remarks,
+    remarks: remarksOn(found, facts, unplanned, guessed),
   };
 }
 

@@ -9,25 +9,43 @@ import { isHybridKind, latentOf } from '../traits';
 import type { Unplanned } from '../run';
 import { closest } from '../suggest';
 import { extraKeys, type FamilyField } from './family';
-import type { FoundModel } from './find-model';
+import { textKeys, type FoundModel } from './find-model';
 import { memberNamed } from './members';
 import { isAttention } from './read-facts';
 import { stackKeys } from './stacks';
-import { counted, type Sentence, sentence } from '../../sentence';
+import { allOf, counted, type Sentence, sentence } from '../../sentence';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
 
 /** What is worth saying about a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
-export function remarksOn(found: FoundModel, facts: Facts, unplanned: Unplanned | null): Finding[] {
+export function remarksOn(
+  found: FoundModel,
+  facts: Facts,
+  unplanned: Unplanned | null,
+  guessed: readonly [least: number, most: number] | null,
+): Finding[] {
   return [
     ...found.remarks,
+    ...(guessed === null || found.modelType.source.kind !== 'file' ? [] : [guess(found, guessed)]),
     ...misspelt(found),
     ...kindsOfLayers(facts),
     ...(unplanned === null
       ? approximations(found, facts)
       : [{ code: 'model-not-planned', severity: 'information', fixes: [], ...unplanned } as const]),
   ];
+}
+
+/** A type that is not known: what its layers are is a guess, and so is the number of its parameters. */
+function guess(found: FoundModel, [least, most]: readonly [number, number]): Finding {
+  return {
+    code: 'config-unknown-model-type',
+    severity: 'warning',
+    place: placeOfType(found),
+    message: sentence`The model type ${quoted(found.modelType.value)} is not known: its sizes are read, and planned as a Llama of these sizes, with ${formatCount(least)} to ${formatCount(most)} parameters if its layers are as usual`,
+    remedy: sentence`compare that with its published number of parameters; give what differs inline under "model" in a terapipe.json`,
+    fixes: [],
+  };
 }
 
 const inlineRemedy = sentence`give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that`;
@@ -161,7 +179,7 @@ function kindsOfLayers({ attentionKinds, layers }: Facts): Finding[] {
 }
 
 function approximations(found: FoundModel, facts: Facts): Finding[] {
-  const { document, family, around } = found;
+  const { family } = found;
   const crossing = (facts.attentionKinds?.value ?? []).filter((kind) => kind === 'cross_attention').length;
   const planned = [
     ...(family.approximated === undefined ? [] : [[family.approximated, placeOfType(found)] as const]),
@@ -171,24 +189,41 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
           [sentence`${counted(crossing, 'layer')} of cross-attention as self-attention`, placeOfFact(facts.attentionKinds, found)] as const,
         ]),
   ];
-  const encoder = [...(around?.values() ?? [])].find(
-    ({ name, value }) => /^(vision|audio|visual)_?(config|tower)?$/.test(name) && value.type === 'object',
-  );
   return [
     ...planned.map(([what, place]) =>
       approximated(place, sentence`Planned with ${what}`, sentence`expect slightly other times and sizes than planned`),
     ),
-    ...(encoder === undefined
-      ? []
-      : [
-          approximated(
-            placeOf(document, encoder.key),
-            sentence`Only the language model is planned, without the encoder of images or sound`,
-            sentence`leave room for it in the memory and time of the first stage`,
-          ),
-        ]),
+    ...partsBeside(found),
   ];
 }
+
+/** What a file describes beside its language model: an encoder of images or sound, or parts that may be as large as the model itself. */
+function partsBeside({ document, around }: FoundModel): Finding[] {
+  const parts = [...(around?.values() ?? [])].filter(
+    ({ name, value }) =>
+      value.type === 'object' && /_(config|tower)$|^(vision|audio|visual)$/.test(name) && !textKeys.includes(name) && !settings.test(name),
+  );
+  const [first] = parts;
+  if (first === undefined) return [];
+  const others = parts.filter(({ name }) => !/vision|audio|visual|adapt|project|timestamp/.test(name));
+  if (others.length === 0)
+    return [
+      approximated(
+        placeOf(document, first.key),
+        sentence`Only the language model is planned, without the encoder of images or sound`,
+        sentence`leave room for it in the memory and time of the first stage`,
+      ),
+    ];
+  const unknown = approximated(
+    placeOf(document, (others[0] ?? first).key),
+    sentence`Only the language model is planned and counted, without ${allOf(others.map(({ name }) => quoted(name)))}`,
+    sentence`leave room for it in memory and time`,
+  );
+  return [{ ...unknown, severity: 'warning' }];
+}
+
+/** Members that describe no part of a model. */
+const settings = /^(quantization|generation|compression|rope|peft|training|sampling)/;
 
 function approximated(place: Place, message: Sentence, remedy: Sentence): Finding {
   return { code: 'model-approximated', severity: 'information', place, message, remedy, fixes: [] };

@@ -2,9 +2,9 @@ import { boolean, integer, list, type Rule } from '../rules';
 import { modelFields } from '../terapipe/fields';
 import type { Given } from '../given';
 import type { ModelTraits, WrittenModel } from '../written-model';
-import { byDefault, from, type Located } from '../../spec/located';
+import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../../spec/located';
 import * as v from 'valibot';
-import type { FamilyField } from './family';
+import { assumedClass, type FamilyField, type FamilySizes } from './family';
 import { readStackLayers, readStacks } from './stacks';
 import { flag, located, memberNamed, readMember, type Members, type Source } from './members';
 import { membersOf } from '../json-document';
@@ -44,7 +44,9 @@ function readGiven(source: Source): Given<WrittenModel> {
     ...readNullable('headDim', Math.max(1, Math.floor(hidden / heads))),
     ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
     ...(family.state !== undefined && memberNamed(members, family.keys.experts)?.value.value === 0 ? noExperts(source) : read('experts')),
-    ...read('activeExperts'),
+    ...(memberNamed(members, family.keys.activeExperts)?.value.type === 'null' && family.assumedFields?.includes('activeExperts') === true
+      ? {}
+      : read('activeExperts')),
     ...read('expertFfn'),
     ...read('vocab', integer(1, 100_000_000)),
     ...read('tiedEmbeddings'),
@@ -61,10 +63,23 @@ function noExperts({ document, members, family }: Source): Given<WrittenModel> {
   return member === undefined ? {} : { experts: located(document, member, null) };
 }
 
+/**
+ * Whether embedding and head are tied, as the whole file says: from transformers 5 on that wins over its text_config, before it the other
+ * way round.
+ */
 function tieAround(source: Source, around: Members | null): Given<WrittenModel> {
-  if (around === null || memberNamed(source.members, source.family.keys.tiedEmbeddings) !== undefined) return {};
-  const tie = readMember(source, around.get('tie_word_embeddings'), boolean);
+  const isInner = memberNamed(source.members, source.family.keys.tiedEmbeddings)?.value.type === 'boolean';
+  if (around === null || (isInner && versionOf(around) < 5)) return {};
+  const member = around.get('tie_word_embeddings');
+  const tie = member?.value.type === 'null' ? undefined : readMember(source, member, boolean);
   return tie === undefined ? {} : { tiedEmbeddings: tie };
+}
+
+/** First number of the version of transformers that wrote a file; files without one are taken for new ones. */
+function versionOf(root: Members): number {
+  const written: unknown = root.get('transformers_version')?.value.value;
+  const first = typeof written === 'string' ? Number.parseInt(written, 10) : Number.NaN;
+  return Number.isNaN(first) ? Number.POSITIVE_INFINITY : first;
 }
 
 /** A family of experts whose config says that there are none is dense. */
@@ -134,7 +149,7 @@ const mpt: Switches = (source, sizes) => {
   const hidden = sizes.hidden?.value ?? source.family.defaults.hidden;
   return {
     ...(wider === undefined ? {} : { ffn: from(wider, wider.value * hidden) }),
-    ...(alibi?.value === true ? { positions: from(alibi, 'none') } : {}),
+    ...(alibi?.value === false ? { positions: from(alibi, 'learned') } : {}),
     ...noBias(source),
   };
 };
@@ -167,17 +182,71 @@ function withoutExperts(reason: Located<unknown>): Given<WrittenModel> {
   return { experts: from(reason, null), activeExperts: from(reason, null), expertFfn: from(reason, null) };
 }
 
+/** Sizes of attention and of experts lie in members of their own. */
+const dbrx: Switches = (source) => {
+  const inside = (name: string): Members => {
+    const member = source.members.get(name);
+    return member?.value.type === 'object' ? membersOf(source.document, member.value, name) : new Map();
+  };
+  const [attention, network] = [inside('attn_config'), inside('ffn_config')];
+  const read = (field: 'kvHeads' | 'ffn' | 'experts' | 'activeExperts', members: Members, key: string): Given<WrittenModel> => {
+    const found = readMember(source, members.get(key), integer(1, 10_000_000));
+    return found === undefined ? {} : { [field]: found };
+  };
+  return {
+    ...read('kvHeads', attention, 'kv_n_heads'),
+    ...read('ffn', network, 'ffn_hidden_size'),
+    ...read('experts', network, 'moe_num_experts'),
+    ...read('activeExperts', network, 'moe_top_k'),
+  };
+};
+
+/** One number for all layers, or one for each: the first of them. */
+const hunyuanExperts: Switches = (source) => {
+  const member = source.members.get('moe_topk');
+  const rule = integer(1, 10_000);
+  if (member?.value.type !== 'array') {
+    const one = readMember(source, member, rule);
+    return one === undefined ? {} : { activeExperts: one };
+  }
+  const all = readMember(source, member, list(v.pipe(v.number(), v.integer(), v.minValue(1)), 1, 10_000, 'a number of experts a layer'));
+  return all === undefined ? {} : { activeExperts: from(all, all.value[0] ?? 1) };
+};
+
+/** Activations of networks that have no gate in nearly all families: a hint where the family is not known. */
+const ungated: ReadonlySet<unknown> = new Set([
+  'relu',
+  'relu2',
+  'relu_squared',
+  'squared_relu',
+  'xielu',
+  'gelu',
+  'gelu_new',
+  'gelu_fast',
+  'quick_gelu',
+]);
+
+const gateByActivation: Switches = ({ document, members }) => {
+  const member = memberNamed(members, ['hidden_act', 'hidden_activation', 'activation_function', 'activation']);
+  return member !== undefined && ungated.has(member.value.value) ? { gatedMlp: located(document, member, false) } : {};
+};
+
 /** What the configuration classes derive from switches of their own. */
 const familySwitches: Readonly<Record<string, Switches>> = {
+  [assumedClass]: gateByActivation,
   FalconConfig: falcon,
   GPTBigCodeConfig: multiQuery,
   MptConfig: mpt,
   T5Config: gatedFeedForward,
   MT5Config: gatedFeedForward,
   UMT5Config: gatedFeedForward,
+  PersimmonConfig: normOfQueries('qk_layernorm'),
   PhiConfig: normOfQueries('qk_layernorm'),
   StableLmConfig: normOfQueries('qk_layernorm'),
   CohereConfig: normOfQueries('use_qk_norm'),
+  DbrxConfig: dbrx,
+  Glm4MoeConfig: normOfQueries('use_qk_norm'),
+  HunYuanMoEV1Config: hunyuanExperts,
   JambaConfig: jamba,
   GraniteMoeHybridConfig: graniteHybrid,
   NemotronHConfig: nemotronHybrid,
@@ -187,14 +256,45 @@ const familySwitches: Readonly<Record<string, Switches>> = {
  * What a model has beyond sizes because of its family, and of switches of its own.
  * @throws ExpectedError as `readSizes`.
  */
-export function familyTraits(source: Source): ModelTraits {
-  const { configClass, traits: ofFamily = {} } = source.family;
+export function familyTraits(source: Source, model: LocatedFields<WrittenModel>): ModelTraits {
+  const { configClass, traits = {}, small } = source.family;
   const stacks = readStacks(source);
-  const traits = stacks === null ? ofFamily : { ...ofFamily, stacks };
-  if (configClass !== 'FalconConfig') return traits;
-  const oneNorm = flag(source, 'parallel_attn', true).value && !flag(source, 'new_decoder_architecture', false).value;
-  return oneNorm ? { ...traits, normsPerLayer: 1 } : traits;
+  return {
+    ...traits,
+    ...(stacks === null ? {} : { stacks }),
+    ...(small === undefined ? {} : { smallParameters: small(sizesFor(source, model)) }),
+    ...traitSwitches[configClass]?.(source),
+  };
 }
+
+function sizesFor({ members }: Source, model: LocatedFields<WrittenModel>): FamilySizes {
+  const { experts, maxPositions, ...sizes } = valuesOf<WrittenModel>(model);
+  const value = (key: string): unknown => members.get(key)?.value.value as unknown;
+  return {
+    ...sizes,
+    experts: experts ?? 0,
+    maxPositions: maxPositions ?? 0,
+    number: (key) => {
+      const found = value(key);
+      return typeof found === 'boolean' ? Number(found) : typeof found === 'number' && Number.isFinite(found) ? found : null;
+    },
+    list: (key) => members.get(key)?.value.children?.map(({ value: entry }): unknown => entry as unknown) ?? null,
+  };
+}
+
+/** Switches of norms and the like, by the class that has them. */
+const traitSwitches: Readonly<Record<string, (source: Source) => ModelTraits>> = {
+  FalconConfig: (source) => {
+    const isNew = flag(source, 'new_decoder_architecture', false).value;
+    const norms = source.members.get('num_ln_in_parallel_attn');
+    const count = norms?.value.type === 'null' ? undefined : readMember(source, norms, integer(1, 2))?.value;
+    const isOne = isNew ? count === 1 : flag(source, 'parallel_attn', true).value;
+    return isOne ? { normsPerLayer: 1 } : {};
+  },
+  StableLmConfig: (source) => (flag(source, 'use_parallel_residual', false).value ? { normsPerLayer: 1 } : {}),
+  HyperCLOVAXConfig: (source) => (flag(source, 'use_post_norm', true).value ? { normsPerLayer: 4 } : {}),
+  PhimoeConfig: (source) => (flag(source, 'lm_head_bias', false).value ? { headBias: true } : {}),
+};
 
 /** Keys that are read here and in the facts, beside those of sizes. */
 export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');

@@ -1,4 +1,16 @@
-import { attentionBias, bertKeys, llamaAlways, llamaKeys, noBias, routedKeys, tied, untied, type Family, type StateFamily } from './family';
+import {
+  attentionBias,
+  bertKeys,
+  llamaAlways,
+  llamaKeys,
+  noBias,
+  routedKeys,
+  tied,
+  untied,
+  variantOf,
+  type Family,
+  type StateFamily,
+} from './family';
 
 /** A model of Mamba layers alone has no heads of attention: one stands for them. */
 const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1, maxPositions: null, ...noBias } as const;
@@ -55,6 +67,41 @@ const hybridState = {
 } as const satisfies Omit<StateFamily, 'layers'>;
 
 const shared = 'blocks that several layers share would lie on several stages at once';
+
+const deltaState = {
+  kind: 'gated-delta-net',
+  keys: {
+    heads: ['linear_num_value_heads'],
+    headDim: ['linear_value_head_dim'],
+    stateDim: ['linear_key_head_dim'],
+    groups: ['linear_num_key_heads'],
+    convolution: ['linear_conv_kernel_dim'],
+  },
+  defaults: { heads: 32, headDim: 128, stateDim: 128, groups: 16, convolution: 4 },
+  norm: 'head',
+  chunk: { otherwise: 64 },
+  layers: 'interval',
+} as const satisfies StateFamily;
+
+const qwen35: Family = {
+  configClass: 'Qwen3_5TextConfig',
+  keys: { ...llamaKeys, ...attentionBias },
+  defaults: {
+    layers: 32,
+    hidden: 4096,
+    heads: 16,
+    kvHeads: 4,
+    headDim: 256,
+    ffn: 12288,
+    vocab: 248320,
+    maxPositions: 32768,
+    ...untied,
+    ...noBias,
+  },
+  always: { ...llamaAlways, qkNorm: true },
+  traits: { outputGate: true },
+  state: deltaState,
+};
 
 /** Families whose layers hand on a state. Source: configuration and modelling classes of transformers 5.23. */
 export const stateFamilies = {
@@ -226,21 +273,28 @@ export const stateFamilies = {
     always: { ...llamaAlways, qkNorm: true },
     extras: { decoderSparseStep: 1, sharedExpertFfn: 512 },
     traits: { experts: { sharedGate: true }, outputGate: true },
-    state: {
-      kind: 'gated-delta-net',
-      keys: {
-        heads: ['linear_num_value_heads'],
-        headDim: ['linear_value_head_dim'],
-        stateDim: ['linear_key_head_dim'],
-        groups: ['linear_num_key_heads'],
-        convolution: ['linear_conv_kernel_dim'],
-      },
-      defaults: { heads: 32, headDim: 128, stateDim: 128, groups: 16, convolution: 4 },
-      norm: 'head',
-      chunk: { otherwise: 64 },
-      layers: 'interval',
-    },
+    state: deltaState,
   },
+  qwen3_5_text: qwen35,
+  qwen3_5_moe_text: variantOf(
+    qwen35,
+    'Qwen3_5MoeTextConfig',
+    { layers: 40, hidden: 2048, kvHeads: 2, ffn: null, experts: { count: 256, active: 8, ffn: 512 } },
+    {
+      keys: { ...llamaKeys, ...routedKeys, ...attentionBias, expertFfn: ['moe_intermediate_size'] },
+      extras: { sharedExpertFfn: 512 },
+      traits: { experts: { sharedGate: true }, outputGate: true },
+    },
+  ),
+  olmo_hybrid: variantOf(
+    qwen35,
+    'OlmoHybridConfig',
+    { hidden: 3840, heads: 30, kvHeads: null, headDim: null, ffn: 11008, vocab: 100352, maxPositions: 65536 },
+    {
+      traits: { qkNormAcrossHeads: true },
+      state: { ...deltaState, defaults: { heads: 30, headDim: 192, stateDim: 96, groups: 30, convolution: 4 } },
+    },
+  ),
   minimax: {
     configClass: 'MiniMaxConfig',
     keys: { ...llamaKeys, ...routedKeys },

@@ -5,6 +5,7 @@ import { parametersOf } from '../../../../src/core/formats/huggingface/count';
 import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/formats/huggingface/reader';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
+import { say, sentence } from '../../../../src/core/sentence';
 import { valuesOf } from '../../../../src/core/spec/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
@@ -133,7 +134,11 @@ describe('families of HuggingFace configs', () => {
     assert.deepEqual([model(vl).modelType, model(vl).hidden], ['qwen2_vl', 1536]);
     const tied = { model_type: 'qwen3_vl', tie_word_embeddings: true, text_config: { hidden_size: 64 } };
     assert.equal(model(tied).tiedEmbeddings, true);
-    assert.equal(model({ ...tied, text_config: { tie_word_embeddings: false } }).tiedEmbeddings, false);
+    const inner = { ...tied, text_config: { tie_word_embeddings: false } };
+    assert.equal(model(inner).tiedEmbeddings, true, 'transformers 5 follows the whole file');
+    assert.equal(model({ ...inner, transformers_version: '5.0.0' }).tiedEmbeddings, true);
+    assert.equal(model({ ...inner, transformers_version: '4.57.1' }).tiedEmbeddings, false, 'earlier ones follow text_config');
+    assert.equal(model({ ...inner, tie_word_embeddings: null }).tiedEmbeddings, false);
     assert.equal(model({ model_type: 'llama', text_config: 'none' }).modelType, 'llama');
   });
 
@@ -183,8 +188,17 @@ describe('families of HuggingFace configs', () => {
     assert.deepEqual([said.vocab, assumedFields], [undefined, ['vocab', 'tiedEmbeddings']]);
     assert.deepEqual(
       remarks.map(({ code, severity }) => [code, severity]),
-      [['config-unknown-model-type', 'information']],
+      [['config-unknown-model-type', 'warning']],
     );
+    const counted = { ...config, intermediate_size: 128, vocab_size: 100 };
+    const guess = (more: object) => say(read({ ...counted, ...more }).remarks[0]?.message ?? sentence``);
+    assert.match(guess({}), /, with 72,256 to 95,040 parameters if /);
+    assert.match(guess({ tie_word_embeddings: true }), /, with 72,256 to 88,640 parameters if /);
+    assert.deepEqual(
+      [model({ ...counted, hidden_act: 'relu2' }).gatedMlp, model({ ...counted, hidden_act: 'silu' }).gatedMlp],
+      [false, true],
+    );
+    assert.equal(model({ ...counted, moe_num_experts: 8, moe_k: 2 }).experts, 8);
     assert.equal(model({ ...config, num_local_experts: 8, num_experts_per_tok: 2 }).experts, 8);
     assert.equal(model({ ...config, vocab_size: null, num_key_value_heads: 'two', tie_word_embeddings: 3 }).kvHeads, 4);
     for (const heads of [undefined, '4', 0, 1e308, [4]])
