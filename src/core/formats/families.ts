@@ -14,6 +14,7 @@ import {
 } from './huggingface/family';
 import { gptFamilies } from './huggingface/gpt-families';
 import { gptVariants } from './huggingface/gpt-variants';
+import { latentVariants } from './huggingface/latent-variants';
 import { llamaFamilies } from './huggingface/llama-families';
 import { llamaVariants } from './huggingface/llama-variants';
 import { otherFamilies } from './huggingface/other-families';
@@ -29,6 +30,7 @@ const known = {
   ...llamaVariants,
   ...expertFamilies,
   ...expertVariants,
+  ...latentVariants,
   ...stateFamilies,
   ...otherFamilies,
 };

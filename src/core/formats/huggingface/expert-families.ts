@@ -2,7 +2,7 @@ import { attentionBias, bertKeys, llamaAlways, llamaKeys, noBias, plainHeads, ro
 
 export const routedOnly = { ...llamaKeys, ...routedKeys, expertFfn: ['moe_intermediate_size'] } as const;
 /** Latent attention has no head size of its own: queries, keys and values each have one. */
-export const latentKeys = { ...bertKeys, ...routedKeys, kvHeads: ['num_key_value_heads'], expertFfn: ['moe_intermediate_size'] } as const;
+const latentKeys = { ...bertKeys, ...routedKeys, kvHeads: ['num_key_value_heads'], expertFfn: ['moe_intermediate_size'] } as const;
 
 export const qwen3Moe: Family = {
   configClass: 'Qwen3MoeConfig',
@@ -25,7 +25,7 @@ export const qwen3Moe: Family = {
   window: { when: 'flag', tokens: 4096 },
 };
 
-export const latent = { kvLoraRank: 512, qLoraRank: 1536, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const;
+const latent = { kvLoraRank: 512, qLoraRank: 1536, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const;
 
 export const deepseekV3: Family = {
   configClass: 'DeepseekV3Config',

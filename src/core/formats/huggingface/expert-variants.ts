@@ -1,7 +1,6 @@
-import { sentence } from '../../sentence';
 import { cohere } from './llama-families';
-import { attentionBias, bertKeys, llamaAlways, llamaKeys, noBias, tied, untied, variantOf, type Family } from './family';
-import { deepseekV3, expertFamilies, qwen3Moe, routedOnly } from './expert-families';
+import { attentionBias, llamaAlways, llamaKeys, tied, variantOf, type Family } from './family';
+import { expertFamilies, qwen3Moe, routedOnly } from './expert-families';
 
 const { mixtral } = expertFamilies;
 const fourth = { period: 4, keys: [], kind: 'sliding_attention' } as const;
@@ -62,22 +61,6 @@ const ernieMoe = variantOf(
     small: ({ experts }) => ({ experts }),
   },
 );
-/** Layers with latent attention and one network for all tokens. */
-const latentDense = {
-  keys: { ...bertKeys, kvHeads: llamaKeys.kvHeads, ...attentionBias, mlpBias: ['mlp_bias'] },
-  always: llamaAlways,
-} as const;
-const dense = { headDim: null, ...untied, ...noBias } as const;
-
-/** Elements of the indexer of sparse attention (DeepSeek-V3.2), on average of all layers: some may share another's. */
-const indexer: NonNullable<Family['small']> = ({ hidden, number, list }) => {
-  const [heads, headDim] = [number('index_n_heads') ?? 64, number('index_head_dim') ?? 128];
-  const types = list('indexer_types') ?? ['full'];
-  const own = types.filter((type) => type === 'full').length / types.length;
-  return { attention: own * ((number('q_lora_rank') ?? 1536) * heads * headDim + hidden * (headDim + heads) + 2 * headDim) };
-};
-const indexed = sentence`attention to all earlier tokens, though an indexer picks some of them`;
-
 /**
  * Families with experts that differ from Mixtral, Qwen 3 and DeepSeek-V3 in sizes, names of keys, norms and biases. Source: configuration
  * and modelling classes of transformers 5.23.
@@ -113,12 +96,6 @@ export const expertVariants = {
       window: { when: 'flag', tokens: null },
     },
   ),
-  axk1: variantOf(
-    deepseekV3,
-    'AXK1Config',
-    { heads: 64, kvHeads: 64, vocab: 163840, maxPositions: 32768, experts: { count: 192, active: 8, ffn: 2048 } },
-    { extras: { ...deepseekV3.extras, firstDenseLayers: 1 }, small: ({ hidden }) => ({ experts: hidden }) },
-  ),
   beam: variantOf(
     qwen3Moe,
     'BeamConfig',
@@ -150,7 +127,6 @@ export const expertVariants = {
       extras: { sharedExperts: 0 },
     },
   ),
-  deepseek_v32: variantOf(deepseekV3, 'DeepseekV32Config', {}, { small: indexer, approximated: indexed }),
   dots1: variantOf(
     qwen3Moe,
     'Dots1Config',
@@ -205,49 +181,6 @@ export const expertVariants = {
   ),
   glm4_moe: glm4Moe,
   glm4v_moe_text: variantOf(glm4Moe, 'Glm4vMoeTextConfig', { vocab: 151424, maxPositions: 65536, qkvBias: true }),
-  glm4_moe_lite: variantOf(
-    deepseekV3,
-    'Glm4MoeLiteConfig',
-    {
-      layers: 47,
-      hidden: 2048,
-      heads: 20,
-      kvHeads: 20,
-      ffn: 10240,
-      vocab: 154880,
-      maxPositions: 202752,
-      experts: { count: 64, active: 4, ffn: 1536 },
-    },
-    {
-      extras: {
-        kvLoraRank: 512,
-        qLoraRank: 768,
-        qkNopeHeadDim: 192,
-        qkRopeHeadDim: 64,
-        vHeadDim: 256,
-        sharedExperts: 1,
-        firstDenseLayers: 1,
-      },
-    },
-  ),
-  glm_moe_dsa: variantOf(
-    deepseekV3,
-    'GlmMoeDsaConfig',
-    { layers: 78, hidden: 6144, heads: 64, kvHeads: 64, ffn: 12288, vocab: 154880, maxPositions: 202752 },
-    {
-      extras: {
-        kvLoraRank: 512,
-        qLoraRank: 2048,
-        qkNopeHeadDim: 192,
-        qkRopeHeadDim: 64,
-        vHeadDim: 256,
-        sharedExperts: 1,
-        firstDenseLayers: 3,
-      },
-      small: indexer,
-      approximated: indexed,
-    },
-  ),
   granitemoe: granite,
   granitemoeshared: variantOf(granite, 'GraniteMoeSharedConfig', {}),
   granitemoe_swa: variantOf(
@@ -307,12 +240,6 @@ export const expertVariants = {
     },
     { extras: {}, window: { when: 'always', tokens: 1024 } },
   ),
-  minicpm3: {
-    ...latentDense,
-    configClass: 'MiniCPM3Config',
-    defaults: { ...dense, layers: 62, hidden: 2560, heads: 40, kvHeads: 40, ffn: 6400, vocab: 73448, maxPositions: 32768, ...tied },
-    extras: { kvLoraRank: 256, qLoraRank: 768, qkNopeHeadDim: 64, qkRopeHeadDim: 32, vHeadDim: 64 },
-  },
   minimax_m2: variantOf(
     mixtral,
     'MiniMaxM2Config',
@@ -349,31 +276,6 @@ export const expertVariants = {
       window: { when: 'flag', tokens: null },
     },
   ),
-  mistral4: variantOf(
-    deepseekV3,
-    'Mistral4Config',
-    {
-      layers: 36,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 32,
-      ffn: 12288,
-      vocab: 131072,
-      maxPositions: 1048576,
-      experts: { count: 128, active: 4, ffn: 2048 },
-    },
-    {
-      extras: {
-        kvLoraRank: 256,
-        qLoraRank: 1024,
-        qkNopeHeadDim: 64,
-        qkRopeHeadDim: 64,
-        vHeadDim: 128,
-        sharedExperts: 1,
-        firstDenseLayers: 0,
-      },
-    },
-  ),
   olmoe,
   phimoe: variantOf(
     mixtral,
@@ -403,10 +305,4 @@ export const expertVariants = {
     },
     { always: llamaAlways, extras: { sharedExperts: 1 } },
   ),
-  youtu: {
-    ...latentDense,
-    configClass: 'YoutuConfig',
-    defaults: { ...dense, layers: 32, hidden: 2048, heads: 16, kvHeads: 16, ffn: 6144, vocab: 128256, maxPositions: 131072, ...tied },
-    extras: { kvLoraRank: 512, qLoraRank: 1536, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 },
-  },
 } as const satisfies Readonly<Record<string, Family>>;

@@ -48,7 +48,7 @@ const qwen2Vl: Family = {
   defaults: { ...qwen2.defaults, layers: 80, hidden: 8192, heads: 64, kvHeads: 8, ffn: 29568, vocab: 152064 },
 };
 
-export const gemma: Family = {
+const gemma: Family = {
   configClass: 'GemmaConfig',
   keys: { ...llamaKeys, ...attentionBias },
   defaults: {
