@@ -25,9 +25,9 @@ interface NemoCase {
   readonly vp: number | null;
   readonly ep: number | null;
   readonly tokens_per_second_per_gpu: number;
-  /** CUDA graphs, dispatcher and `overlap`; null for dense models. */
-  readonly recipe: string | null;
-  readonly recompute: string | null;
+  /** CUDA graphs, dispatcher and `overlap`; null for dense models; absent: as most recipes of its release and system. */
+  readonly recipe?: string | null;
+  readonly recompute?: string | null;
 }
 
 /** Tokens per second and GPU, published and predicted. */
@@ -107,9 +107,17 @@ function nemotronNano(): ModelSpec {
   return modelSpecOf(model, traits);
 }
 
-/** What the recipe of a row sets of experts. */
-function recipeOf({ recipe, recompute }: NemoCase): Partial<TrainingSpec> {
-  if (recipe === null) return {};
+/** What most recipes of a release set on a system: graphs of whole iterations in MXFP8 from 26.06 on, of layers before, none on H100. */
+function usualRecipe({ release, system, precision, pp }: NemoCase): string {
+  const isRack = system.startsWith('DGX-GB');
+  if (precision === 'MXFP8' && Number.parseFloat(release) >= 26.06 && (isRack || pp === 1)) return 'iteration hybridep overlap';
+  return isRack || (pp === 1 && system !== 'DGX-H100') ? 'layers hybridep' : 'eager hybridep';
+}
+
+/** What the recipe of a row with experts sets. */
+function recipeOf(row: NemoCase): Partial<TrainingSpec> {
+  const { recipe = usualRecipe(row), recompute } = row;
+  if (recipe === null || row.ep === null) return {};
   const [graphs, dispatcher, overlap] = recipe.split(' ');
   const cudaGraphs = (['layers', 'iteration'] as const).find((one) => one === graphs);
   const expertDispatcher = expertDispatchers.find((one) => one === dispatcher);
@@ -150,7 +158,7 @@ export const nemoRows = once((): readonly NemoRow[] =>
         attention: 'flash',
         sequenceParallel: tensor > 1,
         asyncTensorParallel: tensor > 1,
-        runtimeVersion: row.release,
+        runtimeVersion: row.release.split(' ')[0] ?? '',
         ...recipeOf(row),
         fusedCrossEntropy: true,
         dropout: false,
