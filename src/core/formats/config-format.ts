@@ -1,4 +1,13 @@
 export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
 
 export type LauncherFormat =
-  'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'torchtitan' | 'deepspeed' | 'gpt-neox' | 'primus' | 'flagscale';
+  | 'megatron-shell'
+  | 'megatron-yaml'
+  | 'nemo'
+  | 'megatron-bridge'
+  | 'torchtitan'
+  | 'deepspeed'
+  | 'gpt-neox'
+  | 'primus'
+  | 'flagscale'
+  | 'nemo-rl';

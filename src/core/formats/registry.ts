@@ -4,6 +4,7 @@ import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
 import { megatronShell, megatronYaml } from './megatron';
 import { megatronBridge } from './megatron-bridge';
 import { nemo } from './nemo';
+import { nemoRl } from './nemo-rl';
 import { gptNeox } from './neox';
 import { flagScale } from './flagscale';
 import { primus } from './primus';
@@ -14,6 +15,7 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   deepspeed,
   primus,
   flagscale: flagScale,
+  'nemo-rl': nemoRl,
   'megatron-yaml': megatronYaml,
   nemo,
   'megatron-bridge': megatronBridge,

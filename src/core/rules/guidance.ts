@@ -201,6 +201,10 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: 'Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.',
     ignore: 'the file lies in the installed package of the launcher.',
   },
+  'policy-alone': {
+    source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
+    ignore: 'you plan the training step alone.',
+  },
   'repeated-key': { source: 'PyYAML, `construct_mapping`: later keys replace earlier ones.', ignore: 'both have the same value.' },
   'more-informations': { source: 'The editor and `terapipe check`.', ignore: 'always.' },
 };

@@ -44,6 +44,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'The config builds on another file (`extends`, `defaults`, a preset of its launcher) that is not where it should lie, so what that one sets is not known: often the sizes of the model. Open the folder or the clone that holds both.',
   },
   {
+    code: 'policy-alone',
+    doc: 'A config of reinforcement learning or fine-tuning (NeMo-RL). Planned is a training step of the policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.',
+  },
+  {
     code: 'repeated-key',
     doc: 'A key stands twice in one mapping, and the loader of this launcher (PyYAML) takes the last one without a word. Where a loader refuses that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.',
   },

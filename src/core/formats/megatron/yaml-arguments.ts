@@ -1,4 +1,4 @@
-import type { Fact, Facts, LauncherFile } from '../facts';
+import type { Facts, LauncherFile } from '../facts';
 import type { LauncherFormat } from '../config-format';
 import { ownLayer, type Layer } from '../composition';
 import { firstPlace } from '../yaml/keys';
@@ -86,10 +86,7 @@ export function fileOfArguments(
 ): LauncherFile {
   const { file, text } = ownLayer(layers);
   const facts: Facts = { ...megatronFacts(flags), ...also };
-  const here = Object.entries(facts).filter(
-    ([, fact]: [string, Fact<unknown>]) => fact.source.kind !== 'file' || fact.source.place.file === file,
-  );
-  const place = firstPlace(own, Object.fromEntries(here));
+  const place = firstPlace(own, facts);
   return {
     file,
     format,

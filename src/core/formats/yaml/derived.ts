@@ -19,6 +19,7 @@ export function withoutIdleRecompute(facts: Facts): Facts {
   return isIdle ? without(facts, ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers']) : facts;
 }
 
-function without(facts: Facts, names: readonly FactName[]): Facts {
+/** The facts but some. */
+export function without(facts: Facts, names: readonly FactName[]): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([name]) => !names.includes(name as FactName)));
 }

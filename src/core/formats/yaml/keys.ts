@@ -65,18 +65,20 @@ export interface KeyReader {
 
 /** Reads facts from a document; `find` may know the keys by other spellings than the table's. */
 export function createKeyReader(document: YamlDocument, resolve: Resolver, find = entryAt): KeyReader {
-  const remarks = new Map<number, Finding>();
+  const remarks = new Map<string, Finding>();
+  const idOf = ({ file, range }: Place): string => JSON.stringify([file, range.start]);
   const placeholders = new Set<string>();
 
   const one = <T>(path: string, read: Read<T>): Fact<T> | undefined => {
     const keys = path.split('.');
     const entry = find(document.root, keys);
     if (entry === null) return undefined;
-    const place = { file: document.file, range: entry.value.range };
+    const { file, text } = entry.document ?? document;
+    const place = { file, range: entry.value.range };
     const outcome = outcomeOf(entry, keys, read);
-    if ('expects' in outcome) remarks.set(place.range.start, refusal(document, entry, path, outcome.expects, place));
+    if ('expects' in outcome) remarks.set(idOf(place), refusal(entry, path, outcome.expects, place));
     if (!('value' in outcome)) return undefined;
-    const whole = removalOf(document.text, entry);
+    const whole = removalOf(text, entry);
     const name = [...keys.slice(0, -1), entry.key].join('.');
     return { value: outcome.value, source: { kind: 'file', place, key: name }, name, ...(whole && { whole }) };
   };
@@ -99,7 +101,7 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
   const plainAt = (node: YamlScalar, keys: readonly string[]): Plain | undefined => {
     const resolution = resolve(node, keys);
     if (resolution.kind === 'value') return plainText(node, resolution.value);
-    if (resolution.kind === 'cycle') remarks.set(node.range.start, cycleRemark(document, node, keys));
+    if (resolution.kind === 'cycle') remarks.set(idOf({ file: document.file, range: node.range }), cycleRemark(document, node, keys));
     else
       for (const [, name] of node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?(\w+)[,}]/g))
         if (name !== undefined) placeholders.add(name);
@@ -130,7 +132,9 @@ function plainText(node: YamlScalar, value: Plain): Plain {
 
 /** The first place that facts of this file stand at. */
 export function firstPlace(document: YamlDocument, facts: Facts): Place {
-  const places = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []));
+  const places = Object.values(facts).flatMap(({ source }) =>
+    source.kind === 'file' && source.place.file === document.file ? [source.place] : [],
+  );
   const [first] = places.sort((a, b) => a.range.start - b.range.start);
   const [root] = document.root.entries.values();
   return first ?? { file: document.file, range: root?.keyRange ?? { start: 0, end: 0 } };
@@ -138,7 +142,7 @@ export function firstPlace(document: YamlDocument, facts: Facts): Place {
 
 const unquoted = sentence`the number without quotes`;
 
-function refusal(document: YamlDocument, { value }: YamlEntry, path: string, expects: Value, place: Place): Finding {
+function refusal({ value }: YamlEntry, path: string, expects: Value, place: Place): Finding {
   const written = value.kind === 'scalar' ? quoted(value.text) : value.kind === 'list' ? sentence`a list` : sentence`a map`;
   const isUnquotable = value.kind === 'scalar' && value.quoted && expects === unquoted;
   return {
@@ -147,7 +151,7 @@ function refusal(document: YamlDocument, { value }: YamlEntry, path: string, exp
         ? 'config-out-of-range'
         : 'config-wrong-type',
     severity: 'error',
-    place: { file: document.file, range: place.range },
+    place,
     message: sentence`${path} is ${written}`,
     remedy: sentence`give it ${expects}`,
     fixes: isUnquotable

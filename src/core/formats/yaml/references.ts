@@ -112,8 +112,11 @@ function targetOf(written: string, parents: readonly string[], root: YamlMap): r
   return keys[0] === 'training' && keys.length > 1 && !root.entries.has('training') ? keys.slice(1) : keys;
 }
 
+/** NeMo-RL's names are shorter. */
 const arithmetic: Readonly<Record<string, (left: number, right: number) => number>> = {
   multiply: (left, right) => left * right,
+  mul: (left, right) => left * right,
+  div: (left, right) => left / right,
   divide: (left, right) => left / right,
   divide_ceil: (left, right) => Math.ceil(left / right),
   divide_floor: (left, right) => Math.floor(left / right),

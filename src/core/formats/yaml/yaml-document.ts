@@ -39,6 +39,8 @@ export interface YamlEntry {
   readonly flow: boolean;
   /** The map that it stands in has no other entry. */
   readonly alone: boolean;
+  /** Of documents that are merged, the one that it stands in. */
+  readonly document?: YamlDocument;
 }
 
 /** What a launcher's loader does with a key that stands twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */

@@ -98,6 +98,32 @@ describe('a FlagScale task', () => {
   });
 });
 
+describe('a NeMo-RL recipe', () => {
+  const base =
+    'policy:\n  model_name: "ours/unknown"\n  precision: bfloat16\n  dtensor_cfg: { enabled: true, tensor_parallel_size: 4, activation_checkpointing: true }\n  megatron_cfg:\n    enabled: false\n    context_parallel_size: 2\n    recompute_granularity: full\n    expert_model_parallel_size: null\ngrpo: { num_prompts_per_step: 8 }\n';
+  const recipe = { 'a/b/c/ours.yaml': fixture('nemo-rl.yaml'), 'a/grpo_math_1B.yaml': base };
+
+  it('is read over its defaults, references across files included, with the GPUs that train', async () => {
+    const { launcher, run, findings } = await load(recipe);
+    assert.deepEqual(
+      valuesOf(launcher?.facts, 'globalBatch', 'microBatch', 'sequenceLength', 'tensor', 'pipeline', 'context', 'precision'),
+      [768, 2, 3072, 2, 3, 2, 'bf16'],
+    );
+    assert.deepEqual(valuesOf(launcher?.facts, 'nodes', 'gpusPerNode', 'recomputeGranularity', 'recomputeMethod', 'zeroStage'), [3, 8, 'full', 'uniform', undefined]); // prettier-ignore
+    assert.deepEqual(valuesOf(run?.facts, 'layers'), [36]);
+    assert.deepEqual(findings.map(({ code }) => code), ['policy-alone', 'sizes-of-launcher']); // prettier-ignore
+    const { source } = launcher!.facts.context!;
+    assert.ok(source.kind === 'file' && source.place.file === 'a/grpo_math_1B.yaml');
+    assert.equal(base.slice(source.place.range.start, source.place.range.end), '2');
+  });
+
+  it('has the other backend where that one is on', async () => {
+    const dtensor = { ...recipe, 'a/b/c/ours.yaml': fixture('nemo-rl.yaml').replaceAll(/enabled: (false|true)\n {4}tensor/g, 'enabled: false\n    tensor').replace('dtensor_cfg:\n    enabled: false', 'dtensor_cfg:\n    enabled: true') }; // prettier-ignore
+    const { launcher } = await load(dtensor);
+    assert.deepEqual(valuesOf(launcher?.facts, 'tensor', 'pipeline', 'zeroStage', 'recomputeGranularity'), [4, undefined, 3, 'full']);
+  });
+});
+
 describe('a key that stands twice', () => {
   const repeated = '  seq_length: 2048\n  seq_length: 4096\n';
 

@@ -23,6 +23,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'gpt-neox': 'gpt-neox.yml',
   primus: 'primus.yaml',
   flagscale: 'flagscale.yaml',
+  'nemo-rl': 'nemo-rl.yaml',
   torchtitan: 'torchtitan-2025.toml',
   'megatron-shell': 'megatron-moe.sh',
 };

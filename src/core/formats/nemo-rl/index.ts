@@ -1,0 +1,30 @@
+import { hubModel } from '../hub-models';
+import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { hasAny } from '../yaml/recognise';
+import { nemoRlFiles } from './nemo-rl';
+
+/** NeMo-RL: GRPO, DPO, SFT, distillation and others, with Megatron Core or PyTorch's DTensor. */
+export const nemoRl: Launcher = {
+  file: 'a NeMo-RL YAML',
+  endings: ['yaml', 'yml'],
+  isIts: isNemoRl,
+  read: (file, text) => nemoRlFiles.read([{ file, text }]),
+  composition: nemoRlFiles,
+  traits: { ...megatronTraits, ignoresIdleRecompute: true },
+  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+};
+
+const algorithms = ['grpo', 'ppo', 'dpo', 'sft', 'rm', 'distillation'];
+const policyKeys = [
+  'model_name',
+  'train_global_batch_size',
+  'train_micro_batch_size',
+  'max_total_sequence_length',
+  'megatron_cfg',
+  'dtensor_cfg',
+];
+
+function isNemoRl({ yaml }: Glance): boolean {
+  const { sections } = yaml();
+  return hasAny(sections.get('policy'), policyKeys) && (sections.has('defaults') || hasAny(new Set(sections.keys()), algorithms));
+}

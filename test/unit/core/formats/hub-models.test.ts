@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { hubModel } from '../../../../src/core/formats/hub-models';
+import { parametersOf } from '../../../../src/core/formats/huggingface/count';
+import { load } from './files';
+
+/** Billions of parameters, tied embeddings once, as the pages of the models on the hub say (`model.safetensors` of each). */
+const published: Readonly<Record<string, number>> = {
+  'meta-llama/Llama-3.2-1B': 1.236,
+  'meta-llama/Llama-3.2-3B-Instruct': 3.213,
+  'meta-llama/Llama-3.1-8B-Instruct': 8.03,
+  'meta-llama/Meta-Llama-3.1-70B': 70.55,
+  'Qwen/Qwen2.5-0.5B': 0.494,
+  'Qwen/Qwen2.5-1.5B-Instruct': 1.544,
+  'Qwen/Qwen2.5-Math-1.5B-Instruct': 1.544,
+  'Qwen/Qwen2.5-3B': 3.086,
+  'Qwen/Qwen2.5-7B-Instruct': 7.616,
+  'Qwen/Qwen2.5-14B': 14.77,
+  'Qwen/Qwen2.5-32B': 32.76,
+  'Qwen/Qwen2.5-72B': 72.71,
+  'Qwen/Qwen3-0.6B': 0.596,
+  'Qwen/Qwen3-1.7B-Base': 1.721,
+  'Qwen/Qwen3-4B-Instruct-2507': 4.022,
+  'Qwen/Qwen3-8B-Base': 8.191,
+  'Qwen/Qwen3-14B': 14.77,
+  'Qwen/Qwen3-32B': 32.76,
+  'Qwen/Qwen3-30B-A3B': 30.53,
+  'Qwen/Qwen3-235B-A22B': 235.1,
+};
+
+describe('models by their names on the hub', () => {
+  for (const [name, billions] of Object.entries(published))
+    it(`${name} has ${billions}B parameters`, async () => {
+      const run = await load({ 'config.json': hubModel(name) ?? '' });
+      const error = (parametersOf(run) ?? 0) / (1e9 * billions) - 1;
+      assert.ok(Math.abs(error) < 1e-3, String(error));
+    });
+
+  it('are none where other models or sizes have a similar name', () => {
+    for (const name of ['Qwen/Qwen2.5-VL-3B-Instruct', 'Qwen/Qwen3-9B', 'ours/Qwen3-8B', 'meta-llama/Llama-3.1', '../Qwen/Qwen3-8B', ''])
+      assert.equal(hubModel(name), null, name);
+  });
+});
