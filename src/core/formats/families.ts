@@ -18,6 +18,7 @@ import { latentVariants } from './huggingface/latent-variants';
 import { llamaFamilies } from './huggingface/llama-families';
 import { llamaVariants } from './huggingface/llama-variants';
 import { otherFamilies } from './huggingface/other-families';
+import { remoteFamilies } from './huggingface/remote-families';
 import { stateFamilies } from './huggingface/ssm-families';
 import { unmodelledReason } from './huggingface/unmodelled';
 import type { Given } from './given';
@@ -31,6 +32,7 @@ const known = {
   ...expertFamilies,
   ...expertVariants,
   ...latentVariants,
+  ...remoteFamilies,
   ...stateFamilies,
   ...otherFamilies,
 };

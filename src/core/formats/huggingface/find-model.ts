@@ -2,7 +2,7 @@ import type { Finding } from '../../findings';
 import { byDefault, type Located } from '../../spec/located';
 import { quoted } from '../../text';
 import { configError } from '../errors';
-import { familyOf, isFamily } from '../families';
+import { families, familyOf, isFamily } from '../families';
 import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../json-document';
 import { modelFields } from '../terapipe/fields';
 import { readByRule } from '../rules';
@@ -97,11 +97,21 @@ function inheritedType(around: Located<string> | null, members: Members): Locate
 }
 
 function inferred(document: JsonDocument, members: Members): Located<string> {
+  const named = typeOfArchitecture(members);
+  if (named !== null) return named;
   const tell = tells.find(({ keys }) => keys.every((key) => members.has(key)));
   if (tell !== undefined)
     return byDefault(tell.modelType, `no model_type, but ${tell.keys[0]} and ${tell.keys[1]} as ${tell.configClass} has`);
   if (hasUsualKeys(document, members)) return byDefault('llama', 'no model_type: taken for a Llama by the names of its keys');
   throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, placeOf(document, document.root));
+}
+
+/** The type whose class the config names: `MiniCPM3ForCausalLM` has a `MiniCPM3Config`. */
+function typeOfArchitecture(members: Members): Located<string> | null {
+  const [first] = members.get('architectures')?.value.children ?? [];
+  const stem = /^(\w+?)(For[A-Z]\w*|Model|LMHeadModel)$/.exec(String(first?.value))?.[1];
+  const found = Object.entries(families).find(([, { configClass }]) => stem !== undefined && configClass === `${stem}Config`);
+  return found === undefined ? null : byDefault(found[0], `no model_type, but the class ${String(first?.value)}`);
 }
 
 /** Whether the sizes that planning cannot do without are there under their usual names, and possible. */

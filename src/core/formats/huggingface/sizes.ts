@@ -44,9 +44,7 @@ function readGiven(source: Source): Given<WrittenModel> {
     ...readNullable('headDim', Math.max(1, Math.floor(hidden / heads))),
     ...(family.defaults.ffn === null ? readNullable('ffn', 4 * hidden) : read('ffn')),
     ...(family.state !== undefined && memberNamed(members, family.keys.experts)?.value.value === 0 ? noExperts(source) : read('experts')),
-    ...(memberNamed(members, family.keys.activeExperts)?.value.type === 'null' && family.assumedFields?.includes('activeExperts') === true
-      ? {}
-      : read('activeExperts')),
+    ...(leavesActiveOpen(source) ? {} : read('activeExperts')),
     ...read('expertFfn'),
     ...read('vocab', integer(1, 100_000_000)),
     ...read('tiedEmbeddings'),
@@ -55,6 +53,13 @@ function readGiven(source: Source): Given<WrittenModel> {
     ...read('attentionOutputBias'),
     ...read('mlpBias'),
   };
+}
+
+/** Whether the number of active experts means nothing: 0 of 0 experts (dense Granite 4), or null where the class has none either. */
+function leavesActiveOpen({ members, family }: Source): boolean {
+  const active = memberNamed(members, family.keys.activeExperts)?.value;
+  if (active?.type === 'null') return family.assumedFields?.includes('activeExperts') === true;
+  return family.state !== undefined && active?.value === 0 && memberNamed(members, family.keys.experts)?.value.value === 0;
 }
 
 /** No experts, written as 0 of them (Granite 4). */
@@ -182,6 +187,9 @@ function withoutExperts(reason: Located<unknown>): Given<WrittenModel> {
   return { experts: from(reason, null), activeExperts: from(reason, null), expertFfn: from(reason, null) };
 }
 
+/** The width that is written is that of both up projections together. */
+const bothUpProjections: Switches = (_, { ffn }) => (ffn === undefined ? {} : { ffn: from(ffn, Math.max(1, Math.floor(ffn.value / 2))) });
+
 /** Sizes of attention and of experts lie in members of their own. */
 const dbrx: Switches = (source) => {
   const inside = (name: string): Members => {
@@ -240,8 +248,10 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   T5Config: gatedFeedForward,
   MT5Config: gatedFeedForward,
   UMT5Config: gatedFeedForward,
+  MolmoConfig: bothUpProjections,
   PersimmonConfig: normOfQueries('qk_layernorm'),
   PhiConfig: normOfQueries('qk_layernorm'),
+  QWenConfig: bothUpProjections,
   StableLmConfig: normOfQueries('qk_layernorm'),
   CohereConfig: normOfQueries('use_qk_norm'),
   DbrxConfig: dbrx,
