@@ -4,7 +4,7 @@ import type { ModelSpec } from '../../spec/model';
 import { formatCount, formatDuration, formatDurationRange } from '../../format';
 import { usablePeakBytes, usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
-import type { PlanRequest } from '../../spec/request';
+import type { CudaGraphScope, ExpertDispatcher, PlanRequest, TrainingSpec } from '../../spec/request';
 import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
@@ -66,6 +66,11 @@ export interface LaunchSettings {
   readonly activationOffloadLayers?: number;
   /** Communication of context parallelism; absent: as the launcher does. */
   readonly contextParallelComm?: 'all-to-all' | 'ring';
+  /** How layers are issued, and experts reached; absent: as the launcher does. */
+  readonly cudaGraphs?: CudaGraphScope;
+  readonly expertDispatcher?: ExpertDispatcher;
+  readonly overlapExpertComm?: boolean;
+  readonly fp8ParamGather?: boolean;
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
@@ -192,9 +197,21 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
     ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
     ...((training.activationOffloadLayers ?? 0) > 0 ? { activationOffloadLayers: training.activationOffloadLayers } : {}),
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
+    ...issuedAs(training, model.experts !== null),
     attention: training.attention,
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(iterationMs)} a step (${formatDurationRange(iterationMs, range)}); ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,
+  };
+}
+
+type Issued = Pick<LaunchSettings, 'cudaGraphs' | 'expertDispatcher' | 'overlapExpertComm' | 'fp8ParamGather'>;
+
+function issuedAs({ cudaGraphs, expertDispatcher, overlapExpertComm, fp8ParamGather }: TrainingSpec, hasExperts: boolean): Issued {
+  return {
+    ...(cudaGraphs === undefined ? {} : { cudaGraphs }),
+    ...(hasExperts && expertDispatcher !== undefined ? { expertDispatcher } : {}),
+    ...(hasExperts && overlapExpertComm !== undefined ? { overlapExpertComm } : {}),
+    ...(fp8ParamGather === undefined ? {} : { fp8ParamGather }),
   };
 }
 

@@ -145,6 +145,5 @@ function expertFlags(model: ModelSpec): readonly string[] {
     ...when(shared > 0, `--moe-shared-expert-intermediate-size ${shared}`),
     ...when(hasDense, `--moe-layer-freq "(${groups.join('+')})"`),
     '--moe-grouped-gemm',
-    '--moe-token-dispatcher-type alltoall',
   ];
 }

@@ -4,6 +4,29 @@ import { shellValue } from './shell-syntax';
 import { megatronFlags, type KeyNames } from './key-names';
 import type { SettingEdit } from './desired-setting';
 
+/** How layers are issued, and how tokens get to their experts. */
+function issueFlags({
+  model,
+  cudaGraphs,
+  expertDispatcher = 'alltoall',
+  overlapExpertComm,
+  fp8ParamGather,
+}: LaunchSettings): readonly string[] {
+  const hasExperts = model.experts !== null;
+  const isFlex = expertDispatcher !== 'alltoall';
+  const graphs = {
+    layers: ['--cuda-graph-impl transformer_engine', `--cuda-graph-scope ${hasExperts ? 'attn moe_router moe_preprocess' : 'attn mlp'}`],
+    iteration: ['--cuda-graph-impl full_iteration', '--no-check-for-nan-in-loss-and-grad'],
+  };
+  return [
+    ...(hasExperts ? [`--moe-token-dispatcher-type ${isFlex ? 'flex' : 'alltoall'}`] : []),
+    ...(hasExperts && isFlex ? [`--moe-flex-dispatcher-backend ${expertDispatcher}`] : []),
+    ...(overlapExpertComm === true ? ['--overlap-moe-expert-parallel-comm'] : []),
+    ...(cudaGraphs === undefined ? [] : graphs[cudaGraphs]),
+    ...(fp8ParamGather === true ? ['--fp8-param-gather'] : []),
+  ];
+}
+
 /** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
 export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const { nodes, gpusPerNode, title, model } = plan;
@@ -44,7 +67,7 @@ ${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((fla
 
 # Data parallelism is what these sizes leave of the GPUs.
 PARALLEL_ARGS=(
-${lines(words.filter((flag) => !isBatch(flag) && !isModel(flag)))}
+${lines([...words.filter((flag) => !isBatch(flag) && !isModel(flag)), ...issueFlags(plan)])}
 )
 
 TRAINING_ARGS=(

@@ -112,6 +112,24 @@ describe('a new launcher file', () => {
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 
+  it('of Megatron says how layers are issued, and how tokens get to their experts', () => {
+    const groups = { count: 8, active: 4 };
+    const model: LaunchSettings['model'] = { ...planWith().model, experts: { count: 64, active: 8, groups } };
+    const factsOf = (issued: Partial<LaunchSettings>) => {
+      const { text, fileName } = newLauncher(planWith({ model, expert: 8, expertTensor: 1, data: 8, ...issued }), 'megatron-shell');
+      const read = readers['megatron-shell'](fileName, text);
+      assert.deepEqual(launchFindings(read).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+      const { facts } = read;
+      return (['cudaGraphs', 'expertDispatcher', 'overlapExpertComm', 'fp8ParamGather', 'routerGroups', 'routerGroupTopk'] as const).map(
+        (name) => facts[name]?.value,
+      );
+    };
+    assert.deepEqual(factsOf({}), [undefined, 'alltoall', undefined, undefined, 8, 4]);
+    assert.deepEqual(factsOf({ cudaGraphs: 'layers', expertDispatcher: 'hybridep' }), ['layers', 'hybridep', undefined, undefined, 8, 4]);
+    const all = { cudaGraphs: 'iteration', expertDispatcher: 'deepep', overlapExpertComm: true, fp8ParamGather: true } as const;
+    assert.deepEqual(factsOf(all), ['iteration', 'deepep', true, true, 8, 4]);
+  });
+
   it('keeps a hostile title on its line', () => {
     const title = 'a\nrm -rf /\r\n"]\u2028[model]\n: {';
     for (const format of Object.keys(layouts) as NewFormat[]) {
