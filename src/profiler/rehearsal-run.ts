@@ -81,6 +81,7 @@ interface Course {
   gradients: GradientError | null;
   lossError: number | null;
   transferMs: number | null;
+  waitedShare: number | null;
   peakRssBytes: readonly number[];
   versions: Rehearsal['versions'];
   attention: string;
@@ -124,6 +125,7 @@ export async function rehearse(design: RehearsalDesign, options: RehearsalOption
     gradients: null,
     lossError: null,
     transferMs: null,
+    waitedShare: null,
     peakRssBytes: [],
     versions: {},
     attention: '',
@@ -185,7 +187,8 @@ function largestBatch(schedules: readonly Schedule[]): number {
 }
 
 function keepStep(course: Course, schedule: Schedule, ran: RanStep, expectedLoss: number): void {
-  const { gradients, transfers } = ran;
+  const { gradients, transfers, waitedShare } = ran;
+  course.waitedShare = Math.max(course.waitedShare ?? 0, waitedShare);
   const took = transfers.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs);
   if (took.length > 0) course.transferMs = median(took);
   course.steps.push(ran);

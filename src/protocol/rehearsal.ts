@@ -79,6 +79,8 @@ const reply = v.variant('type', [
     /** By row of the schedule, ms of the machine's clock; not a number where another process ran it. */
     startMs: numbers,
     endMs: numbers,
+    /** For the processor, in all passes together. */
+    waitedMs: v.number(),
     loss: v.number(),
     transfers: v.array(transfer),
     /** Of the stages' own gradients, where they were compared with those of the reference. */

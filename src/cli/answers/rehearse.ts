@@ -30,6 +30,8 @@ export interface RehearseOptions {
   readonly yes: boolean;
 }
 
+/** Kinds of passes that the text shows. */
+const mostRows = 32;
 /** How many times as long several cuts take as one, about. */
 const manyCuts = 6;
 /** Longer than this is asked for. */
@@ -86,10 +88,21 @@ function rehearsalText(rehearsal: Rehearsal, saved: string | null): string {
       ),
     ),
     ...(compared === null ? [] : [indented(stageTable(rehearsal, compared)), indented(passTable(compared))]),
+    ...section('Distrust', distrust(rehearsal)),
     ...section('Not as planned', design.notes),
     ...(error === null ? [] : [printable(`Stopped: ${error}`)]),
     ...(saved === null ? [] : [printable(`The measured step is in ${saved}: terapipe plan FILE --compare ${saved}, or the Compare tab`)]),
   ].join('\n\n');
+}
+
+/** Above this share of waiting, times are no measure. */
+const idleEnough = 0.05;
+
+function distrust({ waitedShare, clock }: Rehearsal): string[] {
+  if (waitedShare === null || waitedShare <= idleEnough || clock === 'virtual') return [];
+  return [
+    `Other work took the processor for ${formatPercent(waitedShare)} of the passes' time: rehearse again on an idle machine for times`,
+  ];
 }
 
 function facts(rehearsal: Rehearsal, compared: RehearsalComparison | null): string[][] {
@@ -171,7 +184,9 @@ function passTable({ operations }: RehearsalComparison): string {
     column.duration(predictedMs / count),
     signed(ms / predictedMs - 1),
   ]);
-  return table([['chunk', 'pass', 'tokens', 'context', 'passes', 'measured', 'predicted', ''], ...rows], [1]);
+  const shown = rows.slice(0, mostRows);
+  const more = rows.length > mostRows ? `\n${formatCount(rows.length - mostRows)} more with --json` : '';
+  return table([['chunk', 'pass', 'tokens', 'context', 'passes', 'measured', 'predicted', ''], ...shown], [1]) + more;
 }
 
 /** Cuts of the sequence in the order of their predictions. */

@@ -29,6 +29,7 @@ export function rehearsalJson(rehearsal: Rehearsal): object {
     lossError,
     loss: steps[0]?.loss ?? null,
     transferMs: rehearsal.transferMs,
+    waitedShare: rehearsal.waitedShare,
     stageTimes: compared?.stages ?? [],
     operations: (compared?.operations ?? []).map((operation) => ({ ...operation, kind: kindWords[operation.kind] })),
     memory,

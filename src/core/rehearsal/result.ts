@@ -44,6 +44,8 @@ export interface Rehearsal {
   readonly lossError: number | null;
   /** Measured one way between processes, median, ms; null where there is one process. */
   readonly transferMs: number | null;
+  /** What passes waited for the processor, which had other work, as a share of their time: the most of all steps. */
+  readonly waitedShare: number | null;
   readonly memory: readonly StageMemory[];
   readonly seconds: number;
 }

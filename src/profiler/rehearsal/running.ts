@@ -28,6 +28,8 @@ export interface RunningOptions {
 /** A step that ran. */
 export interface RanStep extends StepRun {
   readonly transfers: readonly Transfer[];
+  /** What passes waited for the processor, which had other work, as a share of their time. */
+  readonly waitedShare: number;
   /** The worst of all stages; null of the step that others are compared with. */
   readonly gradients: GradientError | null;
 }
@@ -175,6 +177,7 @@ function merged(replies: readonly Stepped[], inTurn: Schedule | null): RanStep {
   const lastMs = shifted.endMs.reduce((most, ms) => Math.max(most, ms), 0);
   const rowMs = endMs.map((ms, row) => ms - (startMs[row] ?? 0));
   const { startMs: starts, endMs: ends, makespanMs } = inTurn === null ? { ...shifted, makespanMs: lastMs } : onClock(inTurn, rowMs);
+  const waitedMs = sum(replies.map((reply) => reply.waitedMs));
   const errors = replies.flatMap(({ error }) => (error === null ? [] : [error]));
   return {
     startMs: starts,
@@ -182,6 +185,8 @@ function merged(replies: readonly Stepped[], inTurn: Schedule | null): RanStep {
     makespanMs,
     loss: sum(replies.map(({ loss }) => loss)),
     transfers: replies.flatMap(({ transfers }) => transfers),
+    // Rows that ran in turn count their work alone.
+    waitedShare: waitedMs / (sum([...rowMs]) + (inTurn === null ? 0 : waitedMs)),
     gradients: errors.length === 0 ? null : errors.reduce((a, b) => (b.error > a.error ? b : a)),
   };
 }

@@ -4,9 +4,10 @@ import { gradientError } from '../../core/rehearsal/gradient-error';
 import { handlingOf, type Item } from '../../core/rehearsal/handling';
 import type { Schedule } from '../../core/schedules/schedule';
 import type { WithoutId } from '../../protocol/profiler';
-import type { CellTimes, RehearsalReply, RehearsalRequest } from '../../protocol/rehearsal';
+import type { RehearsalReply, RehearsalRequest } from '../../protocol/rehearsal';
 import { attentionOperators } from '../graph/attention';
 import type { Runtime } from '../sessions';
+import { timeWorkOn } from './machine-clock';
 import type { Mail } from './mail';
 import { createStageRunner, type HandedOn, type StageRunner } from './stage';
 import { openStepSessions, type StepPart } from './step-sessions';
@@ -61,7 +62,7 @@ async function openStages(parts: StageServerParts, { provider, step, split, stag
       const [own] = stages;
       const mail = addresses.length === 0 || own === undefined ? null : await parts.openMail(runtime, own, addresses);
       const reference = new Map<string, Float32Array>();
-      return { runtime, step, attention, runners, mail, reference };
+      return { runtime, step, attention, runners, mail, reference, timeWork: timeWorkOn(provider) };
     } catch (error) {
       refused = error;
     }
@@ -69,12 +70,12 @@ async function openStages(parts: StageServerParts, { provider, step, split, stag
   throw refused;
 }
 
-async function timed({ clock, memory }: StageServerParts, { runtime, step, runners }: Opened, asked: Asked<'time'>): Promise<Answer> {
-  const cells: CellTimes[] = [];
-  for (const [stage, runner] of runners) {
-    const chunks = asked.chunks.filter((each) => each.stage === stage).map(({ chunk }) => chunk);
-    cells.push(...(await timeCells(runtime, step, runner, { ...asked, chunks }, clock)));
-  }
+async function timed({ memory }: StageServerParts, { runtime, step, runners, timeWork }: Opened, asked: Asked<'time'>): Promise<Answer> {
+  const chunks = asked.chunks.flatMap(({ stage, chunk }) => {
+    const runner = runners.get(stage);
+    return runner === undefined ? [] : [{ chunk, runner }];
+  });
+  const cells = await timeCells(runtime, step, { ...asked, chunks }, timeWork);
   return { type: 'timed', cells, ...memory() };
 }
 
@@ -100,26 +101,29 @@ async function stepped({ clock, memory }: StageServerParts, opened: Opened, aske
   return answer;
 }
 
-async function runRows({ runners, mail }: Opened, schedule: Schedule, clock: () => number, passed: (passes: number) => void) {
+async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, clock: () => number, passed: (passes: number) => void) {
   const rows = oneAfterAnother(schedule);
   const startMs = new Float64Array(rows.length).fill(NaN);
   const endMs = new Float64Array(rows.length).fill(NaN);
   const stageOf = (chunk: number): number => schedule.stageOfChunk[chunk] ?? 0;
-  let [passes, saidMs] = [0, clock()];
+  let [passes, saidMs, waitedMs] = [0, clock(), 0];
   for (const row of rows) {
     const runner = runners.get(stageOf(schedule.chunk[row] ?? 0));
     if (runner === undefined) continue;
     for (const item of fromElsewhere(schedule, row, runners)) runner.give(await taken(mail, item));
-    startMs[row] = clock();
-    const made = await runner.run(schedule, row);
-    endMs[row] = clock();
+    const fromMs = clock();
+    const { result: made, ms } = await timeWork(() => runner.run(schedule, row));
+    waitedMs += Math.max(0, clock() - fromMs - ms);
+    startMs[row] = fromMs;
+    // Beside others a pass takes as long as the clock says; one after the other it counts what it works.
+    endMs[row] = mail === null ? fromMs + ms : clock();
     if (made !== null) handOn(made, stageOf(made.item.chunk), runners, mail);
     passes += 1;
     if (clock() - saidMs < noticeMs) continue;
     saidMs = clock();
     passed(passes);
   }
-  return { startMs, endMs };
+  return { startMs, endMs, waitedMs };
 }
 
 /** What a row needs of stages in other processes. */

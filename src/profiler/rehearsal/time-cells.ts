@@ -1,8 +1,9 @@
 import type { Tensor } from 'onnxruntime-node';
-import { operationKind } from '../../core/schedules/schedule';
+import { operationKind, type OperationKind, type WorkUnit } from '../../core/schedules/schedule';
 import type { Cell } from '../../core/spec/profile';
 import type { CellTimes, RehearsedStep } from '../../protocol/rehearsal';
 import type { Runtime } from '../sessions';
+import type { TimeWork } from './machine-clock';
 import { madeUp } from './parameters';
 import type { StageRunner, StepOrder } from './stage';
 import type { Bag } from './tensors';
@@ -10,80 +11,121 @@ import type { Bag } from './tensors';
 /** What to time, and how often. */
 interface Asked {
   readonly cells: readonly Cell[];
-  readonly chunks: readonly number[];
+  readonly chunks: readonly { readonly chunk: number; readonly runner: StageRunner }[];
   /** Backward in its two parts too. */
   readonly split: boolean;
   readonly rounds: number;
 }
 
+/** A cell on a chunk, and the unit that it is among those of its group. */
+interface TimedCell {
+  readonly chunk: number;
+  readonly runner: StageRunner;
+  readonly cell: Cell;
+  readonly units: readonly WorkUnit[];
+  readonly unit: number;
+  readonly ms: readonly number[][];
+}
+
+const { forward, backward, backwardInput, backwardWeight } = operationKind;
+
 /**
- * Times passes of cells one by one: the same sessions, weights and results as in a step, with made-up activations. Cells take turns, so
- * that a burst of noise does not hit one alone.
+ * Times passes one by one: the same sessions, weights and results as in a step, with made-up activations. As in a step, cells go forward
+ * one after the other and backward in reverse, as many tokens at a time as the step has, so that memory and caches are as full. Each round
+ * runs all of them, so that a burst of noise does not hit one alone.
  */
 export async function timeCells(
   runtime: Runtime,
   step: RehearsedStep,
-  runner: StageRunner,
   { cells, chunks, split, rounds }: Asked,
-  clock: () => number,
+  timeWork: TimeWork,
 ): Promise<CellTimes[]> {
-  const timed = chunks.flatMap((chunk) => cells.map((cell) => ({ chunk, cell, ms: [[], [], [], []] as number[][] })));
+  const groups = groupsOf(step, cells).map((group) => timedCells(group, chunks));
+  const run = async (timed: TimedCell, kind: OperationKind, isCounted: boolean): Promise<void> => {
+    const { ms } = await timeWork(() => timed.runner.run(orderOf(step, timed, kind), 0));
+    if (isCounted) timed.ms[kind]?.push(ms);
+  };
   // A first round warms up.
   for (let round = -1; round < rounds; round++) {
-    for (const { chunk, cell, ms } of timed) {
-      for (const isSplit of split ? [false, true] : [false]) {
-        const order = orderOf(step, chunk, cell, isSplit);
-        prepare(runtime, step, runner, order);
-        for (const row of order.kind.keys()) {
-          const from = clock();
-          await runner.run(order, row);
-          const took = clock() - from;
-          if (round >= 0) ms[order.kind[row] ?? 0]?.push(took);
+    for (const group of groups) {
+      for (const backwards of split ? [[backward], [backwardInput, backwardWeight]] : [[backward]]) {
+        for (const timed of group) {
+          giveForward(runtime, step, timed);
+          await run(timed, forward, round >= 0);
         }
-        runner.forget();
+        for (const timed of group.toReversed()) {
+          giveBackward(runtime, step, timed);
+          for (const kind of backwards) await run(timed, kind, round >= 0);
+        }
+        for (const { runner } of chunks) runner.forget();
       }
     }
   }
-  runner.reset();
-  return timed;
+  for (const { runner } of chunks) runner.reset();
+  return groups.flat().map(({ chunk, cell, ms }) => ({ chunk, cell, ms }));
 }
 
-/** A pass of each kind of one slice, after another one that makes its context. */
-function orderOf({ chunks }: RehearsedStep, chunk: number, { batch, tokens, context }: Cell, isSplit: boolean): StepOrder {
-  const before = context > 0 ? [{ microBatch: 0, slice: 0, batch, tokens: context, context: 0 }] : [];
-  const units = [...before, { microBatch: 0, slice: before.length, batch, tokens, context }];
-  const { forward, backward, backwardInput, backwardWeight } = operationKind;
-  const kind = isSplit ? [forward, backwardInput, backwardWeight] : [forward, backward];
+/** Cells of as many tokens together as the step has, or one. */
+function groupsOf({ tokens, batch }: RehearsedStep, cells: readonly Cell[]): Cell[][] {
+  const groups: Cell[][] = [];
+  let held = Infinity;
+  for (const cell of cells) {
+    held += cell.batch * cell.tokens;
+    if (held > tokens * batch) {
+      groups.push([]);
+      held = cell.batch * cell.tokens;
+    }
+    groups.at(-1)?.push(cell);
+  }
+  return groups;
+}
+
+/** Each cell is a slice of a micro-batch of its own, after another one that stands for its context. */
+function timedCells(cells: readonly Cell[], chunks: Asked['chunks']): TimedCell[] {
+  const units: WorkUnit[] = [];
+  return cells.flatMap((cell, microBatch) => {
+    const { batch, tokens, context } = cell;
+    if (context > 0) units.push({ microBatch, slice: 0, batch, tokens: context, context: 0 });
+    units.push({ microBatch, slice: context > 0 ? 1 : 0, batch, tokens, context });
+    const unit = units.length - 1;
+    return chunks.map(({ chunk, runner }) => ({ chunk, runner, cell, units, unit, ms: [[], [], [], []] }));
+  });
+}
+
+function orderOf({ chunks }: RehearsedStep, { chunk, units, unit }: TimedCell, kind: OperationKind): StepOrder {
   return {
     units,
     stageOfChunk: new Uint32Array(chunks.length),
-    kind: Uint8Array.from(kind),
-    chunk: Uint32Array.from(kind, () => chunk),
-    unit: Uint32Array.from(kind, () => units.length - 1),
+    kind: Uint8Array.of(kind),
+    chunk: Uint32Array.of(chunk),
+    unit: Uint32Array.of(unit),
   };
 }
 
-/** Puts there what the passes of the last unit of `order` take from others. */
-function prepare(runtime: Runtime, { job, chunks }: RehearsedStep, runner: StageRunner, order: StepOrder): void {
+/** Puts there what the forward pass takes from others. */
+function giveForward(runtime: Runtime, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
   const { shape } = job;
-  const unit = order.units.length - 1;
-  const chunk = order.chunk[0] ?? 0;
-  const { batch = 0, tokens = 0, context = 0 } = order.units[unit] ?? {};
-  const tensor = (name: string, dims: readonly number[]): Tensor => {
-    const elements = dims.reduce((product, extent) => product * extent, 1);
-    return new runtime.Tensor('float32', madeUp(name, elements), dims);
-  };
-  const given = (what: 'activation' | 'gradient'): void => {
-    runner.give({ item: { what, chunk, unit }, tensor: tensor(what, [batch * tokens, shape.hidden]) });
-  };
-  if (chunk > 0) given('activation');
-  if (chunk < chunks.length - 1) given('gradient');
+  const { batch, tokens, context } = cell;
+  if (chunk > 0)
+    runner.give({ item: { what: 'activation', chunk, unit }, tensor: tensorOf(runtime, 'activation', [batch * tokens, shape.hidden]) });
   if (context === 0) return;
   const dims = [batch, shape.kvHeads, context, shape.headDim];
   const keys = (): Bag =>
     new Map([
-      ['presentKey', tensor('keys', dims)],
-      ['presentValue', tensor('values', dims)],
+      ['presentKey', tensorOf(runtime, 'keys', dims)],
+      ['presentValue', tensorOf(runtime, 'values', dims)],
     ]);
   runner.giveKeys(chunk, unit - 1, Array.from({ length: chunks[chunk]?.count ?? 0 }, keys));
+}
+
+/** Puts there what the backward pass takes from others. */
+function giveBackward(runtime: Runtime, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
+  if (chunk === chunks.length - 1) return;
+  const tensor = tensorOf(runtime, 'gradient', [cell.batch * cell.tokens, job.shape.hidden]);
+  runner.give({ item: { what: 'gradient', chunk, unit }, tensor });
+}
+
+function tensorOf(runtime: Runtime, name: string, dims: readonly number[]): Tensor {
+  const elements = dims.reduce((product, extent) => product * extent, 1);
+  return new runtime.Tensor('float32', madeUp(name, elements), dims);
 }
