@@ -8,6 +8,7 @@ import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { optimizerBytes } from '../../src/core/spec/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
+import { bareTexts } from '../docs/localized-strings';
 import { unpadded } from '../docs/markdown';
 import { coreRooms, houses } from './rooms';
 
@@ -38,6 +39,10 @@ describe('documents', () => {
     it(`${file} says what \`npm run docs -- --write\` writes`, () => {
       assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
+
+  it('have all English of sentences in their templates, none in what fills them', () => {
+    assert.deepEqual(bareTexts(), []);
+  });
 
   it('have a README of at most 900 words', () => {
     const words = read('README.md')

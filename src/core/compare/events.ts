@@ -1,7 +1,7 @@
 import { startOf } from '../formats/json-document';
 import { ExpectedError } from '../errors';
 import { formatBytes } from '../format';
-import { type Sentence, sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** One event larger than this is no event of a profiler. */
 const maximumEventLength = 2 ** 20;
@@ -43,7 +43,7 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
   let keeps: 'key' | 'member' | 'event' | null = null;
   let read = 0;
 
-  const fail = (what: string): never => {
+  const fail = (what: Sentence): never => {
     throw traceError('trace-syntax', file, sentence`${what} (after ${formatBytes(read)})`, sentence`record the trace again, to its end`);
   };
   const stop = (): string => {
@@ -96,13 +96,13 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
         case code.close:
         case code.closeList:
           depth--;
-          if (depth < 0) fail('A bracket closes that was never opened');
+          if (depth < 0) fail(sentence`A bracket closes that was never opened`);
           if (keeps === 'event' && depth === eventDepth) listener.event(take(at + 1));
           else if (keeps === 'member' && depth === 1) listener.member(key, take(at + 1));
           else if (eventDepth > 0 && depth === eventDepth - 1) eventDepth = 0;
           break;
         default:
-          if (outer === 0 && now > 32 && now !== 0xfeff) fail('A trace begins with { or [');
+          if (outer === 0 && now > 32 && now !== 0xfeff) fail(sentence`A trace begins with { or [`);
       }
     }
     read += piece.length;
@@ -110,13 +110,13 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
       kept?.push(piece.slice(from));
       keptLength += piece.length - from;
       if (keeps === 'member' && keptLength > maximumMemberLength) stop();
-      else if (keptLength > maximumEventLength) fail(`An event is over ${formatBytes(maximumEventLength)}`);
+      else if (keptLength > maximumEventLength) fail(sentence`An event is over ${formatBytes(maximumEventLength)}`);
     }
   };
   const end = (): void => {
     const openArray = outer === code.openList && depth === 1 && !inString;
-    if (outer === 0) fail('There is nothing in it');
-    if ((depth !== 0 && !openArray) || inString) fail('The trace ends in the middle');
+    if (outer === 0) fail(sentence`There is nothing in it`);
+    if ((depth !== 0 && !openArray) || inString) fail(sentence`The trace ends in the middle`);
   };
   return { push, end };
 }

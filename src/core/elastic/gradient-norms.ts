@@ -6,7 +6,7 @@ import { formatCount } from '../format';
 import type { Place, TextRange } from '../spec/located';
 import { quoted } from '../text';
 import { keyOf, mostIndex, type NormTable } from './norm-table';
-import { sentence } from '../sentence';
+import { sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; rows of one epoch and layer
@@ -78,9 +78,9 @@ function readTable(text: string, file: string): NormTable {
 
 const normRemedy = sentence`write a number from 0; leave the row out for a layer that is frozen`;
 
-function cellNumber(csv: Csv, row: number, column: number): { readonly value: number; readonly written: string } {
+function cellNumber(csv: Csv, row: number, column: number): { readonly value: number; readonly written: Value } {
   const text = (csv.rows[row]?.cells[column] ?? '').trim();
-  return { value: csvNumber(text), written: text === '' ? 'An empty cell' : quoted(text) };
+  return { value: csvNumber(text), written: text === '' ? sentence`An empty cell` : quoted(text) };
 }
 
 function indexAt(csv: Csv, row: number, column: number, name: string): number {
@@ -97,7 +97,7 @@ function indexAt(csv: Csv, row: number, column: number, name: string): number {
 
 function readJson(text: string, file: string): NormTable {
   const document = parseDocument(file, text, 'json');
-  const norms = membersOf(document, document.root, 'the log').get('norms');
+  const norms = membersOf(document, document.root, sentence`the log`).get('norms');
   if (norms?.value.type !== 'array')
     throw new ExpectedError(
       'elastic-norm',
@@ -117,32 +117,32 @@ function readJson(text: string, file: string): NormTable {
 type Add = ReturnType<typeof collector>['add'];
 
 function addEpoch(document: JsonDocument, row: Node, epoch: number, add: Add): void {
-  if (row.type !== 'array') throw notA(document, row, 'list of norms, one a layer');
+  if (row.type !== 'array') throw notA(document, row, sentence`list of norms, one a layer`);
   (row.children ?? []).forEach((cell, layer) => {
     if (cell.type !== 'null') add(epoch, layer, normIn(document, cell), placeOf(document, row).range);
   });
 }
 
 function addRecord(document: JsonDocument, row: Node, add: Add): void {
-  const members = membersOf(document, row, 'a record');
+  const members = membersOf(document, row, sentence`a record`);
   const index = (name: string): number => {
     const node = members.get(name)?.value;
     const value: unknown = node?.value;
     if (node?.type === 'number' && Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostIndex) return Number(value);
-    throw notA(document, node ?? row, `${name}: a whole number from 0 to ${formatCount(mostIndex)}`);
+    throw notA(document, node ?? row, sentence`${name}: a whole number from 0 to ${formatCount(mostIndex)}`);
   };
   const norm = members.get('norm')?.value;
-  if (norm === undefined) throw notA(document, row, 'record of epoch, layer and norm');
+  if (norm === undefined) throw notA(document, row, sentence`record of epoch, layer and norm`);
   add(index('epoch'), index('layer'), normIn(document, norm), placeOf(document, row).range);
 }
 
 function normIn(document: JsonDocument, node: Node): number {
   const value: unknown = node.value;
   if (node.type === 'number' && typeof value === 'number' && value >= 0 && Number.isFinite(value)) return value;
-  throw notA(document, node, 'gradient norm');
+  throw notA(document, node, sentence`gradient norm`);
 }
 
-function notA(document: JsonDocument, node: Node, what: string): ExpectedError {
+function notA(document: JsonDocument, node: Node, what: Sentence): ExpectedError {
   const remedy = sentence`write numbers from 0, and null for a layer that is frozen`;
   return new ExpectedError('elastic-norm', sentence`${describeNode(document, node)} is no ${what}`, remedy, placeOf(document, node));
 }

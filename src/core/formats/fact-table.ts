@@ -3,6 +3,7 @@ import type { Finding } from '../findings';
 import type { Place, TextRange } from '../spec/located';
 import type { Fact, FactName, Facts, FactValues } from './facts';
 import { checkByRule, type Rule } from './rules';
+import type { Value } from '../sentence';
 
 /** One setting of a launcher file, whatever its syntax. */
 export interface Setting {
@@ -11,7 +12,7 @@ export interface Setting {
   /** Scalars and lists as plain values; undefined for what no rule accepts (tables, dates). */
   readonly value: unknown;
   /** The value in words, for messages. */
-  readonly described: string;
+  readonly described: Value;
   /** Exactly the value's text. */
   readonly place: Place;
   /** What to cut so that the file stays well-formed without the setting. */

@@ -3,7 +3,7 @@ import { formatCount } from '../format';
 import type { Place } from '../spec/located';
 import { quoted } from '../text';
 import { configError } from './errors';
-import { type Sentence, sentence } from '../sentence';
+import { sentence, type Sentence, type Value } from '../sentence';
 
 /** Configs are kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
 export const maximumConfigSize = 5 * 2 ** 20;
@@ -78,7 +78,7 @@ export function startOf(file: string): Place {
  * The properties of an object by name, in file order.
  * @throws ExpectedError `config-wrong-type` when it is no object, `config-duplicate-key`, `config-forbidden-key`.
  */
-export function membersOf(document: JsonDocument, node: Node, what: string): ReadonlyMap<string, Member> {
+export function membersOf(document: JsonDocument, node: Node, what: Value): ReadonlyMap<string, Member> {
   if (node.type !== 'object')
     throw configError(
       'config-wrong-type',
@@ -111,17 +111,17 @@ export function membersOf(document: JsonDocument, node: Node, what: string): Rea
 }
 
 /** A node in words, for `..., not a list`: numbers as written, strings quoted. */
-export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): string {
+export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): Value {
   switch (node.type) {
     case 'string':
       return quoted(String(node.value));
     case 'number':
-      return node.length > 40 ? `a number of ${node.length} digits` : text.slice(node.offset, node.offset + node.length);
+      return node.length > 40 ? sentence`a number of ${node.length} digits` : text.slice(node.offset, node.offset + node.length);
     case 'boolean':
     case 'null':
       return String(node.value);
     case 'array':
-      return node.children?.length === 0 ? 'an empty list' : kindOf(node);
+      return node.children?.length === 0 ? sentence`an empty list` : kindOf(node);
     case 'object':
     case 'property':
       return kindOf(node);
@@ -229,14 +229,14 @@ function syntaxError(file: string, text: string, { error, offset, length }: Pars
   return configError('config-json-syntax', message, remedy, { file, range: { start, end } });
 }
 
-function kindOf(node: Node): string {
-  const names: Readonly<Record<Node['type'], string>> = {
-    object: 'an object',
-    array: 'a list',
-    property: 'a property',
-    string: 'a string',
-    number: 'a number',
-    boolean: 'true or false',
+function kindOf(node: Node): Value {
+  const names: Readonly<Record<Node['type'], Value>> = {
+    object: sentence`an object`,
+    array: sentence`a list`,
+    property: sentence`a property`,
+    string: sentence`a string`,
+    number: sentence`a number`,
+    boolean: sentence`true or false`,
     null: 'null',
   };
   return names[node.type];

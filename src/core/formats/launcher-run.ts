@@ -12,7 +12,7 @@ import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
-import { counted, sentence } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
 export interface JoinedModel extends RunModel {
@@ -105,13 +105,17 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
  * something else.
  */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
-  const kinds: readonly (readonly [FactName, string, boolean])[] = [
-    ['latentAttention', 'a model with latent attention, not all of whose sizes are given', latentOf(facts) === null],
-    ['hybridPattern', 'a hybrid some of whose layers are of a kind that is not known', isHybrid(facts) && hybridRunOf(facts) === null],
-    ['linearAttentionFrequency', 'a hybrid whose kinds of layers cannot be read', isHybrid(facts) && hybridRunOf(facts) === null],
-    ['windowFrequency', 'a model whose windows cannot be read', !isReadWindows(facts)],
-    ['expertLatent', 'a mixture whose experts work on compressed tokens', true],
-    ['moeLayerFrequency', 'a model whose layers differ in a way that cannot be read', !isReadFrequency(facts)],
+  const kinds: readonly (readonly [FactName, Sentence, boolean])[] = [
+    ['latentAttention', sentence`a model with latent attention, not all of whose sizes are given`, latentOf(facts) === null],
+    [
+      'hybridPattern',
+      sentence`a hybrid some of whose layers are of a kind that is not known`,
+      isHybrid(facts) && hybridRunOf(facts) === null,
+    ],
+    ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && hybridRunOf(facts) === null],
+    ['windowFrequency', sentence`a model whose windows cannot be read`, !isReadWindows(facts)],
+    ['expertLatent', sentence`a mixture whose experts work on compressed tokens`, true],
+    ['moeLayerFrequency', sentence`a model whose layers differ in a way that cannot be read`, !isReadFrequency(facts)],
   ];
   for (const [name, kind, unknown] of kinds) {
     const fact: Fact<unknown> | undefined = facts[name];

@@ -100,13 +100,13 @@ export function readByRule<T>(document: JsonDocument, node: Node, key: string, r
  * A value from elsewhere than a file, judged by a rule; `written` is how it was given.
  * @throws ExpectedError without a place.
  */
-export function checkByRule<T>(value: unknown, written: string, key: string, rule: Rule<T>): T {
+export function checkByRule<T>(value: unknown, written: Value, key: string, rule: Rule<T>): T {
   const result = v.safeParse(rule.schema, value);
   if (result.success) return result.output;
   throw valueError(rule, key, written, value, undefined);
 }
 
-function valueError<T>(rule: Rule<T>, key: string, written: string, value: unknown, place: Place | undefined): Error {
+function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknown, place: Place | undefined): Error {
   const type = Array.isArray(value) ? 'list' : typeof value;
   return configError(
     type === rule.type ? 'config-out-of-range' : 'config-wrong-type',

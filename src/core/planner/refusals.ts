@@ -1,4 +1,4 @@
-import { plural, formatCount } from '../format';
+import { formatCount } from '../format';
 import { kindFor, plainName, runsVirtualStages } from '../partition/scheduling';
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
@@ -9,7 +9,7 @@ import type { Located, Place } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
-import { counted, type Sentence, sentence, type Value } from '../sentence';
+import { counted, sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Candidates with more operations (forward and backward of each unit on each stage) are left out: seconds of work and hundreds of
@@ -77,11 +77,11 @@ export function nothingToPlan({ training, layout }: PlanRequest): ExpectedError 
 export function requireCountable({ training, layout, slicing }: PlanRequest): void {
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
-  if (units > maximumUnits) throw tooLarge(plural(maximumUnits, 'micro-batch', 'micro-batches'));
+  if (units > maximumUnits) throw tooLarge(counted(maximumUnits, 'micro-batch', 'micro-batches'));
   if (2 * units * layout.pipeline * layout.virtualStages > maximumOperations) throw tooLarge();
 }
 
-function tooLarge(most = `${formatCount(maximumOperations)} operations`): ExpectedError {
+function tooLarge(most = counted(maximumOperations, 'operation')): ExpectedError {
   return new ExpectedError(
     'plan-too-large',
     sentence`The step has more than ${most}`,

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import { unlikeOneLayer } from '../slice-times/shape';
 import type { PlanRequest } from '../spec/request';
-import { counted, sentence } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** What cannot be run here yet, in words. @throws ExpectedError `rehearsal-model`, `rehearsal-layout`, `rehearsal-recompute`. */
 export function requireRehearsable(request: PlanRequest): void {
@@ -40,15 +40,15 @@ export function requireRehearsable(request: PlanRequest): void {
 }
 
 /** What of the model has no graph yet, as a clause; null: nothing. */
-function unlikeModel({ model, training }: PlanRequest): string | null {
-  if (model.latent) return 'latent attention has no graph yet';
-  if (model.state !== undefined) return 'state-space and linear-attention layers have no graph yet';
-  if ((model.experts?.sharedFfn ?? 0) > 0) return 'shared experts have no graph yet';
-  if (model.experts !== null) return 'experts, routed for a whole sequence, have no graph yet';
-  if (model.stacks !== undefined) return 'it has an encoder beside its decoder';
-  if ((model.mtpLayers ?? 0) > 0) return 'layers that predict further tokens have no graph yet';
-  if (model.attentionSinks === true) return 'attention sinks have no graph yet';
+function unlikeModel({ model, training }: PlanRequest): Sentence | null {
+  if (model.latent) return sentence`latent attention has no graph yet`;
+  if (model.state !== undefined) return sentence`state-space and linear-attention layers have no graph yet`;
+  if ((model.experts?.sharedFfn ?? 0) > 0) return sentence`shared experts have no graph yet`;
+  if (model.experts !== null) return sentence`experts, routed for a whole sequence, have no graph yet`;
+  if (model.stacks !== undefined) return sentence`it has an encoder beside its decoder`;
+  if ((model.mtpLayers ?? 0) > 0) return sentence`multi-token prediction has no graph yet`;
+  if (model.attentionSinks === true) return sentence`attention sinks have no graph yet`;
   if (model.layerKinds?.some(({ window }) => window !== null && window < training.sequenceLength) === true)
-    return 'a window of attention has no graph yet';
+    return sentence`a window of attention has no graph yet`;
   return unlikeOneLayer(model);
 }

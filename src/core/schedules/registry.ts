@@ -19,7 +19,7 @@ import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
 import { zeroBubble } from './kinds/zero-bubble';
 import { zeroBubbleV } from './kinds/zero-bubble-v';
 import { unitsOf, type Schedule } from './schedule';
-import { type Sentence, sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** Every schedule there is, one line each. */
 export const scheduleKinds: readonly ScheduleKind[] = [
@@ -129,7 +129,7 @@ function requireMet(kind: ScheduleKind, problem: ScheduleProblem): void {
   if (!(Number.isInteger(stages) && stages >= 1)) unmet(sentence`${name} cannot run on ${stages} stages`, sentence`use one stage or more`);
   if (units.length === 0) unmet(sentence`${name} has no micro-batch to run`, sentence`use one micro-batch or more`);
   if (kind.chunksPerStage === 'several' ? chunksPerStage < 2 : chunksPerStage !== kind.chunksPerStage) {
-    const wanted = kind.chunksPerStage === 'several' ? 'two or more' : String(kind.chunksPerStage);
+    const wanted = kind.chunksPerStage === 'several' ? sentence`two or more` : String(kind.chunksPerStage);
     unmet(
       sentence`${name} has ${wanted} virtual stages on each stage, not ${chunksPerStage}`,
       sentence`use ${wanted}, or another schedule`,

@@ -4,7 +4,7 @@ import { orList, quoted } from '../text';
 import { fitErrors, fitPart } from './fit';
 import type { Profile, Sample } from '../spec/profile';
 import { mostSamples } from './schema';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** What a table of times does not say of itself. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
@@ -133,23 +133,26 @@ function samplesOf(csv: Csv, columns: Partial<Readonly<Record<Column, number>>>)
 }
 
 /** Of each column: the least value, whether it is whole, the most, and the same in words. */
-const ranges: Readonly<Record<Column, { readonly fits: (value: number) => boolean; readonly words: string }>> = {
+const ranges: Readonly<Record<Column, { readonly fits: (value: number) => boolean; readonly words: Sentence }>> = {
   tokens: wholeFrom(1),
   context: wholeFrom(0),
   batch: wholeFrom(1),
-  forwardMs: { fits: (value) => value > 0 && value <= 1e9, words: 'a time in ms above 0' },
-  backwardMs: { fits: (value) => value > 0 && value <= 1e9, words: 'a time in ms above 0' },
+  forwardMs: { fits: (value) => value > 0 && value <= 1e9, words: sentence`a time in ms above 0` },
+  backwardMs: { fits: (value) => value > 0 && value <= 1e9, words: sentence`a time in ms above 0` },
 };
 
 function wholeFrom(least: number) {
-  return { fits: (value: number) => Number.isInteger(value) && value >= least && value <= 1e8, words: `a whole number from ${least}` };
+  return {
+    fits: (value: number) => Number.isInteger(value) && value >= least && value <= 1e8,
+    words: sentence`a whole number from ${least}`,
+  };
 }
 
 function readNumber(csv: Csv, row: number, index: number, column: Column): number {
   const text = (csv.rows[row]?.cells[index] ?? '').trim();
   const value = csvNumber(text);
   if (ranges[column].fits(value)) return value;
-  const comma = /^\d+,\d+$/.test(text) ? ', with a decimal point' : '';
+  const comma = /^\d+,\d+$/.test(text) ? sentence`, with a decimal point` : '';
   throw csvError(
     csv,
     'csv-number',

@@ -6,7 +6,7 @@ import type { Place } from '../spec/located';
 import { quoted } from '../text';
 import type { Cell, PartFit, Profile, Sample, TimeFit, LayerShape } from '../spec/profile';
 import { profileSchema } from './schema';
-import { type Sentence, sentence } from '../sentence';
+import { sentence, type Sentence, type Value } from '../sentence';
 
 /** Profiles are some hundred kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
 export const maximumProfileBytes = 4 * 2 ** 20;
@@ -198,13 +198,13 @@ function valueError(issue: v.BaseIssue<unknown>, root: Node, file: string): Expe
   );
   if (found === undefined)
     return invalid(sentence`${quoted(name)} is missing`, { offset: owner.offset, length: Math.min(owner.length, 1) }, file);
-  const expected = issue.expected === null ? '' : ` (expected ${issue.expected})`;
+  const expected = issue.expected === null ? '' : sentence` (expected ${issue.expected})`;
   return invalid(sentence`${quoted(name)} is ${describe(found)}, which no profile has${expected}`, found, file);
 }
 
-function describe({ type, value }: Node): string {
-  if (type === 'array') return 'this list';
-  if (type === 'object') return 'this object';
+function describe({ type, value }: Node): Value {
+  if (type === 'array') return sentence`this list`;
+  if (type === 'object') return sentence`this object`;
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 

@@ -4,6 +4,7 @@ import type { PlanRequest } from '../spec/request';
 import { timeFunction } from './fit';
 import type { NamedProfile, Profile, TimeFit, LayerShape } from '../spec/profile';
 import { layerShapeOf, unlikeOneLayer } from './shape';
+import { say } from '../sentence';
 
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
@@ -25,7 +26,10 @@ const rules: readonly Rule[] = [
       : `it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
   deviceReason,
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : `it is of tensor size ${tensor}, not ${layout.tensor}`),
-  (_, { model }) => unlikeOneLayer(model),
+  (_, { model }) => {
+    const reason = unlikeOneLayer(model);
+    return reason === null ? null : say(reason);
+  },
   (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),

@@ -2,17 +2,18 @@ import { keyValueHeadsPerRank, paddedVocab } from '../model/parameters';
 import { layerGroups, layersByKind } from '../model/layers';
 import type { ModelSpec } from '../spec/model';
 import type { LayerShape } from '../spec/profile';
+import { sentence, type Sentence } from '../sentence';
 
 /**
  * Why no profile of one layer stands for `model`, as a clause: its layers differ, or have parts that a shape cannot describe.
  * @returns null when one does.
  */
-export function unlikeOneLayer(model: ModelSpec): string | null {
-  if (model.latent) return 'a profile knows no latent attention';
-  if (model.state !== undefined) return 'a profile does not support SSM or linear-attention layers';
-  if (model.outputGate === true) return 'a profile knows no gate of the attention output';
-  if ((model.experts?.sharedFfn ?? 0) > 0) return 'a profile knows no shared experts';
-  return layersByKind(layerGroups(model)).length > 1 ? 'its layers differ, and a profile is of one of them' : null;
+export function unlikeOneLayer(model: ModelSpec): Sentence | null {
+  if (model.latent) return sentence`a profile knows no latent attention`;
+  if (model.state !== undefined) return sentence`a profile does not support SSM or linear-attention layers`;
+  if (model.outputGate === true) return sentence`a profile knows no gate of the attention output`;
+  if ((model.experts?.sharedFfn ?? 0) > 0) return sentence`a profile knows no shared experts`;
+  return layersByKind(layerGroups(model)).length > 1 ? sentence`its layers differ, and a profile is of one of them` : null;
 }
 
 /**

@@ -112,7 +112,7 @@ export interface Family {
   /** What planning counts otherwise than the model has it. */
   readonly approximated?: Sentence;
   /** Why models of the family are not planned. */
-  readonly unplanned?: string;
+  readonly unplanned?: Sentence;
   /** What its layers with a state have. */
   readonly state?: StateFamily;
 }

@@ -13,7 +13,7 @@ import { textKeys, type FoundModel } from './find-model';
 import { memberNamed } from './members';
 import { isAttention } from './read-facts';
 import { stackKeys } from './stacks';
-import { allOf, counted, type Sentence, sentence } from '../../sentence';
+import { allOf, counted, sentence, type Sentence } from '../../sentence';
 
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
@@ -54,43 +54,43 @@ const inlineRemedy = sentence`give the sizes of a decoder like it inline under "
 export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   const { family } = found;
   const type = quoted(found.modelType.value);
-  const unplannedFor = (reason: string, place: Place = placeOfType(found)): Unplanned => ({
+  const unplannedFor = (reason: Sentence, place: Place = placeOfType(found)): Unplanned => ({
     place,
     message: sentence`Models of type ${type} are read but not planned: ${reason}`,
     remedy: inlineRemedy,
   });
   if (family.kind === 'encoder') {
-    const unplanned = unplannedFor('an encoder attends to both sides, so its sequence cannot be cut in slices');
+    const unplanned = unplannedFor(sentence`an encoder attends to both sides, so its sequence cannot be cut in slices`);
     return { ...unplanned, remedy: sentence`plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
   const both = found.members.get('is_encoder_decoder');
   if (family.assumed === true && both?.value.value === true)
-    return unplannedFor('its encoder and decoder are of a kind that is not known', placeOf(found.document, both.value));
+    return unplannedFor(sentence`its encoder and decoder are of a kind that is not known`, placeOf(found.document, both.value));
   if (family.kind === 'encoder-decoder' && both?.value.value === false)
-    return unplannedFor('it is one stack of an encoder-decoder model alone', placeOf(found.document, both.value));
+    return unplannedFor(sentence`it is one stack of an encoder-decoder model alone`, placeOf(found.document, both.value));
   if (family.unplanned !== undefined) return unplannedFor(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
     state === undefined ? !isAttention(kind) : !isHybridKind(kind, state.isSingleSublayer === true),
   );
   if (other !== undefined)
-    return unplannedFor(`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
+    return unplannedFor(sentence`layers of kind ${quoted(other)} are not modelled`, placeOfFact(facts.attentionKinds, found));
   const untold =
     state === undefined ? undefined : uncounted.find(({ key }) => isSet(found.members.get(key)) && family.keys.mlpBias?.[0] !== key);
   if (untold !== undefined) return unplannedFor(untold.reason, placeOfMember(found, untold.key));
   const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
-  if (recurrent !== null) return unplannedFor('not all its layers are attention', recurrent);
+  if (recurrent !== null) return unplannedFor(sentence`not all its layers are attention`, recurrent);
   if (facts.latentAttention !== undefined && latentOf(facts) === null)
-    return unplannedFor('it does not say all sizes of its latent attention', placeOfFact(facts.kvLoraRank, found));
+    return unplannedFor(sentence`it does not say all sizes of its latent attention`, placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
-    ? unplannedFor('its architectures name no causal language model', placeOfMember(found, 'architectures'))
+    ? unplannedFor(sentence`its architectures name no causal language model`, placeOfMember(found, 'architectures'))
     : null;
 }
 
 /** What configs of hybrids can ask for that is not counted. */
 const uncounted = [
-  { key: 'moe_latent_size', reason: 'its experts work on compressed tokens' },
-  { key: 'mlp_bias', reason: 'some of its feed-forward networks have biases' },
+  { key: 'moe_latent_size', reason: sentence`its experts work on compressed tokens` },
+  { key: 'mlp_bias', reason: sentence`some of its feed-forward networks have biases` },
 ] as const;
 
 /** Neither absent, nor null, off or 0. NemotronH alone has biases in some networks only: the others give theirs to all. */

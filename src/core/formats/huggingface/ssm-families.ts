@@ -11,6 +11,7 @@ import {
   type Family,
   type StateFamily,
 } from './family';
+import { sentence } from '../../sentence';
 
 /** A model of Mamba layers alone has no heads of attention: one stands for them. */
 const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1, maxPositions: null, ...noBias } as const;
@@ -66,7 +67,7 @@ const hybridState = {
   chunk: { key: 'mamba_chunk_size', otherwise: 256 },
 } as const satisfies Omit<StateFamily, 'layers'>;
 
-const shared = 'blocks that several layers share would lie on several stages at once';
+const shared = sentence`blocks that several layers share would lie on several stages at once`;
 
 const deltaState = {
   kind: 'gated-delta-net',
@@ -362,6 +363,6 @@ export const stateFamilies = {
     keys: { ...bareKeys, ffn: bertKeys.ffn, maxPositions: ['context_length'] },
     defaults: { ...attentionFree, layers: 32, hidden: 4096, vocab: 50277, maxPositions: 1024, ffn: null, ...untied },
     always: { gatedMlp: false, positions: 'none', norm: 'layernorm', qkNorm: false },
-    unplanned: 'no launcher is known that trains its layers on a pipeline',
+    unplanned: sentence`no launcher is known that trains its layers on a pipeline`,
   },
 } as const satisfies Readonly<Record<string, Family>>;

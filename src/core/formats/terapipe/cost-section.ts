@@ -7,7 +7,7 @@ import { placeOf } from '../json-document';
 import type { Given } from '../given';
 import { path } from '../rules';
 import { openChild, readField, readFields, type Section } from './section';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as const;
 
@@ -50,7 +50,7 @@ function readTable(table: Section): Located<CostTable> {
   checkAscending(contexts, 'contexts');
   const check = (times: Located<number[][]>, key: string) => {
     const fits = times.value.length === tokens.value.length && times.value.every((row) => row.length === contexts.value.length);
-    const expected = `${tokens.value.length} rows (one per length) of ${contexts.value.length} times (one per context)`;
+    const expected = sentence`${tokens.value.length} rows (one per length) of ${contexts.value.length} times (one per context)`;
     if (!fits)
       throw inconsistent(
         sentence`cost.table.${key} does not match tokens and contexts`,

@@ -7,7 +7,7 @@ import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, wo
 import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { fitsWorld, largerWorld } from './sizes';
-import { either, sentence, type Sentence } from '../../sentence';
+import { allOf, either, sentence, type Sentence } from '../../sentence';
 
 /** How layers and GPUs are divided. */
 export const layoutRules: readonly Rule[] = [
@@ -113,11 +113,7 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const share: Sentence[] =
     shares === null
       ? []
-      : [
-          ends.length === 2
-            ? sentence`give the first and the last stage ${shares.join(' and ')}`
-            : sentence`give the end stage ${shares.join(' and ')}`,
-        ];
+      : [ends.length === 2 ? sentence`give the first and the last stage ${allOf(shares)}` : sentence`give the end stage ${allOf(shares)}`];
   const remedies = [...(near.length > 0 ? [sentence`use ${listedStages(near)}`] : []), ...share];
   return {
     at: [...ends, 'pipeline'],

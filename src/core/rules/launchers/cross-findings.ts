@@ -5,21 +5,21 @@ import { baseName, quoted } from '../../text';
 import { countOf, vocabStepOf } from '../derived';
 import { findingOf } from '../launch-findings';
 import { setTo } from '../rule';
-import { sentence } from '../../sentence';
+import { sentence, type Sentence, type Value } from '../../sentence';
 
 /** What both files call by one name, in words. */
 const shared = {
-  layers: 'layers',
-  hidden: 'hidden size',
-  heads: 'attention heads',
-  kvHeads: 'key/value heads',
-  headDim: 'head size',
-  ffn: 'feed-forward width',
-  vocab: 'vocabulary',
-  experts: 'experts',
-  activeExperts: 'experts a token visits',
-  expertFfn: 'width of an expert',
-} as const satisfies Partial<Record<FactName, string>>;
+  layers: sentence`layers`,
+  hidden: sentence`hidden size`,
+  heads: sentence`attention heads`,
+  kvHeads: sentence`key/value heads`,
+  headDim: sentence`head size`,
+  ffn: sentence`feed-forward width`,
+  vocab: sentence`vocabulary`,
+  experts: sentence`experts`,
+  activeExperts: sentence`experts a token visits`,
+  expertFfn: sentence`width of an expert`,
+} as const satisfies Partial<Record<FactName, Sentence>>;
 
 type SharedName = keyof typeof shared;
 
@@ -48,12 +48,13 @@ export function crossFindings(launcher: LauncherFile, model: LauncherFile): Find
 }
 
 /** The other file and what it calls the value; a default of its model class is called one. */
-function whereOf({ file, facts }: LauncherFile, name: SharedName): string {
+function whereOf({ file, facts }: LauncherFile, name: SharedName): Value {
   const fact: Facts[SharedName] = facts[name];
   const base = baseName(file);
   const key = fact?.name ?? (fact?.source.kind === 'file' ? fact.source.key : undefined);
   const of = key === undefined ? '' : ` (${quoted(key, 80).slice(1, -1)})`;
-  return `${quoted(base).slice(1, -1)}${fact?.source.kind === 'default' ? ' (by default)' : of}`;
+  const shown = quoted(base).slice(1, -1);
+  return fact?.source.kind === 'default' ? sentence`${shown} (by default)` : shown + of;
 }
 
 /** Either file may hold the vocabulary padded: by less than one step (divisor x tensor size) to a multiple of 8 at least. */

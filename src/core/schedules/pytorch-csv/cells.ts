@@ -107,24 +107,26 @@ const notation = sentence`write a stage, one of F, B, I and W, and a micro-batch
 
 /** Why a cell is no action. */
 export function faultOfCell(text: string): CellFault {
-  const fault = (why: string, remedy: Sentence): CellFault => ({ code: 'action', message: sentence`${quoted(text)} ${why}`, remedy });
+  const fault = (why: Sentence, remedy: Sentence): CellFault => ({ code: 'action', message: sentence`${quoted(text)} ${why}`, remedy });
   if (/^\d+BW\d*$/.test(text)) return oldLetters(text);
-  if (text.startsWith('\uFEFF')) return fault('begins with a byte-order mark', sentence`save the file as UTF-8 without one`);
-  if (/^(none|null|nan|-)$/i.test(text)) return fault('is no action of a schedule', sentence`leave the cell empty where a rank idles`);
-  if (/\d{7}/.test(text)) return fault(`has a number of more than ${digits} digits`, notation);
+  if (text.startsWith('\uFEFF')) return fault(sentence`begins with a byte-order mark`, sentence`save the file as UTF-8 without one`);
+  if (/^(none|null|nan|-)$/i.test(text))
+    return fault(sentence`is no action of a schedule`, sentence`leave the cell empty where a rank idles`);
+  if (/\d{7}/.test(text)) return fault(sentence`has a number of more than ${digits} digits`, notation);
   if (started.test(text.toUpperCase()) && !started.test(text))
-    return fault('is no action of a schedule', sentence`write its letters in upper case`);
-  if (text.startsWith('(')) return fault('is no overlapped pair', sentence`write a forward and a backward: (0F1;3B0)OVERLAP_F_B`);
+    return fault(sentence`is no action of a schedule`, sentence`write its letters in upper case`);
+  if (text.startsWith('(')) return fault(sentence`is no overlapped pair`, sentence`write a forward and a backward: (0F1;3B0)OVERLAP_F_B`);
   const [known] = started.exec(text) ?? [];
-  if (known === undefined) return fault('is no action of a schedule', text.includes(';') ? sentence`put commas between actions` : notation);
+  if (known === undefined)
+    return fault(sentence`is no action of a schedule`, text.includes(';') ? sentence`put commas between actions` : notation);
   if (known !== text)
     return text[known.length] === ';'
-      ? fault('are several actions', sentence`put commas between actions`)
-      : fault(`goes on after ${known}, which PyTorch would run without a word`, sentence`write ${known}`);
+      ? fault(sentence`are several actions`, sentence`put commas between actions`)
+      : fault(sentence`goes on after ${known}, which PyTorch would run without a word`, sentence`write ${known}`);
   const type = actionNames.findIndex((name) => new RegExp(`^\\d+${name}\\d*$`).test(text));
   return type < typesWithMicroBatch
-    ? fault('names no micro-batch', isPass(type) ? notation : sentence`write it behind: ${text}0`)
-    : fault(`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, sentence`write ${text.replace(/\d+$/, '')}`);
+    ? fault(sentence`names no micro-batch`, isPass(type) ? notation : sentence`write it behind: ${text}0`)
+    : fault(sentence`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, sentence`write ${text.replace(/\d+$/, '')}`);
 }
 
 /** The letters that PyTorch's tests still have files in (zb1p_*.csv): B was the gradient of the input and BW the full backward. */

@@ -1,7 +1,7 @@
 import { actionText, actionType, isPass, isWait, rowText, typesWithMicroBatch } from './actions';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 const { forward, sendForward, receiveForward, sendBackward, receiveBackward, waitSendForward, waitReduceGradients } = actionType;
 const { unshard, reshard, reduceGradients } = actionType;
@@ -16,17 +16,16 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
   const problems: CsvProblem[] = [];
   const demand = (receiver: number, sender: number, send: number, receive: number) => {
     const ends = [
-      { type: send, pass: sender, where: 'behind' },
-      { type: receive, pass: receiver, where: 'before' },
+      { type: send, pass: sender, add: (name: string) => sentence`add ${name} behind ${actionOfRank(table, sender)}` },
+      { type: receive, pass: receiver, add: (name: string) => sentence`add ${name} before ${actionOfRank(table, receiver)}` },
     ];
-    for (const { type, pass, where } of ends) {
+    for (const { type, pass, add } of ends) {
       const chunk = table.chunk[pass] ?? 0;
       const microBatch = table.microBatch[pass] ?? 0;
       if (index.rowOf(type, chunk, microBatch) !== -1 || problems.length >= mostProblems) continue;
       const name = actionText(type, chunk, microBatch);
-      const remedy = sentence`add ${name} ${where} ${actionOfRank(table, pass)}`;
       problems.push(
-        problemAt(table, pass, 'transfer', sentence`${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, remedy),
+        problemAt(table, pass, 'transfer', sentence`${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, add(name)),
       );
     }
   };
@@ -44,10 +43,10 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
     if (crossesAfter(index, lower)) return;
     const between =
       lower < 0
-        ? 'stage 0 is the first'
+        ? sentence`stage 0 is the first`
         : lower + 1 === index.chunks
-          ? `stage ${lower} is the last`
-          : `stages ${lower} and ${lower + 1} are on one rank`;
+          ? sentence`stage ${lower} is the last`
+          : sentence`stages ${lower} and ${lower + 1} are on one rank`;
     problems.push(
       problemAt(
         table,

@@ -1,6 +1,6 @@
 import type { TextRange } from '../../spec/located';
 import { rowText, type ActionTable } from './actions';
-import type { Sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /**
  * What can be wrong with a schedule file:
@@ -85,6 +85,6 @@ export function problemOfFile(text: string, code: CsvProblemCode, message: Sente
 }
 
 /** `2F0 of rank 1`. */
-export function actionOfRank(table: LocatedTable, row: number): string {
-  return `${rowText(table, row)} of rank ${table.rank[row] ?? 0}`;
+export function actionOfRank(table: LocatedTable, row: number): Sentence {
+  return sentence`${rowText(table, row)} of rank ${table.rank[row] ?? 0}`;
 }

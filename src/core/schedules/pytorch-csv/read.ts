@@ -1,4 +1,4 @@
-import { formatCount, plural } from '../../format';
+import { formatCount } from '../../format';
 import type { Schedule, WorkUnit } from '../schedule';
 import { isPass, isReduction, rowText } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems, waitProblems } from './communication';
@@ -118,7 +118,7 @@ function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | 
 function microBatchProblem(text: string, table: LocatedTable, { microBatches = null, slices = 1 }: WantedSchedule): CsvProblem | null {
   const found = microBatchesOf(table);
   const wanted = microBatches === null ? null : microBatches * slices;
-  const has = `The schedule runs ${plural(found, 'micro-batch', 'micro-batches')}`;
+  const has = sentence`The schedule runs ${counted(found, 'micro-batch', 'micro-batches')}`;
   if (wanted !== null && found !== wanted)
     return problemOfFile(
       text,

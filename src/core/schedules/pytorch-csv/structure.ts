@@ -1,4 +1,4 @@
-import { formatCount, plural } from '../../format';
+import { formatCount } from '../../format';
 import { actionNames, actionText, actionType, isPass, rowText, typesWithMicroBatch } from './actions';
 import { oldLetters } from './cells';
 import { actionOfRank, mostProblems, problemAt, type CsvProblem, type LocatedTable } from './problems';
@@ -97,7 +97,7 @@ function outOfRange(table: LocatedTable, microBatches: number): CsvProblem[] {
 
 function tooFew(table: LocatedTable, chunks: number, microBatches: number): CsvProblem {
   const forwards = table.type.reduce((sum, type) => sum + (type === actionType.forward ? 1 : 0), 0);
-  const [stages, units] = [plural(chunks, 'stage'), plural(microBatches, 'micro-batch', 'micro-batches')];
+  const [stages, units] = [counted(chunks, 'stage'), counted(microBatches, 'micro-batch', 'micro-batches')];
   return problemAt(
     table,
     0,
@@ -169,7 +169,7 @@ function notRun(
   const names =
     more.length === 0
       ? actionText(type, chunk, first)
-      : `${actionText(type, chunk, first)} and ${formatCount(more.length)} more ${actionNames[type] ?? ''} of stage ${chunk}`;
+      : sentence`${actionText(type, chunk, first)} and ${formatCount(more.length)} more ${actionNames[type] ?? ''} of stage ${chunk}`;
   const beside = Array.from({ length: typesWithMicroBatch }, (_, other) => rowOf(other, chunk, first)).find((row) => row !== -1);
   return problemAt(
     table,

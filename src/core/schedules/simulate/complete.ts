@@ -1,7 +1,7 @@
 import { ExpectedError } from '../../errors';
 import { operationKind, type OperationKind, type Schedule } from '../schedule';
 import { kindText, operationText } from './deadlock';
-import { sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
 export type Fault =
@@ -76,26 +76,26 @@ export function requireComplete(schedule: Schedule): void {
   const more = faults.length - namedFaults;
   throw new ExpectedError(
     'schedule-incomplete',
-    sentence`The schedule does not run every operation once: ${named.join('; ')}${more > 0 ? sentence`; and ${more} more` : ''}`,
+    sentence`The schedule does not run every operation once: ${named.reduce((a, b) => sentence`${a}; ${b}`)}${more > 0 ? sentence`; and ${more} more` : ''}`,
     sentence`run every unit on every chunk once forward and once backward (whole, or input and weight), each chunk on its own stage`,
   );
 }
 
 /** A fault in words. */
-export function faultText(schedule: Schedule, fault: Fault): string {
+export function faultText(schedule: Schedule, fault: Fault): Sentence {
   const { stageOfChunk, units, chunk } = schedule;
   switch (fault.fault) {
     case 'missing': {
       const { microBatch = 0, slice = 0 } = units[fault.unit] ?? {};
-      return `no ${kindText(fault.kind)} of micro-batch ${microBatch}, slice ${slice} on chunk ${fault.chunk}`;
+      return sentence`no ${kindText(fault.kind)} of micro-batch ${microBatch}, slice ${slice} on chunk ${fault.chunk}`;
     }
     case 'double':
-      return `the ${operationText(schedule, fault.row)} a second time`;
+      return sentence`the ${operationText(schedule, fault.row)} a second time`;
     case 'wrong-stage':
-      return `the ${operationText(schedule, fault.row)} on another stage than ${stageOfChunk[chunk[fault.row] ?? 0] ?? 0}`;
+      return sentence`the ${operationText(schedule, fault.row)} on another stage than ${stageOfChunk[chunk[fault.row] ?? 0] ?? 0}`;
     case 'no-overlap':
-      return `the ${operationText(schedule, fault.row)} overlapped with no backward after it`;
+      return sentence`the ${operationText(schedule, fault.row)} overlapped with no backward after it`;
     case 'unknown':
-      return `an operation on chunk ${chunk[fault.row] ?? 0} that there is not`;
+      return sentence`an operation on chunk ${chunk[fault.row] ?? 0} that there is not`;
   }
 }

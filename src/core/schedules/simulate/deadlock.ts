@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../errors';
 import { operationKind, type Schedule } from '../schedule';
-import { sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** A stage that cannot go on. */
 export interface DeadlockedStage {
@@ -16,25 +16,25 @@ const namedStages = 8;
 
 /** What to throw about a schedule whose stages wait for each other. */
 export function deadlockError(schedule: Schedule, deadlocked: readonly DeadlockedStage[]): ExpectedError {
-  const named = deadlocked.slice(0, namedStages).map(({ stage, row }) => `stage ${stage} at the ${operationText(schedule, row)}`);
+  const named = deadlocked.slice(0, namedStages).map(({ stage, row }) => sentence`stage ${stage} at the ${operationText(schedule, row)}`);
   const more = deadlocked.length - namedStages;
   return new ExpectedError(
     'schedule-stuck',
-    sentence`The schedule cannot run, its stages wait for each other: ${named.join('; ')}${more > 0 ? sentence`; and ${more} more` : ''}`,
+    sentence`The schedule cannot run, its stages wait for each other: ${named.reduce((a, b) => sentence`${a}; ${b}`)}${more > 0 ? sentence`; and ${more} more` : ''}`,
     sentence`run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages`,
   );
 }
 
 /** `input backward of micro-batch 0, slice 3`, with the chunk where a stage has several. */
-export function operationText({ stages, stageOfChunk, units, kind, chunk, unit }: Schedule, row: number): string {
+export function operationText({ stages, stageOfChunk, units, kind, chunk, unit }: Schedule, row: number): Sentence {
   const { microBatch = 0, slice = 0 } = units[unit[row] ?? 0] ?? {};
-  const where = stageOfChunk.length > stages ? ` on chunk ${chunk[row] ?? 0}` : '';
-  return `${kindText(kind[row])} of micro-batch ${microBatch}, slice ${slice}${where}`;
+  const where = stageOfChunk.length > stages ? sentence` on chunk ${chunk[row] ?? 0}` : '';
+  return sentence`${kindText(kind[row])} of micro-batch ${microBatch}, slice ${slice}${where}`;
 }
 
-const kindTexts = ['forward', 'backward', 'input backward', 'weight backward'] as const;
+const kindTexts = [sentence`forward`, sentence`backward`, sentence`input backward`, sentence`weight backward`];
 
 /** A kind of operation in words. */
-export function kindText(kind: number | undefined): string {
-  return kindTexts[kind ?? operationKind.backward] ?? 'operation of an unknown kind';
+export function kindText(kind: number | undefined): Sentence {
+  return kindTexts[kind ?? operationKind.backward] ?? sentence`operation of an unknown kind`;
 }

@@ -11,7 +11,7 @@ const whole = (microBatches: number): { batch: number; tokens: number[] }[] =>
   Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
 
 function textsOf(schedule: Schedule): string[] {
-  return faultsOf(schedule).map((fault) => faultText(schedule, fault));
+  return faultsOf(schedule).map((fault) => say(faultText(schedule, fault)));
 }
 
 describe('faults of a schedule', () => {
