@@ -1,50 +1,87 @@
 import type { MeasuredKind, RunKind } from '../../src/core/time-model/error-bars';
-import { runKindOf } from '../../src/core/time-model/error-bars';
+import { nearestKind, runKindOf } from '../../src/core/time-model/error-bars';
 import { b200Rows } from './b200';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
-import { ptdpRows, vtrainRows } from './rows';
+import { ptdpRows, vtrainRows, type Row } from './rows';
 import { wildRows } from './wild';
+import { golden } from './data';
 
 /** A measured run: of which kind, from which source, and what it took over its prediction. */
 export interface MeasuredRun {
   readonly kind: RunKind;
   readonly source: string;
-  readonly ratio: number;
-}
-
-interface Times {
+  readonly name: string;
+  /** Where it was published. */
+  readonly link: string;
+  readonly unit: 's' | 'tokens/s/GPU';
   readonly measured: number;
   readonly predicted: number;
+  /** Measured over predicted time. */
+  readonly ratio: number;
 }
 
 const megatron = (gpu: string, experts = false): RunKind => runKindOf(gpu, {}, { experts: experts ? { count: 8, active: 2 } : null });
 
+/** The page of a row of wild.json: `owner/name@commit:path:line`, or a paper and its table. */
+function linkOf(source: string): string {
+  const [, repository, commit, path = '', line] = /^([\w.-]+\/[\w.-]+)@([0-9a-f]{40}):(.*?)(?::(\d+))?$/.exec(source) ?? [];
+  if (repository === undefined) return `https://arxiv.org/abs/${/\d{4}\.\d{5}/.exec(source)?.[0] ?? ''}`;
+  return `https://github.com/${repository}/blob/${commit}/${encodeURI(path)}${line === undefined ? '' : `?plain=1#L${line}`}`;
+}
+
+/** The page of a file of data whose rows have none of their own. */
+function pageOf(name: string): string {
+  const { from, commit } = (golden(name) as { readonly source: { readonly from: string; readonly commit?: string } }).source;
+  const [, repository, path] = /^([\w.-]+\/[\w.-]+), (\S+?\.\w+)/.exec(from) ?? [];
+  return repository === undefined ? linkOf(from) : linkOf(`${repository}@${commit}:${path}`);
+}
+
 /** Every measured run of docs/accuracy.md that the analytic model is held against, but for TeraPipe's, whose runtime is its own. */
 export async function measuredRuns(): Promise<readonly MeasuredRun[]> {
-  const of = (source: string, kind: RunKind, rows: readonly Times[]): MeasuredRun[] =>
-    rows.map(({ measured, predicted }) => ({ kind, source, ratio: measured / predicted }));
+  const of = (source: string, link: string, kind: RunKind, rows: readonly Row[]): MeasuredRun[] =>
+    rows.map(({ name, measured, predicted }) => ({
+      kind,
+      source,
+      name,
+      link,
+      unit: 's',
+      measured: measured / 1e3,
+      predicted: predicted / 1e3,
+      ratio: measured / predicted,
+    }));
   const wild = await wildRows(({ seconds }) => seconds !== null);
+  const throughput = pageOf('megatron-bridge-throughput');
   return [
-    ...of('vTrain', megatron('A100-80GB'), vtrainRows()),
-    ...of('PTD-P', megatron('A100-80GB'), ptdpRows()),
-    ...of('2205.05198', megatron('A100-80GB'), recomputeRows()),
-    ...b200Rows().flatMap((row) => of('SimuMax', megatron('B200', row.kind === 'experts'), [row])),
-    // tokens a second, not seconds
-    ...nemoRows().flatMap(({ system, mixture, measured, predicted }) =>
-      of(mixture ? 'Megatron-Bridge, experts' : 'Megatron-Bridge, dense', megatron(system === 'DGX-H100' ? 'H100-80GB' : 'B200', mixture), [
-        { measured: predicted, predicted: measured },
-      ]),
-    ),
-    ...wild.map(({ case: { family, seconds }, request: { cluster, training, model }, predicted }) => ({
+    ...of('vTrain', pageOf('vtrain'), megatron('A100-80GB'), vtrainRows()),
+    ...of('PTD-P', pageOf('ptd-p'), megatron('A100-80GB'), ptdpRows()),
+    ...of('2205.05198', pageOf('activation-recompute'), megatron('A100-80GB'), recomputeRows()),
+    ...b200Rows().flatMap((row) => of('SimuMax', pageOf('b200'), megatron('B200', row.kind === 'experts'), [row])),
+    ...nemoRows().map(({ name, system, mixture, measured, predicted }) => ({
+      kind: megatron(system === 'DGX-H100' ? 'H100-80GB' : 'B200', mixture),
+      source: mixture ? 'Megatron-Bridge, experts' : 'Megatron-Bridge, dense',
+      name: `${name}, ${system}`,
+      link: throughput,
+      unit: 'tokens/s/GPU' as const,
+      measured,
+      predicted,
+      ratio: predicted / measured,
+    })),
+    ...wild.map(({ case: { id, group, family, seconds, source }, request: { cluster, training, model }, predicted }) => ({
       kind: runKindOf(cluster.gpu.name, training, model),
       source: family,
+      name: `${id}: ${group}`,
+      link: linkOf(source),
+      unit: 's' as const,
+      measured: seconds ?? NaN,
+      predicted: predicted.iterationMs / 1e3,
       ratio: (1e3 * (seconds ?? NaN)) / predicted.iterationMs,
     })),
   ];
 }
 
-function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {
+/** Values by a key, in the order in which keys come. */
+export function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
   return groups;
@@ -78,17 +115,32 @@ export const measuredKinds = ${JSON.stringify(kinds, null, 2)} as const;
 `;
 }
 
-/** Share of each source's rows that lie inside the bar of their kind, and the mean width of the bars. */
-export function coverage(
-  runs: readonly MeasuredRun[],
-  kinds: readonly MeasuredKind[],
-): readonly { source: string; rows: number; inside: number; width: number }[] {
-  const barOf = (kind: RunKind): MeasuredKind | undefined =>
-    kinds.find((one) => one.runtime === kind.runtime && one.generation === kind.generation && one.experts === kind.experts);
+/** How many of a source's rows lie inside their ranges, and how wide those are. */
+export interface Coverage {
+  readonly source: string;
+  readonly rows: number;
+  /** Share inside the range that a plan states. */
+  readonly inside: number;
+  /** Share inside the range of the other sources alone. */
+  readonly insideOthers: number;
+  readonly width: number;
+}
+
+/** What the ranges of `kinds` hold of each source. */
+export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly Coverage[] {
+  const holds = ({ kind, ratio }: MeasuredRun, of: readonly MeasuredKind[]): boolean => {
+    const { low, high } = nearestKind(kind, of).runs;
+    return ratio >= low && ratio <= high;
+  };
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   return [...groupBy(runs, ({ source }) => source)].map(([source, same]) => {
-    const bars = same.map(({ kind, ratio }) => ({ ratio, bar: barOf(kind) }));
-    const inside = bars.filter(({ ratio, bar }) => bar !== undefined && ratio >= bar.low && ratio <= bar.high).length;
-    const width = bars.reduce((sum, { bar }) => sum + (bar === undefined ? NaN : bar.high - bar.low), 0) / bars.length;
-    return { source, rows: same.length, inside: inside / same.length, width };
+    const others = kindsOf(runs.filter((run) => run.source !== source));
+    return {
+      source,
+      rows: same.length,
+      inside: mean(same.map((run) => Number(holds(run, kinds)))),
+      insideOthers: mean(same.map((run) => Number(holds(run, others)))),
+      width: mean(same.map(({ kind }) => nearestKind(kind, kinds).runs).map(({ low, high }) => high - low)),
+    };
   });
 }

@@ -2,7 +2,11 @@ import { b200Rows, type B200Row } from './b200';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
-import { terapipePlanTimes, terapipeRows } from './terapipe';
+import { longerRows, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
+import { measuredKinds } from '../../src/core/time-model/measured-kinds';
+import { coverage, type MeasuredRun } from './measured-kinds';
+import type { WildRow } from './wild';
+import { peakOf } from './wild-memory';
 
 type Compared = Pick<Row, 'measured' | 'predicted'>;
 
@@ -61,18 +65,84 @@ export function accuracyTable(isShown: (row: ReturnType<typeof accuracyRows>[num
   return table(['measured runs', 'rows', 'mean', 'worst'], 1, rows);
 }
 
+/** The table of published runs of other frameworks in docs/accuracy.md: step times and memory by family. */
+export function publishedTable(rows: readonly WildRow[]): string[] {
+  const families = [...new Set(rows.map((row) => row.case.family))];
+  const cells = families.map((family) => {
+    const times = timesOf(rows, family);
+    const memory = memoryOf(rows, family);
+    const bias = times.reduce((sum, { measured, predicted }) => sum + predicted / measured - 1, 0) / times.length;
+    const { mean, worst } = errors(times);
+    const ofMemory = memory.length === 0 ? '' : percent(errors(memory).mean);
+    const step = [percent(mean), signed({ measured: 1, predicted: 1 + bias }), percent(worst)];
+    return [family, String(times.length), ...step, String(memory.length), ofMemory];
+  });
+  const header = ['published runs', 'rows', 'step, mean error', 'mean of errors', 'worst', 'rows with memory', 'memory, mean error'];
+  return table(header, 1, cells);
+}
+
+/** Step times of a family, ms. */
+export function timesOf(rows: readonly WildRow[], family: string): readonly Row[] {
+  return rows.flatMap(({ case: one, predicted }) =>
+    one.family === family && one.seconds !== null ? [{ name: one.id, measured: 1e3 * one.seconds, predicted: predicted.iterationMs }] : [],
+  );
+}
+
+/** Peak memory of a family, of the runs that did not run out of it. */
+function memoryOf(rows: readonly WildRow[], family: string): readonly Row[] {
+  return rows.filter(({ case: one }) => one.family === family && one.memoryGiB !== null && one.outOfMemory !== true).map(peakOf);
+}
+
+/** The table of what the ranges of docs/accuracy.md hold. */
+export function rangesTable(runs: readonly MeasuredRun[]): string[] {
+  const rows = coverage(runs, measuredKinds).map(({ source, rows: count, inside, insideOthers, width }) => [
+    source,
+    String(count),
+    percent(inside),
+    percent(insideOthers),
+    percent(width),
+  ]);
+  return table(['range of source', 'rows', 'inside its range', 'inside the range of other sources', 'mean width'], 1, rows);
+}
+
 /**
  * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency beside our prediction, seconds, whole and
  * sliced as published; and our own plan.
  */
 export function terapipeTable(): string[] {
   const plans = terapipePlanTimes();
-  const rows = terapipeRows().map(({ setting: { data, pipeline, tensor }, whole, sliced }, index) => {
-    const cells = (row: Row): readonly string[] => [seconds(row.measured), `${seconds(row.predicted)} (${signed(row)})`];
+  const rows = terapipeRows().map(({ setting: { data, pipeline, tensor, recalled }, whole, sliced }, index) => {
+    const cells = (row: Row, isRecalled: boolean): readonly string[] => [
+      `${isRecalled ? 'recalled: ' : ''}${seconds(row.measured)}`,
+      `${seconds(row.predicted)} (${signed(row)})`,
+    ];
     const layout = `${data} × ${pipeline} × ${tensor} = ${data * pipeline * tensor}`;
-    return [whole.name, layout, ...cells(whole), ...cells(sliced ?? whole), seconds(plans[index] ?? NaN)];
+    const isSlicedRecalled = sliced !== null && (recalled.includes('sliced_ms') || recalled.includes('lengths'));
+    const ofSliced = sliced === null ? ['as whole', ''] : cells(sliced, isSlicedRecalled);
+    return [whole.name, layout, ...cells(whole, recalled.includes('whole_ms')), ...ofSliced, seconds(plans[index] ?? NaN)];
   });
   return table(['setting', 'data × stages × tensor', 'whole, measured', 'predicted', 'sliced, measured', 'predicted', 'our plan'], 2, rows);
+}
+
+/** The table of equal slices in docs/accuracy.md, one string per line: TeraPipe's Fig. 6, seconds. */
+export function uniformTable(): string[] {
+  const rows = uniformRows().map((row) => [
+    String(row.setting),
+    String(row.slices),
+    seconds(row.measured),
+    seconds(row.predicted),
+    signed(row),
+  ]);
+  return table(['Fig. 6, setting', 'equal slices', 'measured', 'predicted', 'error'], 0, rows);
+}
+
+/** The table of longer sequences in docs/accuracy.md, one string per line: TeraPipe's Fig. 7, seconds. */
+export function longerTable(): string[] {
+  const rows = longerRows().map(({ tokens, whole, sliced }) => {
+    const of = (row: Row): readonly string[] => [seconds(row.measured), `${seconds(row.predicted)} (${signed(row)})`];
+    return [String(tokens), ...of(whole), ...of(sliced)];
+  });
+  return table(['Fig. 7, tokens', 'whole, measured', 'predicted', 'sliced, measured', 'our plan, predicted'], 0, rows);
 }
 
 /**

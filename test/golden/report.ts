@@ -6,20 +6,32 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
-import { coverage, kindsModule, kindsOf, measuredRuns } from './measured-kinds';
-import { measuredKinds } from '../../src/core/time-model/measured-kinds';
+import { accuracyFiles } from './accuracy-runs';
+import { kindsModule, kindsOf, measuredRuns } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
 import { rankingGoals } from './ranking';
 import { memoryGoals } from './wild-memory';
 import { bounds, errorGoal, wildBounds, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
 import { nemoRows, type NemoRow } from './nemo';
-import { accuracyClaims, accuracyTable, cellsOf, ranksOf, readmeTable, terapipeTable, withTables } from './readme-table';
+import {
+  accuracyClaims,
+  accuracyTable,
+  cellsOf,
+  longerTable,
+  publishedTable,
+  rangesTable,
+  ranksOf,
+  readmeTable,
+  terapipeTable,
+  timesOf,
+  uniformTable,
+  withTables,
+} from './readme-table';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, vtrainSingleNodeRows, type Row } from './rows';
 import { wildRows } from './wild';
-import { peakBytesOf } from '../../src/core/planner/plan';
-import { terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
+import { terapipePlanTimes, terapipeRows } from './terapipe';
 
 function percent(fraction: number): string {
   return `${(100 * fraction).toFixed(2)} %`;
@@ -43,6 +55,11 @@ function print(title: string, header: readonly string[], rows: readonly (readonl
   for (const row of rows) console.log(line(row));
 }
 
+/** Prints a table of a document. */
+function printTable(title: string, [header = '', , ...rows]: readonly string[]): void {
+  print(title, cellsOf(header), rows.map(cellsOf));
+}
+
 function mib(bytes: number): string {
   return (bytes / 2 ** 20).toFixed(0);
 }
@@ -62,11 +79,13 @@ function times(title: string, rows: readonly Row[]): void {
 
 /** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to mend. */
 async function writeReadme(): Promise<void> {
+  const runs = await measuredRuns();
   const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
-  writeFileSync(kinds, await format(kindsModule(kindsOf(await measuredRuns())), { ...(await resolveConfig(kinds)), parser: 'typescript' }));
+  writeFileSync(kinds, await format(kindsModule(kindsOf(runs)), { ...(await resolveConfig(kinds)), parser: 'typescript' }));
+  const published = publishedTable(await wildRows());
   for (const [file, tables] of [
     ['README.md', [readmeTable()]],
-    ['docs/accuracy.md', [accuracyTable(), terapipeTable()]],
+    ['docs/accuracy.md', [accuracyTable(), published, rangesTable(runs), terapipeTable(), uniformTable(), longerTable()]],
   ] as const) {
     const target = path.join(import.meta.dirname, '../..', file);
     const written = withTables(readFileSync(target, 'utf8'), tables);
@@ -75,6 +94,8 @@ async function writeReadme(): Promise<void> {
     const text = written.replace(/\s+/g, ' ');
     for (const claim of accuracyClaims()) if (!text.includes(claim)) console.log(`${file} says otherwise: ${claim}`);
   }
+  for (const { name, text } of accuracyFiles(runs, kindsOf(runs)))
+    writeFileSync(path.join(import.meta.dirname, '../../docs/accuracy', name), text);
 }
 
 function printB200(): void {
@@ -158,11 +179,8 @@ function printTeraPipe(): void {
       return [row.whole.name, ...cells(row.whole), ...cut, seconds(plans[index] ?? NaN)];
     }),
   );
-  print(
-    'TeraPipe, uniform slices per sequence (Fig. 6)',
-    ['setting', 'slices', 'measured s', 'predicted s', 'error'],
-    uniformRows().map((row) => [String(row.setting), String(row.slices), ...cells(row)]),
-  );
+  printTable('TeraPipe, equal slices of a sequence', uniformTable());
+  printTable('TeraPipe, longer sequences', longerTable());
 }
 
 function printPredictions(): Goal[] {
@@ -174,13 +192,7 @@ function printPredictions(): Goal[] {
   const bridge = printBridge();
   const throughput = printThroughput();
   printTeraPipe();
-  print(
-    'docs/accuracy.md: mean and worst error',
-    ['measured runs', 'rows', 'mean', 'worst'],
-    accuracyTable()
-      .slice(2)
-      .map((line) => cellsOf(line)),
-  );
+  printTable('docs/accuracy.md: mean and worst error', accuracyTable());
   return [
     errorGoal('B200, memory of every rank, dense', errors(ranksOf('dense')), bounds.memoryOfDense),
     errorGoal('B200, memory of every rank, context parallel', errors(ranksOf('context')), bounds.memoryOfDense),
@@ -221,37 +233,8 @@ const promisedTests: readonly PromisedTests[] = [
 /** Published runs that nothing was fitted to when they came in: step times, memory and what the error bars hold. */
 async function printWild(): Promise<Goal[]> {
   const rows = await wildRows();
-  const families = [...new Set(rows.map((row) => row.case.family))];
-  const timed = (family: string): Row[] =>
-    rows.flatMap(({ case: one, predicted }) =>
-      one.family === family && one.seconds !== null
-        ? [{ name: one.id, measured: 1e3 * one.seconds, predicted: predicted.iterationMs }]
-        : [],
-    );
-  const counted = (family: string): Row[] =>
-    rows.flatMap(({ case: one, predicted }) =>
-      one.family === family && one.memoryGiB !== null && one.outOfMemory !== true
-        ? [{ name: one.id, measured: one.memoryGiB * 2 ** 30, predicted: peakBytesOf(predicted) }]
-        : [],
-    );
-  print(
-    'Published runs, step time and memory',
-    ['source', 'runs', 'mean error', 'mean of errors', 'worst', 'with memory', 'mean error'],
-    families.map((family) => {
-      const times = timed(family);
-      const memory = counted(family);
-      const bias = times.reduce((sum, { measured, predicted }) => sum + predicted / measured - 1, 0) / times.length;
-      const { mean, worst } = errors(times);
-      const ofMemory = memory.length === 0 ? ['0', ''] : [String(memory.length), percent(errors(memory).mean)];
-      return [family, String(times.length), percent(mean), percent(bias), percent(worst), ...ofMemory];
-    }),
-  );
-  const runs = await measuredRuns();
-  print(
-    'What the error bars hold (80 % wanted), and their mean width',
-    ['source', 'rows', 'inside', 'width'],
-    coverage(runs, measuredKinds).map(({ source, rows: count, inside, width }) => [source, String(count), percent(inside), percent(width)]),
-  );
+  printTable('Published runs, step time and memory', publishedTable(rows));
+  printTable('What the error bars hold (80 % wanted), and their mean width', rangesTable(await measuredRuns()));
   const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
   const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !predicted.fits);
   console.log(
@@ -266,7 +249,7 @@ async function printWild(): Promise<Goal[]> {
     met: medianRegret(experts) < 0.05 && experts.every(({ fits }) => fits) && unexplained(experts).length === 0,
   };
   return [
-    ...Object.entries(wildBounds).map(([family, bound]) => errorGoal(`${family}, step time`, errors(timed(family)), bound)),
+    ...Object.entries(wildBounds).map(([family, bound]) => errorGoal(`${family}, step time`, errors(timesOf(rows, family)), bound)),
     ...rankingGoals(rows),
     regret,
   ].map((goal) => ({ ...goal, isAim: true }));

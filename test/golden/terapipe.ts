@@ -24,6 +24,8 @@ export interface TeraPipeSetting {
   readonly whole_ms: number;
   readonly sliced_ms: number | null;
   readonly lengths: readonly number[] | null;
+  /** Columns that were recalled, not read in the paper. */
+  readonly recalled: readonly string[];
 }
 
 /** Table 1 and the appendix table of TeraPipe (arXiv 2102.07988). */
@@ -95,3 +97,25 @@ export function uniformRows(): readonly (Row & { readonly setting: number; reado
     return { name: `(${setting}) in ${slices}`, setting, slices, measured, predicted: predictTeraPipe(row, lengths).iterationMs };
   });
 }
+
+/** Measured latencies of setting 5 with longer sequences, ms: TeraPipe's Fig. 7 and its appendix table. `batch`: sequences of a step. */
+interface LongerPoint {
+  readonly tokens: number;
+  readonly batch: number;
+  readonly whole_ms: number;
+  readonly sliced_ms: number;
+}
+
+/** Longer sequences: whole as measured beside our prediction, and the paper's slices as measured beside our own, ms. */
+export const longerRows = once((): readonly { readonly tokens: number; readonly whole: Row; readonly sliced: Row }[] => {
+  const setting = terapipeSettings.find((row) => row.setting === 5);
+  if (setting === undefined) throw new Error('no setting 5');
+  return (goldenRows('terapipe-lengths') as readonly LongerPoint[]).map(({ tokens, batch, whole_ms: wholeMs, sliced_ms: slicedMs }) => {
+    const plan = makePlan(terapipeRequest({ ...setting, batch }, tokens));
+    const name = `${tokens} tokens`;
+    const whole = plan.candidates.find(({ id }) => id === 'whole');
+    if (whole === undefined) throw new Error('whole sequences are not compared');
+    const sliced = { name, measured: slicedMs, predicted: chosenOf(plan).iterationMs };
+    return { tokens, whole: { name, measured: wholeMs, predicted: whole.iterationMs }, sliced };
+  });
+});

@@ -17,13 +17,19 @@ export const memoryRows = once(() =>
 /** Peaks of the runs that ended, GiB: of the stage with most, in the figure that was measured. */
 export async function memoryPeaks(kind: keyof typeof memoryBounds): Promise<readonly Row[]> {
   const rows = (await memoryRows()).filter((row) => row.case.outOfMemory !== true && kindOf(row) === kind);
-  return rows.map(({ case: { id, memoryGiB }, predicted: { memory } }) => ({
-    name: id,
-    measured: memoryGiB ?? 0,
-    predicted:
-      Math.max(...memory.stages.map(({ reservedBytes, inUseBytes }) => (kind === 'torchtitan' ? reservedBytes : inUseBytes))) / 2 ** 30,
-  }));
+  return rows.map(peakOf);
 }
+
+/** Peak of a run, GiB: of the stage with most, in the figure that its source measured. */
+export function peakOf({ case: { id, memoryGiB, memoryKind }, predicted: { memory } }: WildRow): Row {
+  const figure = figures[memoryKind ?? ''] ?? 'peakBytes';
+  return { name: id, measured: memoryGiB ?? NaN, predicted: Math.max(...memory.stages.map((stage) => stage[figure])) / 2 ** 30 };
+}
+
+const figures: Readonly<Record<string, 'reservedBytes' | 'inUseBytes'>> = {
+  'max reserved': 'reservedBytes',
+  'nvidia-smi': 'inUseBytes',
+};
 
 function kindOf({ case: { family }, request: { training } }: WildRow): string {
   return family === 'TorchTitan' ? 'torchtitan' : training.precision;

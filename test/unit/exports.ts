@@ -9,6 +9,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/slice-times/schema#profileParts',
+    'src/core/time-model/error-bars#nearestKind',
     'src/core/time-model/error-bars#runKindOf',
     'src/extension/language/fact-meanings#meanings',
     'src/protocol/page-schema#pageCommands',

@@ -32,20 +32,13 @@ export function runKindOf(gpuName: string, training: Pick<TrainingSpec, 'runtime
 }
 
 /**
- * The measured runs that are nearest in kind: of the same framework, GPU and model; else of those of the framework or the generation; else
+ * Of measured kinds the one that is wanted; else all of the same framework or generation together; else all with experts, or without; else
  * all. Sources: docs/accuracy.md.
  */
-export function nearestRuns(
-  { gpu }: Pick<NodeGroup, 'gpu'>,
-  training: TrainingSpec,
-  model: ModelSpec,
-): { readonly runs: MeasuredKind; readonly text: string } {
-  const wanted = runKindOf(gpu.name, training, model);
+export function nearestKind(wanted: RunKind, kinds: readonly MeasuredKind[]): { readonly runs: MeasuredKind; readonly isExact: boolean } {
   const alike = kinds.filter(({ experts }) => experts === wanted.experts);
   const [exact] = alike.filter(({ runtime, generation }) => runtime === wanted.runtime && generation === wanted.generation);
-  const name = runtimeOf(training).name;
-  const what = wanted.experts ? 'models with experts' : 'models without experts';
-  if (exact !== undefined) return { runs: exact, text: `${what} on ${wanted.generation ?? gpu.name} under ${name}` };
+  if (exact !== undefined) return { runs: exact, isExact: true };
   const near = alike.filter(({ runtime, generation }) => runtime === wanted.runtime || generation === wanted.generation);
   const among = near.length > 0 ? near : alike.length > 0 ? alike : kinds;
   const runs = {
@@ -54,5 +47,21 @@ export function nearestRuns(
     low: Math.min(...among.map(({ low }) => low)),
     high: Math.max(...among.map(({ high }) => high)),
   };
-  return { runs, text: `${what} nearest to it; none on ${gpu.name} under ${name} is known` };
+  return { runs, isExact: false };
+}
+
+/** The measured runs that are nearest in kind, and in words which. */
+export function nearestRuns(
+  { gpu }: Pick<NodeGroup, 'gpu'>,
+  training: TrainingSpec,
+  model: ModelSpec,
+): { readonly runs: MeasuredKind; readonly text: string } {
+  const wanted = runKindOf(gpu.name, training, model);
+  const { runs, isExact } = nearestKind(wanted, kinds);
+  const name = runtimeOf(training).name;
+  const what = wanted.experts ? 'models with experts' : 'models without experts';
+  const text = isExact
+    ? `${what} on ${wanted.generation ?? gpu.name} under ${name}`
+    : `${what} nearest to it; none on ${gpu.name} under ${name} is known`;
+  return { runs, text };
 }

@@ -3,7 +3,20 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { measuredKinds } from '../../../src/core/time-model/measured-kinds';
 import { coverage, kindsOf, measuredRuns } from '../../golden/measured-kinds';
-import { accuracyClaims, accuracyTable, cellsOf, readmeTable, tableIn, terapipeTable } from '../../golden/readme-table';
+import {
+  accuracyClaims,
+  accuracyTable,
+  cellsOf,
+  longerTable,
+  publishedTable,
+  rangesTable,
+  readmeTable,
+  tableIn,
+  terapipeTable,
+  uniformTable,
+} from '../../golden/readme-table';
+import { wildRows } from '../../golden/wild';
+import { accuracyFiles } from '../../golden/accuracy-runs';
 
 const read = (file: string): string => readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8');
 const accuracy = read('docs/accuracy.md');
@@ -25,6 +38,16 @@ describe('README and docs/accuracy.md (npm run golden -- --write-readme writes t
     assert.ok(shares.length >= 8);
     const inside = shares.reduce((sum, share) => sum + share.rows * share.inside, 0) / shares.reduce((sum, { rows }) => sum + rows, 0);
     assert.ok(inside > 0.75 && inside < 0.9, `${inside}`);
+  });
+
+  it('shows the published runs of other frameworks, what the ranges hold, and every run with its picture as they are now', async () => {
+    const runs = await measuredRuns();
+    for (const now of [publishedTable(await wildRows()), rangesTable(runs)]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+    for (const { name, text } of accuracyFiles(runs, measuredKinds)) assert.equal(read(`docs/accuracy/${name}`), text, name);
+  });
+
+  it('shows equal slices and longer sequences of TeraPipe as they are now', () => {
+    for (const now of [uniformTable(), longerTable()]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
   });
 
   it('shows some of them in README', () => {
