@@ -10,4 +10,6 @@ export type LauncherFormat =
   | 'gpt-neox'
   | 'primus'
   | 'flagscale'
-  | 'nemo-rl';
+  | 'nemo-rl'
+  | 'nanotron'
+  | 'hf-trainer';

@@ -3,6 +3,8 @@ import type { ConfigFormat, LauncherFormat } from './config-format';
 import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
 import { megatronShell, megatronYaml } from './megatron';
 import { megatronBridge } from './megatron-bridge';
+import { hfTrainer } from './hf-trainer';
+import { nanotron } from './nanotron';
 import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
 import { gptNeox } from './neox';
@@ -16,6 +18,8 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   primus,
   flagscale: flagScale,
   'nemo-rl': nemoRl,
+  nanotron,
+  'hf-trainer': hfTrainer,
   'megatron-yaml': megatronYaml,
   nemo,
   'megatron-bridge': megatronBridge,

@@ -19,6 +19,9 @@ function isFlagScale({ text, yaml }: Glance): boolean {
   const system = sections.get('system');
   if (hasAny(system, parallelSizes) && hasAny(sections.get('model'), ['num_layers', 'hidden_size'])) return true;
   return (
-    hasAny(sections.get('experiment'), ['runner', 'task']) && sections.has('defaults') && /^[ \t]+type:[ \t]*train[ \t]*(#|$)/m.test(text)
+    hasAny(sections.get('experiment'), ['runner', 'task']) &&
+    sections.has('defaults') &&
+    /^[ \t]+backend:[ \t]*megatron[ \t]*(#|$)/m.test(text) &&
+    /^[ \t]+type:[ \t]*train[ \t]*(#|$)/m.test(text)
   );
 }

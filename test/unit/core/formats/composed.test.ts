@@ -124,6 +124,59 @@ describe('a NeMo-RL recipe', () => {
   });
 });
 
+describe('a nanotron YAML', () => {
+  it('is a Llama on replicas that accumulate', async () => {
+    const { launcher, run, findings } = await load({ 'ours.yaml': fixture('nanotron.yaml') });
+    assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'hidden', 'heads', 'kvHeads', 'ffn', 'vocab', 'tiedEmbeddings', 'gatedMlp'), [30, 2560, 20, 4, 7168, 49_152, true, true]); // prettier-ignore
+    assert.deepEqual(
+      valuesOf(
+        launcher?.facts,
+        'tensor',
+        'pipeline',
+        'data',
+        'schedule',
+        'sequenceParallel',
+        'precision',
+        'zeroStage',
+        'recomputeGranularity',
+      ),
+      [4, 2, 12, '1F1B', true, 'bf16', 1, undefined],
+    );
+    assert.equal(run?.batchPerReplica?.value, 24);
+    assert.deepEqual(findings, []);
+  });
+});
+
+describe('an Axolotl or LLaMA-Factory YAML', () => {
+  const axolotl = fixture('hf-trainer.yaml');
+  const json = '{\n\t"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}},\n\t"bf16": {"enabled": true}\n}\n';
+
+  it('is a model of the hub under the DeepSpeed JSON that it names', async () => {
+    const { launcher, run } = await load({ 'examples/qwen/ours.yml': axolotl, 'deepspeed_configs/zero3_bf16.json': json });
+    assert.deepEqual(
+      valuesOf(launcher?.facts, 'sequenceLength', 'microBatch', 'gradientAccumulation', 'precision', 'attention', 'recomputeGranularity'),
+      [6144, 3, 6, 'bf16', 'flash', 'full'],
+    );
+    assert.deepEqual(valuesOf(launcher?.facts, 'zeroStage', 'offloadOptimizer'), [3, 'cpu']);
+    assert.deepEqual([run?.model.layers.value, run?.batchPerReplica?.value], [28, 18]);
+  });
+
+  it('says that the JSON is not there, and plans all the same', async () => {
+    const { run, findings } = await load({ 'ours.yml': axolotl });
+    assert.deepEqual(findings.map(({ code }) => code), ['base-not-found', 'sizes-of-launcher']); // prettier-ignore
+    assert.notEqual(run, null);
+  });
+
+  it('is not planned where it trains an adapter', async () => {
+    const factory =
+      'model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n';
+    const { run, noRun, launcher } = await load({ 'train.yaml': factory });
+    assert.deepEqual([run, noRun?.code], [null, 'model-not-planned']);
+    assert.deepEqual(valuesOf(launcher?.facts, 'sequenceLength', 'microBatch', 'gradientAccumulation'), [2048, 1, 8]);
+    assert.notEqual((await load({ 'train.yaml': factory.replace('lora', 'full') })).run, null);
+  });
+});
+
 describe('a key that stands twice', () => {
   const repeated = '  seq_length: 2048\n  seq_length: 4096\n';
 

@@ -24,6 +24,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   primus: 'primus.yaml',
   flagscale: 'flagscale.yaml',
   'nemo-rl': 'nemo-rl.yaml',
+  nanotron: 'nanotron.yaml',
+  'hf-trainer': 'hf-trainer.yaml',
   torchtitan: 'torchtitan-2025.toml',
   'megatron-shell': 'megatron-moe.sh',
 };

@@ -1,0 +1,124 @@
+import { byDefault } from '../../spec/located';
+import type { Finding } from '../../findings';
+import { sentence } from '../../sentence';
+import { quoted } from '../../text';
+import { ExpectedError } from '../../errors';
+import { ownLayer, upwards, type Composition, type Layer } from '../composition';
+import type { Facts } from '../facts';
+import { count, fixed } from '../shell/flag-reads';
+import { without } from '../yaml/derived';
+import { createKeyReader, firstPlace, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
+import { launcherFile } from '../yaml/launcher-file';
+import { anyOf, word } from '../yaml/reads';
+import { environmentOnly } from '../yaml/references';
+import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
+
+/** Keys of Axolotl, then of LLaMA-Factory. */
+const trainerKeys: KeyTable = {
+  flavor: [key('base_model', word), key('model_name_or_path', word)],
+  sequenceLength: [key('sequence_len', count(1)), key('cutoff_len', count(1))],
+  microBatch: [key('micro_batch_size', count(1)), key('per_device_train_batch_size', count(1))],
+  gradientAccumulation: [key('gradient_accumulation_steps', count(1))],
+  precision: [
+    key(
+      'bf16',
+      anyOf((written) => (/^(true|full|auto|yes|on)$/i.test(written) ? 'bf16' : undefined)),
+    ),
+    key(
+      'fp16',
+      anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'fp16' : undefined)),
+    ),
+  ],
+  attention: [
+    key('flash_attention', lenient(fixed('flash'))),
+    key(
+      'flash_attn',
+      anyOf((written) => (/^(fa2|fa3|auto)$/i.test(written) ? 'flash' : undefined)),
+    ),
+  ],
+  tensor: [key('tensor_parallel_size', count(1))],
+  context: [key('context_parallel_size', count(1))],
+  recomputeGranularity: [key('gradient_checkpointing', lenient(fixed('full')))],
+};
+
+/** What a DeepSpeed JSON says of sharding. */
+const deepspeedKeys: KeyTable = {
+  zeroStage: [key('zero_optimization.stage', count(0, 3))],
+  offloadOptimizer: [key('zero_optimization.offload_optimizer.device', word)],
+  offloadParameters: [key('zero_optimization.offload_param.device', word)],
+};
+
+/** A DeepSpeed JSON is named by a path from where the launcher is started, so it is looked for beside the file and above it. */
+export const trainerFiles: Composition = {
+  basesOf: (layer) => {
+    if (isJson(layer)) return [];
+    const entry = parsed(layer).root.entries.get('deepspeed');
+    if (entry?.value.kind !== 'scalar' || !/\.json$/i.test(entry.value.text)) return [];
+    const { text, range } = entry.value;
+    return [{ written: text, place: { file: layer.file, range }, paths: upwards(text) }];
+  },
+  read: (layers) => {
+    const own = parsed(ownLayer(layers));
+    const reader = createKeyReader(own, environmentOnly);
+    const [sharding] = layers.filter(isJson).map(shardingOf);
+    const written: Facts = { ...fsdpOf(own), ...sharding, ...reader.facts(trainerKeys) };
+    const adapter = adapterOf(reader);
+    const facts = withRecompute(adapter === null ? written : without(written, ['flavor']));
+    return {
+      ...launcherFile(own, 'hf-trainer', facts, { ...reader, also: adapter === null ? [] : [notPlanned(own, facts, adapter)] }),
+      modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+    };
+  },
+};
+
+/** Nothing of a file that is no JSON: the run's own says what it can. */
+function shardingOf(layer: Layer): Facts {
+  try {
+    return createKeyReader(parsed(layer), environmentOnly).facts(deepspeedKeys);
+  } catch (error) {
+    if (error instanceof ExpectedError) return {};
+    throw error;
+  }
+}
+
+function isJson({ file }: Layer): boolean {
+  return /\.json$/i.test(file);
+}
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text, 'last');
+}
+
+/** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */
+function fsdpOf({ root }: YamlDocument): Facts {
+  const isSharded = ['fsdp', 'fsdp_config'].some((name) => {
+    const value = root.entries.get(name)?.value;
+    return value !== undefined && (value.kind === 'map' ? value.entries.size > 0 : value.kind === 'list' && value.items.length > 0);
+  });
+  return isSharded ? { zeroStage: byDefault(3, 'FSDP shards weights, gradients and optimizer state') } : {};
+}
+
+function adapterOf(reader: KeyReader): string | null {
+  const adapter = reader.one('adapter', word)?.value ?? null;
+  const type = reader.one('finetuning_type', word)?.value ?? null;
+  return adapter ?? (type === null || type === 'full' ? null : type);
+}
+
+function withRecompute(facts: Facts): Facts {
+  if (facts.recomputeGranularity === undefined) return facts;
+  const reason = 'gradient checkpointing of transformers recomputes layer by layer';
+  return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}
+
+/** A run that trains an adapter has gradients and optimizer states of few weights. */
+function notPlanned(document: YamlDocument, facts: Facts, adapter: string): Finding {
+  const entry = entryAt(document.root, ['adapter']) ?? entryAt(document.root, ['finetuning_type']);
+  return {
+    code: 'sizes-unknown',
+    severity: 'information',
+    place: entry === null ? firstPlace(document, facts) : { file: document.file, range: entry.value.range },
+    message: sentence`The run trains an adapter (${quoted(adapter)}), which is not planned`,
+    remedy: sentence`plan the full model from its config.json to compare`,
+    fixes: [],
+  };
+}

@@ -1,0 +1,25 @@
+import { hubModel } from '../hub-models';
+import { megatronTraits, type Launcher } from '../launcher';
+import { hasAny, type YamlHead } from '../yaml/recognise';
+import { trainerFiles } from './hf-trainer';
+
+/** Axolotl's and LLaMA-Factory's YAML, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
+export const hfTrainer: Launcher = {
+  file: 'an Axolotl or LLaMA-Factory YAML',
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isTrainer(yaml()),
+  read: (file, text) => trainerFiles.read([{ file, text }]),
+  composition: trainerFiles,
+  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+};
+
+function isTrainer({ sections }: YamlHead): boolean {
+  const names = new Set(sections.keys());
+  if (names.has('base_model')) return hasAny(names, ['micro_batch_size', 'sequence_len', 'datasets']);
+  return (
+    names.has('model_name_or_path') &&
+    hasAny(names, ['finetuning_type', 'cutoff_len']) &&
+    hasAny(names, ['per_device_train_batch_size', 'do_train'])
+  );
+}

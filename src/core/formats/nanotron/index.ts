@@ -1,0 +1,19 @@
+import { megatronTraits, type Launcher } from '../launcher';
+import { hasAny, type YamlHead } from '../yaml/recognise';
+import { readNanotron } from './nanotron';
+
+/** Hugging Face's nanotron. */
+export const nanotron: Launcher = {
+  file: 'a nanotron YAML',
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isNanotron(yaml()),
+  read: readNanotron,
+  traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
+};
+
+function isNanotron({ sections }: YamlHead): boolean {
+  const layout = sections.get('parallelism');
+  return (
+    layout !== undefined && ['dp', 'tp', 'pp'].every((name) => layout.has(name)) && hasAny(sections.get('tokens'), ['micro_batch_size'])
+  );
+}

@@ -1,0 +1,78 @@
+import { byDefault } from '../../spec/located';
+import type { Facts, LauncherFile } from '../facts';
+import { choice, count, fixed, on } from '../shell/flag-reads';
+import { createKeyReader, key, lenient, under, type KeyTable } from '../yaml/keys';
+import { launcherFile } from '../yaml/launcher-file';
+import { environmentOnly } from '../yaml/references';
+import { anyOf } from '../yaml/reads';
+import { parseYaml } from '../yaml/yaml-document';
+
+const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
+/** `pp_engine`; all forwards first is GPipe. */
+const engines = { '1f1b': '1F1B', afab: 'GPipe' } as const;
+
+/** Fields of its `LlamaConfig` and `Qwen2Config`. */
+const modelKeys: KeyTable = {
+  layers: [key('num_hidden_layers', count(1))],
+  hidden: [key('hidden_size', count(1))],
+  heads: [key('num_attention_heads', count(1))],
+  kvHeads: [key('num_key_value_heads', count(1))],
+  ffn: [key('intermediate_size', count(1))],
+  vocab: [key('vocab_size', count(1))],
+  maxPositions: [key('max_position_embeddings', count(1))],
+  tiedEmbeddings: [key('tie_word_embeddings', on(true))],
+  experts: [key('moe_config.num_experts', count(1))],
+  activeExperts: [key('moe_config.top_k', count(1))],
+  expertFfn: [key('moe_config.moe_intermediate_size', count(1))],
+};
+
+const nanotronKeys: KeyTable = {
+  ...under(['model.model_config.'], modelKeys),
+  tensor: [key('parallelism.tp', count(1))],
+  pipeline: [key('parallelism.pp', count(1))],
+  data: [key('parallelism.dp', count(1))],
+  context: [key('parallelism.context_parallel_size', count(1))],
+  expert: [key('parallelism.expert_parallel_size', count(1))],
+  schedule: [key('parallelism.pp_engine', lenient(choice(engines)))],
+  sequenceParallel: [
+    key(
+      'parallelism.tp_mode',
+      anyOf((written) => /^reduce_scatter$/i.test(written)),
+    ),
+  ],
+  recomputeGranularity: [key('parallelism.recompute_layer', fixed('full'))],
+  sequenceLength: [key('tokens.sequence_length', count(1))],
+  microBatch: [key('tokens.micro_batch_size', count(1))],
+  gradientAccumulation: [key('tokens.batch_accumulation_per_replica', count(1))],
+  precision: [key('model.dtype', lenient(choice(dtypes)))],
+  zeroStage: [key('optimizer.zero_stage', count(0, 3))],
+  gradAccumulationFp32: [key('optimizer.accumulate_grad_in_fp32', on(true))],
+};
+
+/**
+ * nanotron's YAML (`src/nanotron/config/config.py`): sections `model`, `parallelism`, `tokens` and `optimizer`. Its Llama has rotary
+ * positions, RMSNorm, a gated feed-forward and no biases.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readNanotron(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text, 'last');
+  const reader = createKeyReader(document, environmentOnly);
+  const written = reader.facts(nanotronKeys);
+  return launcherFile(document, 'nanotron', { ...defaultsOf(written), ...written }, reader);
+}
+
+function defaultsOf({ heads, recomputeGranularity }: Facts): Facts {
+  const reason = "nanotron's Llama has it";
+  const byLayer = 'nanotron recomputes layer by layer';
+  return {
+    context: byDefault(1, 'nanotron default: context_parallel_size 1'),
+    expert: byDefault(1, 'nanotron default: expert_parallel_size 1'),
+    gatedMlp: byDefault(true, reason),
+    norm: byDefault('rmsnorm', reason),
+    positions: byDefault('rotary', reason),
+    bias: byDefault(false, reason),
+    tiedEmbeddings: byDefault(false, 'nanotron default: tie_word_embeddings false'),
+    ...(heads && { kvHeads: byDefault(heads.value, 'nanotron: without num_key_value_heads, as many as attention heads') }),
+    ...(recomputeGranularity && { recomputeMethod: byDefault('uniform', byLayer), recomputeLayers: byDefault(1, byLayer) }),
+  };
+}
