@@ -43,10 +43,10 @@ export const exportFormats = {
   deepspeed: launcher('a DeepSpeed JSON', 'deepspeed', ['deepspeed']),
   html: notEditable('a report to send around, in one page', report),
   'pytorch-csv': ofTimeline("the order as PyTorch's CSV, passes alone", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
-  'pytorch-csv-comms': ofTimeline('the same with sends and receives, for PyTorch 2.15', (timeline) =>
+  'pytorch-csv-comms': ofTimeline('with sends and receives, for PyTorch 2.15', (timeline) =>
     writeScheduleCsv(timeline, 'compute_comms', '2.15'),
   ),
-  'pytorch-csv-comms-2.14': ofTimeline('the same for PyTorch 2.14 and older, which wait for nothing', (timeline) =>
+  'pytorch-csv-comms-2.14': ofTimeline('those for PyTorch 2.14 and older', (timeline) =>
     writeScheduleCsv(timeline, 'compute_comms', '2.14'),
   ),
   'chrome-trace': ofTimeline('the timeline for Perfetto, with memory', trace),
