@@ -85,7 +85,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
       ].join(' '),
     ),

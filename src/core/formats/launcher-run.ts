@@ -13,6 +13,7 @@ import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
 import { counted, sentence, type Sentence } from '../sentence';
+import { isOfTokenizer } from './tokenizers';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
 export interface JoinedModel extends RunModel {
@@ -30,7 +31,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const { file, format, place } = launcher;
   const hybrid = hybridRunOf(launcher.facts);
   const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
-  const given = modelNumbers(facts);
+  const given = modelNumbers(joined === null || !isOfTokenizer(facts.vocab?.name) ? facts : withoutVocab(facts));
   const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
   const cluster = clusterOf(facts);
@@ -57,6 +58,10 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };
+}
+
+function withoutVocab(facts: Facts): Facts {
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'vocab'));
 }
 
 /** As many layers as the pattern of a hybrid has, each with its kind. */

@@ -1,3 +1,4 @@
+import { vocabOfName, vocabOfType } from '../tokenizers';
 import { choice, count, fixed, keep, on, share } from '../shell/flag-reads';
 import { key, lenient, type KeyTable } from '../yaml/keys';
 import { anyOf, layerPattern, layoutPattern, windowSize, word, words, phrase } from '../yaml/reads';
@@ -45,7 +46,13 @@ export const coreKeys: KeyTable = {
   kvHeads: [key('num_query_groups', count(1))],
   headDim: [key('kv_channels', count(1))],
   ffn: [key('ffn_hidden_size', count(1))],
-  vocab: [key('vocab_size', count(1)), key('padded_vocab_size', count(1))],
+  vocab: [
+    key('vocab_size', count(1)),
+    key('padded_vocab_size', count(1)),
+    key('tokenizer_type', vocabOfType),
+    key('tokenizer_model', vocabOfName),
+    key('vocab_file', vocabOfName),
+  ],
   vocabDivisor: [key('make_vocab_size_divisible_by', count(1))],
   tiedEmbeddings: [key('share_embeddings_and_output_weights', on(true))],
   maxPositions: [key('max_position_embeddings', count(1))],

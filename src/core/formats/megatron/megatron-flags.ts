@@ -1,3 +1,4 @@
+import { vocabOfName, vocabOfType } from '../tokenizers';
 import type { Finding } from '../../findings';
 import type { Place, TextRange } from '../../spec/located';
 import { quoted } from '../../text';
@@ -76,7 +77,14 @@ const flagTable: FlagTable = {
   headDim: [rule('kv-channels', count(1))],
   ffn: [rule('ffn-hidden-size', count(1))],
   gatedMlp: [rule('swiglu', on(true)), rule('geglu', on(true)), rule('quick-geglu', on(true))],
-  vocab: [rule('vocab-size', count(1)), rule('padded-vocab-size', count(1))],
+  vocab: [
+    rule('vocab-size', count(1)),
+    rule('padded-vocab-size', count(1)),
+    rule('tokenizer-type', vocabOfType),
+    rule('tokenizer-name-or-path', vocabOfName),
+    rule('tokenizer-model', vocabOfName),
+    rule('vocab-file', vocabOfName),
+  ],
   vocabDivisor: [rule('make-vocab-size-divisible-by', count(1))],
   tiedEmbeddings: [rule('untie-embeddings-and-output-weights', on(false))],
   maxPositions: [rule('max-position-embeddings', count(1))],

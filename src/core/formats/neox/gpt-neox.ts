@@ -1,3 +1,4 @@
+import { vocabOfName, vocabOfType } from '../tokenizers';
 import { byDefault } from '../../spec/located';
 import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../facts';
@@ -48,6 +49,7 @@ const neoxKeys: KeyTable = {
   hidden: [key('hidden_size', count(1))],
   heads: [key('num_attention_heads', count(1))],
   kvHeads: [key('num_kv_heads', count(1))],
+  vocab: [key('tokenizer_type', vocabOfType), key('vocab_file', vocabOfName)],
   vocabDivisor: [key('make_vocab_size_divisible_by', count(1))],
   tiedEmbeddings: [key('no_weight_tying', on(false))],
   maxPositions: [key('max_position_embeddings', count(1))],

@@ -120,7 +120,7 @@ describe('megatronFacts', () => {
     assert.equal(flagWords('swiglu'), 'none');
     assert.equal(flagWords('num-layers'), 'one');
     assert.equal(flagWords('rampup-batch-size'), 'many');
-    assert.equal(flagWords('tokenizer-model'), undefined);
+    assert.equal(flagWords('merge-file'), undefined);
     assert.equal(flagWords('constructor'), undefined);
   });
 });
