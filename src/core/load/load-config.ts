@@ -112,8 +112,9 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
   };
 }
 
-/** What rules find; of a run that builds on other files nothing that is only information about those. */
+/** What rules find; of a run that builds on other files no information about those, and nothing at all while one of them is missing. */
 function ownFindings(launcher: LauncherFile): readonly Finding[] {
+  if (launcher.remarks.some(({ code }) => code === 'base-not-found')) return [];
   return launchFindings(launcher).filter(({ severity, place }) => severity !== 'information' || place.file === launcher.file);
 }
 

@@ -79,6 +79,13 @@ describe('a Primus experiment', () => {
     assert.equal(fixture('primus.yaml').slice(start, end), '${PRIMUS_MODEL:ours_9B}.yaml');
   });
 
+  it('is held to no rule while a preset is missing that may say otherwise', async () => {
+    const broken = fixture('primus.yaml').replace('global_batch_size: 192', 'num_attention_heads: 12\n      hidden_size: 1000');
+    const codes = async (others: object) => (await load({ ...others, 'examples/megatron/configs/ours.yaml': broken })).findings.map(({ code }) => code); // prettier-ignore
+    assert.deepEqual(await codes({ 'examples/megatron/configs/ours.yaml': broken }), ['base-not-found', 'base-not-found']);
+    assert.ok((await codes(files)).includes('hidden-heads'));
+  });
+
   it('ends where presets extend each other', async () => {
     const { launcher } = await load({ 'a.yaml': 'extends: [b.yaml]\nnum_layers: 3\n', 'b.yaml': 'extends: [a.yaml]\nhidden_size: 64\n' });
     assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'hidden'), [3, 64]);
