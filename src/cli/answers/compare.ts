@@ -4,6 +4,7 @@ import type { Measured } from '../../core/compare/measured';
 import { comparePlans, type PlanComparison } from '../../core/compare/plans';
 import { comparisonJson, comparisonSentences, type Comparison } from '../../core/export/comparison-json';
 import { planJson } from '../../core/export/plan-json';
+import { startErrors } from '../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
@@ -29,6 +30,8 @@ export function comparedPlansAnswer(
       ...planJson(a.plan),
       other: planJson(b.plan).plan,
       comparison: comparisonJson(comparison),
+      starts: startErrors(a.findings).length === 0,
+      otherStarts: startErrors(b.findings).length === 0,
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
@@ -48,6 +51,7 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
     json: {
       ...planJson(plan),
       comparison: comparisonJson(comparison),
+      starts: startErrors(findings).length === 0,
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [

@@ -7,6 +7,7 @@ import { writeWhole } from '../../files/write-whole';
 import { nameOf } from '../sessions/sources';
 import { setStatusBarMessage } from '../platform/ui';
 import { settled, targetOf, type ConfigCommands } from './target';
+import { startErrors, type Finding } from '../../core/findings';
 import { planJson } from '../../core/export/plan-json';
 import { sentence } from '../../core/sentence';
 
@@ -18,15 +19,19 @@ type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
  */
 export async function exportPlanCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const file = await targetOf(commands.shown, argument);
-  const { plan, error } = await settled(commands, file);
+  const { plan, error, findings } = await settled(commands, file);
   if (plan === null)
     throw error ?? new ExpectedError('no-plan', sentence`There is no plan yet`, sentence`wait for planning to end, then export again`);
-  await savePlan(file, plan);
+  await savePlan(file, plan, findings);
 }
 
-/** Saves a plan as JSON beside the config that it is of. */
-export async function savePlan(file: string, plan: Plan): Promise<void> {
-  const text = `${JSON.stringify(planJson(plan), null, 2)}\n`;
+/**
+ * Saves a plan as JSON beside the config that it is of.
+ * @param findings of the config, which tell whether a launcher starts it as written; null for a plan that may be of another layout.
+ */
+export async function savePlan(file: string, plan: Plan, findings: readonly Finding[] | null): Promise<void> {
+  const told = findings === null ? {} : { starts: startErrors(findings).length === 0 };
+  const text = `${JSON.stringify({ ...planJson(plan), ...told }, null, 2)}\n`;
   await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
 }
 

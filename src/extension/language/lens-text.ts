@@ -54,11 +54,15 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   ];
 }
 
-/** That a launcher refuses the files as they are, which a plan of them does not show. */
-function startLens({ findings }: SessionState, t: Translate): readonly LensText[] {
+/** That a launcher refuses the files as they are, which a plan of them does not show; null where it starts them. */
+export function refusalText({ findings }: Pick<SessionState, 'findings'>, t: Translate): string | null {
   const errors = startErrors(findings).length;
-  const title = t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
-  return errors === 0 ? [] : [{ title, runs: 'workbench.actions.view.problems', tooltip: t('Show problems'), isOfFile: false }];
+  return errors === 0 ? null : t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
+}
+
+function startLens(state: SessionState, t: Translate): readonly LensText[] {
+  const title = refusalText(state, t);
+  return title === null ? [] : [{ title, runs: 'workbench.actions.view.problems', tooltip: t('Show problems'), isOfFile: false }];
 }
 
 /** While there is no plan: what is under way, or what stops it. */

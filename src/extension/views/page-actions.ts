@@ -24,7 +24,7 @@ export async function actForPage(
     case 'command':
       // The plan on screen: that of an opened layout, not of the config.
       if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
-        await savePlan(session.file, session.plan);
+        await savePlan(session.file, session.plan, null);
       else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
       return;
     case 'save':

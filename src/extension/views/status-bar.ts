@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
+import { startErrors } from '../../core/findings';
 import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/run-findings';
+import { refusalText } from '../language/lens-text';
 import { markdownParagraphs } from '../language/markdown-text';
 import { isEnabled } from '../platform/settings';
 import type { PlanSessions } from '../sessions/plan-sessions';
@@ -47,9 +49,9 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
-function iconOf({ plan, progress, error }: SessionState): string {
+function iconOf({ plan, progress, error, findings }: SessionState): string {
   if (progress !== null) return 'sync~spin';
-  return error !== null || (plan !== null && !summaryOf(plan).verdict.fits) ? 'error' : 'graph';
+  return error !== null || startErrors(findings).length > 0 || (plan !== null && !summaryOf(plan).verdict.fits) ? 'error' : 'graph';
 }
 
 function textOf({ plan, elastic, progress }: SessionState): string {
@@ -63,11 +65,14 @@ function tooltipOf(state: SessionState): vscode.MarkdownString {
   return new vscode.MarkdownString(markdownParagraphs(tooltipLines(state)));
 }
 
-function tooltipLines({ file, plan, elastic, error, staleEdits }: SessionState): string[] {
+function tooltipLines(state: SessionState): string[] {
+  const { file, plan, elastic, error, staleEdits } = state;
+  const refusal = refusalText(state, vscode.l10n.t);
   const summary = plan === null ? null : summaryOf(plan);
   return [
     displayPath(file),
     ...(summary === null ? [] : [planText(summary, vscode.l10n.t), vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t))]),
+    ...(plan === null || refusal === null ? [] : [refusal]),
     ...(elastic === null ? [] : [vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t))]),
     ...(staleEdits > 0 ? [vscode.l10n.t('From before the last edits')] : []),
     ...(error === null ? [] : [`${say(error.what, vscode.l10n.t)}; ${say(error.remedy, vscode.l10n.t)}`]),

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { comparedPlansAnswer } from '../../../src/cli/answers/compare';
 import { planAnswer } from '../../../src/cli/answers/plan';
 import { planRun } from '../../../src/cli/planned';
 import { loadConfig } from '../../../src/core/load/load-config';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
-async function planned(file: string, text: string) {
+async function plannedOf(file: string, text: string) {
   const nothing = () => Promise.reject(new Error('no other file'));
   const config = await loadConfig(file, text, { read: nothing, shell: nothing });
-  return planAnswer(planRun(config, defaults), new Map([[file, text]]));
+  return planRun(config, defaults);
+}
+
+async function planned(file: string, text: string) {
+  return planAnswer(await plannedOf(file, text), new Map([[file, text]]));
 }
 
 const config = (virtualStages: number) =>
@@ -32,5 +37,12 @@ describe('terapipe plan of what a launcher refuses', () => {
     assert.ok(!runs.text.includes('starts'), runs.text);
     assert.equal(runs.exitCode, 0);
     assert.equal((runs.json as { readonly starts: boolean }).starts, true);
+  });
+
+  it('says so of either side of a comparison', async () => {
+    const [refused, runs] = await Promise.all([plannedOf('a.json', config(4)), plannedOf('b.json', config(3))]);
+    const { json } = comparedPlansAnswer(refused, runs, new Map());
+    const { starts, otherStarts } = json as { readonly starts: boolean; readonly otherStarts: boolean };
+    assert.deepEqual([starts, otherStarts], [false, true]);
   });
 });
