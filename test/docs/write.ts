@@ -19,7 +19,7 @@ async function main(): Promise<void> {
 /** Writes a file where it differs, or says so. */
 async function settle(file: string, wanted: string, plain: (text: string) => string): Promise<void> {
   const target = join(root, file);
-  const formatted = await format(wanted, { ...(await resolveConfig(target)), parser: file.endsWith('.md') ? 'markdown' : 'json' });
+  const formatted = await format(wanted, { ...(await resolveConfig(target)), filepath: target });
   if (plain(readFileSync(target, 'utf8')) === plain(formatted)) return;
   if (process.argv.includes('--write')) writeFileSync(target, formatted);
   else process.exitCode = 1;
