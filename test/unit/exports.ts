@@ -4,6 +4,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'documents and tables are held to all of its entries': [
     'src/core/cluster/presets#gpuTitle',
     'src/core/formats/errors#configErrorCodes',
+    'src/core/formats/megatron/forks#forks',
     'src/core/formats/overrides#overrideKeys',
     'src/core/formats/terapipe/terapipe#terapipeKeys',
     'src/core/rules/table#documentedCodes',

@@ -3,6 +3,7 @@ import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { ConfigFormat } from './config-format';
+import type { Purpose } from './purpose';
 
 /**
  * What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the
@@ -172,6 +173,10 @@ export interface FactValues {
   readonly overlapExpertComm: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
+  /** MindSpeed-LLM's `--num-layer-list`: layers of each stage. */
+  readonly stageLayers: readonly number[];
+  /** MindSpeed-LLM's `--noop-layers`: of the layers that are dealt to stages, those that are none, from 0. */
+  readonly emptyLayers: readonly number[];
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */
   readonly partitionMethod: string;
   // cluster
@@ -192,10 +197,25 @@ export interface Fact<T> extends Located<T> {
   readonly whole?: TextRange;
   /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
   readonly name?: string;
+  /** A condition that only a run can tell decides whether it is so. */
+  readonly isConditional?: true;
 }
 
 /** Everything one file (or one run's files, joined) says. */
 export type Facts = { readonly [K in FactName]?: Fact<FactValues[K]> };
+
+/** Traits of a launcher in which the programs of its family differ. */
+export interface ProgramTraits {
+  readonly refusesUnevenLayers?: boolean;
+  readonly ignoresLoneRecompute?: boolean;
+}
+
+/** One of several programs that take the same kind of file: a fork of Megatron-LM. */
+export interface Program {
+  readonly name: string;
+  /** In what it differs from the launcher of its format. */
+  readonly traits: ProgramTraits;
+}
 
 /** A launcher's file as one of the readers understands it. */
 export interface LauncherFile {
@@ -209,6 +229,10 @@ export interface LauncherFile {
   readonly remarks: readonly Finding[];
   /** Paths this file names that hold the model (`--model config.json`, `hf_assets_path`), as written and located. */
   readonly modelFiles: readonly Located<string>[];
+  /** The program of its family that it starts, where there are several. */
+  readonly program?: Program;
+  /** What the program does; absent: it trains. */
+  readonly purpose?: Purpose;
   /** `${NAME}` placeholders of a template that stand for values; a template is no error. */
   readonly placeholders: readonly string[];
 }

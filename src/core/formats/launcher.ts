@@ -20,6 +20,10 @@ export interface LauncherTraits {
   readonly countsEndsAsLayers: boolean;
   /** The vocabulary is padded for tensor parallelism, Megatron-LM's way. */
   readonly padsVocabulary: boolean;
+  /** It stops where layers cannot be dealt evenly to the stages and no setting deals them otherwise. */
+  readonly refusesUnevenLayers: boolean;
+  /** A method or a number of layers of recompute has no effect without a granularity. */
+  readonly ignoresLoneRecompute: boolean;
   /** Its configs may list settings of full recompute beside selective recompute, which ignores them. */
   readonly ignoresIdleRecompute: boolean;
   /**
@@ -37,6 +41,8 @@ export const megatronTraits: LauncherTraits = {
   alwaysDividesSequence: false,
   countsEndsAsLayers: false,
   padsVocabulary: true,
+  refusesUnevenLayers: true,
+  ignoresLoneRecompute: true,
   ignoresIdleRecompute: false,
   batchOfReplica: null,
 };

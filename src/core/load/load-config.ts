@@ -1,6 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { LauncherFile, LauncherReader } from '../formats/facts';
+import type { Purpose } from '../formats/purpose';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
 import { megatronDefaults } from '../formats/megatron/megatron-defaults';
 import { runOfLauncher } from '../formats/launcher-run';
@@ -17,7 +18,8 @@ import { startOf } from '../formats/json-document';
 import { loadTerapipe } from './load-terapipe';
 import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
+import type { Place } from '../spec/located';
 
 /** How the terminal or VS Code reads further files. */
 export interface ConfigHost {
@@ -174,7 +176,21 @@ function asLaunched(launcher: LauncherFile): LauncherFile {
   return { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } };
 }
 
+const purposeWords = {
+  conversion: sentence`This script converts or changes a checkpoint: nothing is trained, so nothing is planned`,
+  evaluation: sentence`This script evaluates a model: nothing is trained, so nothing is planned`,
+  serving: sentence`This script generates text or serves a model: nothing is trained, so nothing is planned`,
+  data: sentence`This script prepares data: nothing is trained, so nothing is planned`,
+} as const satisfies Record<Exclude<Purpose, 'training'>, Sentence>;
+
+/** A script that starts something else than training is read, and nothing is planned. */
+function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): ExpectedError {
+  return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script that trains`, place);
+}
+
 function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+  const { purpose = 'training' } = written;
+  if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
   // Beside a model config the defaults would contradict what it says.
   const launcher = joined === null ? asLaunched(written) : written;
   try {

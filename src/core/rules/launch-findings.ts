@@ -16,7 +16,7 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
  */
 export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
-  if (isPlannedAlone(file.format)) return [];
+  if (isPlannedAlone(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const view = viewOfLauncher(file);
   const findings = rules.flatMap((rule) =>
     issuesWithFixes(rule, view).flatMap((issue) => findingOf(rule, issue, file.facts, file.place, textOf) ?? []),
@@ -44,7 +44,9 @@ export function findingOf(
   fallback: Place,
   textOf: TextOf,
 ): Finding | null {
-  const severity = issue.severity ?? rule.severity;
+  const given = issue.severity ?? rule.severity;
+  // what a condition decides that only a run can tell is no error yet
+  const severity = issue.at.some((name) => facts[name]?.isConditional === true) ? 'information' : given;
   const place = placeOf(facts, issue) ?? (severity === 'information' ? null : fallback);
   if (place === null) return null;
   const { message, remedy, changes = [] } = issue;

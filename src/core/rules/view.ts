@@ -1,4 +1,6 @@
 import type { ConfigFormat } from '../formats/config-format';
+import type { LauncherTraits } from '../formats/launcher';
+import { launcherTraitsOf } from '../formats/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { traitsOf } from '../formats/traits';
@@ -25,6 +27,8 @@ export type SettingName = keyof ViewFacts;
 export interface ConfigView {
   readonly facts: ViewFacts;
   readonly format: ConfigFormat;
+  /** What is known of the launcher, or of the program of its family that the file starts. */
+  readonly launcher: LauncherTraits;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
   /** A setting or the cluster deals the layers to the stages otherwise than evenly. */
@@ -40,11 +44,15 @@ export interface ConfigView {
 /** Kinds of more layers than any model has are not listed. */
 const mostLayers = 10_000;
 
+/** Settings that deal layers otherwise than evenly. */
+const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
+
 /** A launcher's file as rules see it. */
-export function viewOfLauncher({ facts, format }: Pick<LauncherFile, 'facts' | 'format'>): ConfigView {
-  const dealsOtherwise = facts.firstStageLayers !== undefined || facts.lastStageLayers !== undefined || facts.pipelineLayout !== undefined;
+export function viewOfLauncher({ facts, format, program }: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
+  const launcher = { ...launcherTraitsOf(format), ...program?.traits };
+  const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
-  return { facts, format, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
+  return { facts, format, launcher, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
 }
 
 /** The key of terapipe.json that says what a fact does, by the name of the fact. */
@@ -117,6 +125,7 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
   return {
     facts: facts as ViewFacts,
     format: run.format,
+    launcher: launcherTraitsOf(run.format),
     traits,
     dealsOtherwise,
     gpus: gpusOf(run),

@@ -126,6 +126,8 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   overlapP2p: (t) => t('Stages exchange activations while they compute; it takes an interleaved schedule.'),
   schedule: 'schedule',
   scheduleCsv: (t) => t('A file with the order of operations on each GPU, in place of a schedule by name.'),
+  stageLayers: 'layout.stageLayers',
+  emptyLayers: (t) => t('Of the layers that are dealt to stages, those that are not built: they even stages out.'),
   partitionMethod: (t) => t('How layers are cut into stages: by parameters, evenly, or by the type of the layer.'),
   nodes: 'cluster.nodes',
   gpusPerNode: 'cluster.gpusPerNode',

@@ -5,15 +5,19 @@ import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
+import { emptied, partitioned, wholeRecompute } from './fork-facts';
+import { flagsThatDiffer, type MegatronFork } from './fork';
 import {
   any,
   choice,
   count,
+  countOrNone,
   deviceCount,
   fixed,
   keep,
   names,
   nodeCount,
+  numbers,
   on,
   processCount,
   share,
@@ -23,7 +27,7 @@ import {
   window,
   type FlagRead,
 } from '../shell/flag-reads';
-import { sentence } from '../../sentence';
+import { anyOf, sentence, type Value } from '../../sentence';
 
 /** One word after a flag (or a YAML value). */
 export interface FlagWord {
@@ -42,6 +46,8 @@ export interface LocatedFlag {
   readonly words: readonly FlagWord[];
   /** What to cut out to remove the flag with its words. */
   readonly whole?: TextRange;
+  /** Given under a condition that only a run can tell. */
+  readonly isConditional?: true;
 }
 
 interface FlagRule<T> {
@@ -61,6 +67,10 @@ const positionKinds = {
   yarn: 'rotary',
   none: 'none',
   relative: null,
+  // of Megatron-DeepSpeed and other forks
+  rotary: 'rotary',
+  absolute: 'learned',
+  alibi: 'none',
 } as const;
 const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
 
@@ -99,8 +109,9 @@ const flagTable: FlagTable = {
   qkNorm: [rule('qk-layernorm', on(true)), rule('qk-l2-norm', on(true))],
   experts: [rule('num-experts', count(1))],
   activeExperts: [rule('moe-router-topk', count(1)), rule('topk', count(1))],
-  expertFfn: [rule('moe-ffn-hidden-size', count(1))],
+  expertFfn: [rule('moe-ffn-hidden-size', count(1)), rule('moe-intermediate-size', count(1))],
   sharedExpertFfn: [rule('moe-shared-expert-intermediate-size', count(1))],
+  firstDenseLayers: [rule('first-k-dense-replace', countOrNone)],
   moeLayerFrequency: [rule('moe-layer-freq', text), rule('expert-interval', text)],
   latentAttention: [rule('multi-latent-attention', on(true))],
   qLoraRank: [rule('q-lora-rank', count(1))],
@@ -134,6 +145,9 @@ const flagTable: FlagTable = {
   virtualStages: [rule('num-virtual-stages-per-pipeline-rank', count(1))],
   layersPerVirtualStage: [rule('num-layers-per-virtual-pipeline-stage', count(1))],
   pipelineLayout: [rule('pipeline-model-parallel-layout', text)],
+  stageLayers: [rule('num-layer-list', numbers)],
+  emptyLayers: [rule('noop-layers', numbers)],
+  partitionMethod: [rule('pp-partition-method', text)],
   splitRank: [rule('pipeline-model-parallel-split-rank', count(1))],
   firstStageLayers: [rule('decoder-first-pipeline-num-layers', count(1))],
   lastStageLayers: [rule('decoder-last-pipeline-num-layers', count(1))],
@@ -160,7 +174,7 @@ const flagTable: FlagTable = {
     rule('checkpoint-activations', fixed('full')),
   ],
   recomputeMethod: [
-    rule('recompute-method', keep(['uniform', 'block'])),
+    rule('recompute-method', keep(['uniform', 'block', 'chunk'])),
     rule('activations-checkpoint-method', keep(['uniform', 'block'])),
   ],
   recomputeLayers: [
@@ -215,6 +229,14 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   'group-query-attention': on(true),
   'is-hybrid-model': on(true),
   'deepspeed-config': text,
+  'n-shared-experts': count(0),
+  'schedules-method': text,
+  'enable-seq1f1b': on(true),
+  'enable-zero-bubble': on(true),
+  'zero-bubble-v-schedule': on(true),
+  'zero-bubble-v-schedule-mem-setup': text,
+  'enable-zbh1-pipeline': on(true),
+  'pipe-sp-splits': count(1),
 };
 
 const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
@@ -245,12 +267,11 @@ export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   return withDerived(facts as Facts, flags);
 }
 
-/** Flags whose value the launcher will refuse. */
-export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>): readonly Finding[] {
+/** Flags whose value the program that a script starts will refuse. */
+export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>, fork: MegatronFork): readonly Finding[] {
   return [...flags].flatMap(([key, flag]) => {
-    const read = readsByFlag.get(key);
-    const outcome = read === undefined ? null : outcomeOf(flag, read);
-    if (outcome === null || !('expects' in outcome)) return [];
+    const expects = expectsOf(key, flag, fork);
+    if (expects === null) return [];
     const given =
       flag.words.length === 0 ? sentence`has no value` : sentence`is ${quoted(flag.words.map((entry) => entry.text).join(' '))}`;
     return [
@@ -259,12 +280,28 @@ export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>): readon
         severity: 'error',
         place: placeOfValue(flag),
         message: sentence`${flag.name} ${given}`,
-        remedy: sentence`give it ${outcome.expects}`,
+        remedy: sentence`give it ${expects}`,
         fixes: [],
       },
     ];
   });
 }
+
+/** What a flag should have been given instead of its value; null: the value is taken, or not known, or a place to fill in. */
+function expectsOf(key: string, flag: LocatedFlag, { choices }: MegatronFork): Value | null {
+  if (flag.words.some((entry) => entry.text !== null && placeholder.test(entry.text))) return null;
+  if (flagsThatDiffer.has(key)) {
+    const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
+    const [word] = flag.words;
+    return allowed === undefined || word?.text === null || allowed.includes(word?.text ?? '') ? null : anyOf(allowed);
+  }
+  const read = readsByFlag.get(key);
+  const outcome = read === undefined ? null : outcomeOf(flag, read);
+  return outcome !== null && 'expects' in outcome ? outcome.expects : null;
+}
+
+/** What stands for a value that the reader of a script fills in: `your_own_num_nodes`, `<TP>`. */
+const placeholder = /^your?[_-]|^<.*>$|^\[.*\]$|^x{3,}$/i;
 
 /** Megatron's own rules between flags (`validate_args`). */
 function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
@@ -278,7 +315,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   // argparse's default of --num-query-groups is 1.
   const oneGroup = isGrouped?.value === true && !flags.has('num-query-groups') ? { ...isGrouped, value: 1 } : undefined;
   const groups = usedKvHeads ?? oneGroup;
-  const shared = facts.sharedExpertFfn;
+  const shared = facts.sharedExpertFfn ?? sharedWidth(facts, flags);
   const sharedExperts = shared === undefined ? undefined : wholeRatio(shared, facts.expertFfn ?? facts.ffn);
   const isT5 = facts.encoderSequenceLength !== undefined && facts.decoderSequenceLength !== undefined;
   // Of one number of layers both stacks have as many (`pretrain_t5.py`).
@@ -291,13 +328,41 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     // Without a pattern or shares all layers of a hybrid are Mamba's.
     ...(isBareHybrid && { hybridAttentionRatio: { ...hybrid, value: 0 } }),
     ...(groups && { kvHeads: groups }),
+    ...(shared && { sharedExpertFfn: shared }),
     ...(sharedExperts && { sharedExperts }),
+    ...wholeRecompute(facts),
+    ...emptied(facts),
+    ...partitioned(facts),
+    ...scheduleOf(flags),
     ...(encoderLayers && { encoderLayers }),
     ...(encoderLayers && decoderLayers && { decoderLayers }),
     // Under a launcher of its own on every node, tasks are nodes.
     ...(world && !isPerNode && { world }),
     ...(half && { secondPrecision: half }),
   };
+}
+
+/** MindSpeed-LLM's `--n-shared-experts`, each as wide as a routed one. */
+function sharedWidth(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fact<number> | undefined {
+  const shared = factOf(flags.get('n-shared-experts'), count(0));
+  const width = (facts.expertFfn ?? facts.ffn)?.value;
+  return shared === undefined || shared.value === 0 || width === undefined
+    ? undefined
+    : { value: shared.value * width, source: { kind: 'default', reason: `${shared.value} shared experts of ${width}` } };
+}
+
+/** The schedule that flags of forks pick. */
+function scheduleOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const method = factOf(flags.get('schedules-method'), text);
+  if (method !== undefined && /^dualpipev$/i.test(method.value)) return { schedule: { ...method, value: 'DualPipeV' } };
+  const sliced = factOf(flags.get('enable-seq1f1b'), fixed('Seq1F1B')) ?? factOf(flags.get('pipe-sp-splits'), count(2));
+  if (sliced !== undefined) return { schedule: { ...sliced, value: 'Seq1F1B' } };
+  const setup = factOf(flags.get('zero-bubble-v-schedule-mem-setup'), text)?.value ?? 'zb';
+  const byV = factOf(flags.get('zero-bubble-v-schedule'), on(true));
+  if (byV?.value === true)
+    return { schedule: { ...byV, value: setup === 'min' ? 'V-Min' : setup === 'half' ? 'V-Half' : 'ZBVZeroBubble' } };
+  const plain = factOf(flags.get('enable-zero-bubble'), on(true)) ?? factOf(flags.get('enable-zbh1-pipeline'), on(true));
+  return plain?.value === true ? { schedule: { ...plain, value: 'ZB-H1' } } : {};
 }
 
 /** Shared experts counted in widths of one routed expert; undefined where that is no whole number. */
@@ -310,7 +375,8 @@ function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | 
   const outcome = flag === undefined ? null : outcomeOf(flag, read);
   if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;
   const source = { kind: 'file', place: placeOfValue(flag), key: flag.name } as const;
-  return { value: outcome.value, source, name: flag.name, ...(flag.whole && { whole: flag.whole }) };
+  const { name, whole, isConditional } = flag;
+  return { value: outcome.value, source, name, ...(whole && { whole }), ...(isConditional && { isConditional }) };
 }
 
 function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {

@@ -3,6 +3,7 @@ import type { Fact, Facts, LauncherFile } from '../facts';
 import { count, fixed, on } from '../shell/flag-reads';
 import { megatronDefaultValues } from './megatron-defaults';
 import { flagKey, flagWords, megatronFacts, megatronRemarks, type FlagWord, type LocatedFlag } from './megatron-flags';
+import { nvidia } from './forks/nvidia';
 import { coreKeys, gated } from './core-keys';
 import { sharedExperts, withoutIdleExperts } from '../yaml/derived';
 import { createKeyReader, joined, key, under, type KeyTable } from '../yaml/keys';
@@ -48,7 +49,7 @@ function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): L
     document,
     'megatron-yaml',
     { ...defaultsFor(facts), ...facts },
-    { remarks: () => megatronRemarks(flags), placeholders: () => placeholdersOf(document, flags) },
+    { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholdersOf(document, flags) },
   );
 }
 

@@ -5,6 +5,7 @@ import { firstPlace } from '../yaml/keys';
 import { replacedKeys } from '../yaml/launcher-file';
 import { removalOf } from '../yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../yaml/yaml-document';
+import { unknownFork } from './forks/others';
 import { flagKey, flagWords, megatronFacts, megatronRemarks, type FlagWord, type LocatedFlag } from './megatron-flags';
 
 /** What a scalar's text means; null where only the run can tell. */
@@ -93,7 +94,7 @@ export function fileOfArguments(
     text,
     place,
     facts,
-    remarks: [...megatronRemarks(flags), ...replacedKeys(own)],
+    remarks: [...megatronRemarks(flags, unknownFork), ...replacedKeys(own)],
     modelFiles: [],
     placeholders: [...unknown],
   };

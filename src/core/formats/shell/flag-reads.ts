@@ -28,6 +28,12 @@ export function count(minimum: number, maximum = largest): FlagRead<number> {
   };
 }
 
+/** The same; -1 stands for none. */
+export const countOrNone: FlagRead<number> = {
+  words: 'one',
+  of: (words) => (words[0] === '-1' ? { value: 0 } : count(0).of(words)),
+};
+
 /** A switch that sets `value`; a YAML `false` gives the opposite. */
 export function on(value: boolean): FlagRead<boolean> {
   return { words: 'none', of: switchOf(value, { value: !value }) };
@@ -104,6 +110,17 @@ export const window: FlagRead<number> = {
 export const names: FlagRead<readonly string[]> = {
   words: 'many',
   of: (words) => ({ value: words.flatMap((entry) => entry.split(/[\s,[\]"']+/)).filter((entry) => entry !== '') }),
+};
+
+/** Whole numbers in one word, with commas between them. */
+export const numbers: FlagRead<readonly number[]> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const parts = written.split(',').map((part) => part.trim());
+    return parts.length <= 10_000 && parts.every((part) => /^\d{1,6}$/.test(part))
+      ? { value: parts.map(Number) }
+      : { expects: sentence`whole numbers with commas between them` };
+  },
 };
 
 /** A count of which only matters whether there is one. */

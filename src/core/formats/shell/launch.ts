@@ -37,20 +37,30 @@ const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift
 /** Far more pieces than the commands of a script have together. */
 const maximumSteps = 200_000;
 
+/** The command that starts the processes. */
+export interface Launch {
+  readonly flags: LaunchFlags;
+  /** The program with its path, or the module; null: no command is found, or it is only known when the script runs. */
+  readonly program: string | null;
+  /** Whether there is such a command; else the flags are those of all lists that the script sets. */
+  readonly isCommand: boolean;
+}
+
 /**
- * The flags of the command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in
- * all lists that the script sets.
+ * The command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in all lists
+ * that the script sets.
  */
-export function launchFlags(file: string, text: string, { commands, variables }: Evaluation): LaunchFlags {
+export function launchOf(file: string, text: string, { commands, variables }: Evaluation): Launch {
   const budget = { left: maximumSteps };
-  let best: LaunchFlags = new Map();
+  let best: Launch = { flags: new Map(), program: null, isCommand: false };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
-    const flags = flagsOf(file, text, flatten(command.words, budget));
+    const words = flatten(command.words, budget);
+    const flags = flagsOf(file, text, words);
     const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
-    [best, bestScore] = [flags, score];
+    [best, bestScore] = [{ flags, program: programOf(words), isCommand: true }, score];
   }
   if (bestScore > 0) return best;
   const lists = [...variables.values()].map(({ value }): Element => ({
@@ -58,7 +68,20 @@ export function launchFlags(file: string, text: string, { commands, variables }:
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  return flagsOf(file, text, flatten(lists, budget));
+  return { flags: flagsOf(file, text, flatten(lists, budget)), program: null, isCommand: false };
+}
+
+/** Modules that start other programs. */
+const starters = /^(?:torch\.|deepspeed|coverage|accelerate|torchrun|intel_extension|torch_npu|nsys|pdb|debugpy|msrun)/;
+
+/** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other. */
+function programOf(given: readonly FlatWord[]): string | null {
+  const words = given.flatMap(commandInWord).map((word) => word.map(({ text }) => text ?? '$').join(''));
+  for (const [index, word] of words.entries()) {
+    if (word.endsWith('.py') && word !== '.py') return word;
+    if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word)) return word.replaceAll('.', '/');
+  }
+  return null;
 }
 
 function isQuiet({ words }: Command): boolean {
@@ -82,12 +105,14 @@ export function flagsOf(file: string, text: string, given: readonly FlatWord[]):
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
     const whole = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
     const place = placeOf(file, head.pieces);
+    const pieces = values.length === 0 ? head.pieces : values.flat();
     flags.set(key, {
       name: head.name,
       place,
       words: values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(file, word) })),
-      pieces: values.length === 0 ? head.pieces : values.flat(),
+      pieces,
       ...(whole && { whole }),
+      ...([...head.pieces, ...pieces].some(({ condition }) => condition !== undefined) && { isConditional: true as const }),
     });
     index = Math.max(end, index + 1);
   }

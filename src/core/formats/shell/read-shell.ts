@@ -7,8 +7,10 @@ import { maximumConfigSize, startOf } from '../json-document';
 import { argumentWords } from './argument-file';
 import { clusterOfScheduler, slurmEnvironment } from './batch-header';
 import { evaluate, type HereDocument } from './evaluate';
-import { flagsOf, launchFlags, type LaunchFlags } from './launch';
+import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
+import { forkOf } from '../megatron/forks';
+import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { isArgumentFile } from './recognise';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
@@ -23,31 +25,43 @@ import { sentence } from '../../sentence';
 export function createShellReader(parser: ShellParser): LauncherReader {
   return (file, text) => {
     refuseUnfit(file, text);
-    if (isArgumentFile(text)) return launcherFile(file, text, flagsOf(file, text, argumentWords(text)), {}, []);
+    if (isArgumentFile(text)) {
+      const flags = flagsOf(file, text, argumentWords(text));
+      return launcherFile(file, text, { flags, program: null, isCommand: true }, {}, []);
+    }
     const root = parser.parse(text);
     if (root === null)
       throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
     const evaluation = evaluate(text, root, slurmEnvironment(text));
-    const flags = withScheduler(file, text, launchFlags(file, text, evaluation));
+    const launch = launchOf(file, text, evaluation);
+    const flags = withScheduler(file, text, launch.flags);
     const written = evaluation.hereDocuments.map((document) => readHereDocument(file, text, document));
     const remarks = [
       ...conditionalRemarks(file, text, flags, evaluation),
       ...written.flatMap((found) => found?.remarks ?? []),
       ...syntaxRemarks(file, root),
     ];
-    return launcherFile(file, text, flags, Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts, remarks);
+    const ofDocuments = Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts;
+    return launcherFile(file, text, { ...launch, flags }, ofDocuments, remarks);
   };
 }
 
-function launcherFile(file: string, text: string, flags: LaunchFlags, written: Facts, remarks: readonly Finding[]): LauncherFile {
+function launcherFile(file: string, text: string, launch: Launch, written: Facts, remarks: readonly Finding[]): LauncherFile {
+  const { flags, program } = launch;
   const facts: Facts = { ...written, ...megatronFacts(flags) };
+  const keys = new Set(flags.keys());
+  const fork = forkOf(file, text, keys);
+  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const isTraining = purpose === 'training';
   return {
     file,
     format: 'megatron-shell',
     text,
     place: firstPlace(file, flags),
     facts,
-    remarks: [...megatronRemarks(flags), ...unknownRemarks(flags), ...remarks],
+    program: fork,
+    purpose,
+    remarks: isTraining ? [...megatronRemarks(flags, fork), ...unknownRemarks(flags), ...remarks] : [],
     modelFiles: [],
     placeholders: unknownVariables(flags),
   };

@@ -22,10 +22,10 @@ export const hybridRules: readonly Rule[] = [
   },
   {
     code: 'hybrid-layers',
-    severity: 'error',
+    severity: 'warning',
     formats: megatronFormats,
     check: layersOfPattern,
-    doc: 'The pattern says how many layers there are; `--num-layers` has to say the same, or nothing where the pattern is `--hybrid-layer-pattern`.',
+    doc: 'The pattern says how many layers there are; `--num-layers` has to say the same, or nothing where the pattern is `--hybrid-layer-pattern`. Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).',
   },
   {
     code: 'hybrid-ratios',
@@ -58,8 +58,8 @@ export const hybridRules: readonly Rule[] = [
   },
 ];
 
-/** Letters that newer versions know and planning does not: DeepSeek's sparse attention. */
-const otherLetters = 'D';
+/** Letters that are known elsewhere and not planned: DeepSeek's sparse attention, NeMo's Hyena operators. */
+const otherLetters = 'DSH';
 
 function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   if (hybridPattern === undefined) return null;

@@ -53,14 +53,14 @@ export const recomputeRules: readonly Rule[] = [
   },
 ];
 
-function granularity({ facts, format }: ConfigView): Issue | null {
+function granularity({ facts, format, launcher }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   const method = wordOf(facts, 'recomputeMethod');
   const layers = countOf(facts, 'recomputeLayers');
   if (mode === 'selective') return selective(method, layers, format);
   if (mode === 'full') return method === null && !launcherTraitsOf(format).leavesOpen ? fullWithoutMethod() : null;
-  if (mode !== null || (method === null && layers === null) || launcherTraitsOf(format).leavesOpen) return null;
-  return withoutGranularity(facts);
+  const isIdle = mode === null && (method !== null || layers !== null) && launcher.ignoresLoneRecompute && !launcher.leavesOpen;
+  return isIdle ? withoutGranularity(facts) : null;
 }
 
 /** A setting in lower case; null when it is not there or says so itself. */

@@ -42,13 +42,6 @@ export const sequenceRules: readonly Rule[] = [
     check: sequenceParallelAlone,
     doc: 'Megatron: "Disabling sequence parallelism because tensor model parallelism is disabled". Only information.',
   },
-  {
-    code: 'variable-seq-pp',
-    severity: 'warning',
-    formats: megatronFormats,
-    check: variableLengths,
-    doc: 'Stages of a pipeline exchange activations in buffers that `seq_length` sizes, whatever the length of a batch: shorter ones waste them, longer ones fail with a shape error. Pad or pack.',
-  },
 ];
 
 function contextParts({ facts, format }: ConfigView): Issue | null {
@@ -113,17 +106,5 @@ function contextHeads({ facts, format }: ConfigView): Issue | null {
     message: sentence`${many(perRank, 'attention head')} on each tensor rank cannot be divided over a context size of ${formatNumber(context)}, as all-to-all communication does`,
     remedy: sentence`use a context size of ${listed(near)}, or p2p communication`,
     changes: [...setTo('context', near), ...(isWritten(facts, 'contextCommunication') ? setTo('contextCommunication', ['p2p']) : [])],
-  };
-}
-
-function variableLengths({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
-  if (facts.variableSequenceLengths?.value !== true || stages === null || stages === 1) return null;
-  const tokens = countOf(facts, 'sequenceLength');
-  const size = tokens === null ? sentence`the sequence length` : many(tokens, 'token');
-  return {
-    at: ['variableSequenceLengths', 'pipeline'],
-    message: sentence`Sequences of different length on ${many(stages, 'pipeline stage')}: the buffers between stages are still sized for ${size}`,
-    remedy: sentence`pad or pack every sequence to ${size}, or use 1 stage`,
   };
 }

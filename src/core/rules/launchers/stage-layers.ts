@@ -52,9 +52,30 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
     const stages = stagesOfPattern(facts.pipelineLayout.value);
     return stages !== null && stages.length % pipeline === 0 && sum(stages) === total ? stages : null;
   }
+  if (facts.stageLayers !== undefined && facts.emptyLayers === undefined) {
+    const { value: stages } = facts.stageLayers;
+    return stages.length === pipeline && sum(stages) === total ? stages : null;
+  }
+  if (facts.emptyLayers !== undefined) return withEmptyLayers(facts, format, total);
   const known: Facts = { ...facts, layers: { value: total, source: { kind: 'override' } } };
   const virtual = virtualStagesOf(known, format);
   return virtual === null || pipeline * virtual > maximumStages ? null : dealt(facts, total, pipeline, virtual);
+}
+
+/** Layers that are none are dealt with the others, and then not built. */
+function withEmptyLayers(given: Facts, format: ConfigFormat, layers: number): readonly number[] | null {
+  // MindSpeed-LLM leaves a list of layers out beside them (features_manager/pipeline_parallel/num_layer_list.py 35)
+  const others: Facts = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'emptyLayers' && name !== 'stageLayers'));
+  const empty = [...new Set(given.emptyLayers?.value)];
+  const all: Facts = { ...others, layers: { value: layers + empty.length, source: { kind: 'override' } } };
+  const stages = megatronStages(all, format, layers);
+  if (stages === null) return null;
+  let first = 0;
+  return stages.map((count) => {
+    const own = empty.filter((layer) => layer >= first && layer < first + count).length;
+    first += count;
+    return count - own;
+  });
 }
 
 /** Layers of each stage of an encoder-decoder model: a stack is dealt evenly to its stages (Megatron-LM core 0.8, `get_num_layers`). */
@@ -135,6 +156,8 @@ const megatronSettings = [
   'splitRank',
   'hybridPattern',
   'pipelineLayout',
+  'stageLayers',
+  'emptyLayers',
   'firstStageLayers',
   'lastStageLayers',
   'embeddingAsLayer',

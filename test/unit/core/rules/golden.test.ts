@@ -36,6 +36,12 @@ const names: Readonly<Record<string, FactName>> = {
 
 const { rules } = golden('launch-rules') as { readonly rules: readonly GoldenRule[] };
 
+/**
+ * Rules of the reference whose premise is wrong: Megatron-LM's stages tell each other the shapes of variable sequences
+ * (p2p_communication.py 327 and schedules.py 2131 at d98e8a64).
+ */
+const withdrawn: ReadonlySet<string> = new Set(['variable-seq-pp']);
+
 describe('golden diagnostics', () => {
   /** Formats that the reference knows; others are held to the same rules by their traits. */
   const known = new Set<string>(rules.flatMap(({ formats }) => formats));
@@ -44,7 +50,7 @@ describe('golden diagnostics', () => {
     assert.equal(rules.length, 30);
   });
 
-  for (const rule of rules) {
+  for (const rule of rules.filter(({ id }) => !withdrawn.has(id))) {
     it(`${rule.id}: flags the bad example and not the other`, () => {
       const [bad, ok] = [findingsOf(rule, rule.example.bad), findingsOf(rule, rule.example.ok)];
       const found = bad.filter(({ code }) => code === rule.id);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { nvidia } from '../../../../../src/core/formats/megatron/forks/nvidia';
 import type { FactName, Facts } from '../../../../../src/core/formats/facts';
 import { megatronDefaults } from '../../../../../src/core/formats/megatron/megatron-defaults';
 import {
@@ -131,7 +132,7 @@ describe('megatronRemarks', () => {
       '--num-layers twelve --hidden-size -1 --seq-length 1e308 --num-attention-heads 0 --ffn-hidden-size ? --bf16 --recompute-granularity some',
     );
     assert.deepEqual(values(megatronFacts(flags)), { precision: 'bf16' });
-    const remarks = megatronRemarks(flags);
+    const remarks = megatronRemarks(flags, nvidia);
     assert.deepEqual(
       remarks.map(({ code, severity, message, remedy }) => [code, severity, say(message), say(remedy)].join('|')),
       [
@@ -146,7 +147,7 @@ describe('megatronRemarks', () => {
   });
 
   it('names a flag without its value', () => {
-    assert.match(say(megatronRemarks(flagsOf('--num-layers --bf16'))[0]!.message), /^--num-layers has no value$/);
+    assert.match(say(megatronRemarks(flagsOf('--num-layers --bf16'), nvidia)[0]!.message), /^--num-layers has no value$/);
   });
 });
 

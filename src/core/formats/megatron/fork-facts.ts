@@ -1,0 +1,28 @@
+import { byDefault } from '../../spec/located';
+import type { Facts } from '../facts';
+
+/** Before granularities, `--checkpoint-activations` and a method alone recomputed whole layers (bigscience, megatron/arguments.py 512). */
+export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
+  if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
+    return recomputeMethod === undefined ? { recomputeMethod: byDefault('uniform', '--checkpoint-activations is complete alone') } : {};
+  const isOld = /^--activations[-_]checkpoint[-_]method$/.test(recomputeMethod?.name ?? '');
+  return recomputeGranularity === undefined && isOld
+    ? { recomputeGranularity: byDefault('full', '--activations-checkpoint-method alone recomputes whole layers') }
+    : {};
+}
+
+/** Layers that are dealt to stages and are none are not the model's (mindspeed/core/pipeline_parallel/noop_layers/transformer.py). */
+export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequency }: Facts): Facts {
+  const frequency: Facts =
+    firstDenseLayers !== undefined && moeLayerFrequency?.value === '-1' ? { moeLayerFrequency: { ...moeLayerFrequency, value: '1' } } : {};
+  if (layers === undefined || emptyLayers === undefined) return frequency;
+  const empty = new Set(emptyLayers.value.filter((layer) => layer < layers.value)).size;
+  return { ...frequency, layers: { ...layers, value: layers.value - empty } };
+}
+
+/** Where embeddings are dealt too, each counts as a layer. */
+export function partitioned({ partitionMethod }: Facts): Facts {
+  if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};
+  const counted = byDefault(true, `${partitionMethod.name ?? ''} deals embeddings as it deals layers`);
+  return { embeddingAsLayer: counted, lossAsLayer: counted };
+}
