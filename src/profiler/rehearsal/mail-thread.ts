@@ -16,11 +16,15 @@ export function serveMail(): void {
   const { stage, addresses } = task;
   const sockets = new Map<number, Socket>();
   const socketTo = (to: number): Socket => {
-    const open = sockets.get(to) ?? connect(addresses[to] ?? '');
-    sockets.set(to, open);
-    return open;
+    const known = sockets.get(to);
+    if (known !== undefined) return known;
+    const made = connect(addresses[to] ?? '');
+    made.on('error', endedElsewhere);
+    sockets.set(to, made);
+    return made;
   };
   const server = createServer((socket) => {
+    socket.on('error', endedElsewhere);
     socket.on(
       'data',
       framesInto((received) => {
@@ -42,6 +46,11 @@ export function serveMail(): void {
     socket.write(Buffer.from(data));
     socket.uncork();
   });
+}
+
+/** A stage that ended is the parent's to tell, with its reason. @throws whatever else goes wrong with a socket. */
+function endedElsewhere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
 }
 
 type Header = Omit<Received, 'data' | 'arrivedMs'>;

@@ -65,7 +65,7 @@ describe('what a rehearsal runs', () => {
       'rehearsal-model',
       /shared experts/,
     );
-    await refused(({ model }) => ({ model: { ...model, mtpLayers: 1 } }), 'rehearsal-model', /further tokens/);
+    await refused(({ model }) => ({ model: { ...model, mtpLayers: 1 } }), 'rehearsal-model', /multi-token prediction/);
     await refused(({ layout }) => ({ layout: { ...layout, context: 2 } }), 'rehearsal-layout', /Context parallelism/);
     await refused(({ layout }) => ({ layout: { ...layout, expert: 2 } }), 'rehearsal-layout', /Expert parallelism/);
     await refused(({ training }) => ({ training: { ...training, recompute: 'full' } }), 'rehearsal-recompute', /full/);

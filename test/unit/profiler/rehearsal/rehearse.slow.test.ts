@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import { runCommand } from '../../../../src/cli/run-command';
 import { CancelledError } from '../../../../src/core/errors';
 import { rehearsalJson } from '../../../../src/core/export/rehearsal-json';
 import { handlingOf } from '../../../../src/core/rehearsal/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../src/core/rehearsal/result';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
 import { bundleChild, profilerEntry, type BundledChild } from '../bundle';
-import { asPlanned, tinyPlan } from './tiny-plan';
+import { asPlanned, tinyConfig, tinyPlan } from './tiny-plan';
 
 const machine = { freeBytes: 8 * 2 ** 30, cores: 2 };
 
@@ -93,6 +97,38 @@ describe('a rehearsal in processes', () => {
     assertNothingRuns();
   });
 
+  it('prints what it found as JSON, and writes a trace that plans are compared with', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'terapipe-rehearse-'));
+    const [file, trace] = [join(folder, 'terapipe.json'), join(folder, 'trace.json')];
+    await writeFile(file, tinyConfig());
+    const printed = await terapipe(child.file, ['rehearse', file, '--clock', 'virtual', '--steps', '1', '--out', trace, '--json']);
+    assert.equal(printed.exitCode, 0, printed.err);
+    const { rehearsal } = JSON.parse(printed.out) as { readonly rehearsal: Readonly<Record<string, unknown>> };
+    const promised = [
+      'schedule',
+      'stages',
+      'processes',
+      'clock',
+      'provider',
+      'stepMs',
+      'predictedMs',
+      'gradientError',
+      'lossError',
+      'operations',
+      'memory',
+    ];
+    for (const key of promised) assert.ok((rehearsal[key] ?? null) !== null, key);
+    const [operation] = rehearsal['operations'] as readonly object[];
+    for (const key of ['stage', 'kind', 'microBatch', 'slice', 'startMs', 'endMs', 'predictedStartMs', 'predictedEndMs'])
+      assert.ok(key in operation!, key);
+    const compared = await terapipe(child.file, ['plan', file, '--compare', trace, '--json']);
+    assert.equal(compared.exitCode, 0, compared.err);
+    const refused = await terapipe(child.file, ['rehearse', file, '--set', 'layout.context=2', '--set', 'layout.pipeline=1']);
+    assert.equal(refused.exitCode, 2);
+    assert.match(refused.err, /Context parallelism|layout/);
+    await rm(folder, { recursive: true });
+  });
+
   it('ranks cuts of the sequence by what they take', async () => {
     const plan = await tinyPlan();
     const asked = { steps: 1, clock: 'virtual' as const };
@@ -139,6 +175,23 @@ describe('a rehearsal in processes', () => {
     assertNothingRuns();
   });
 });
+
+async function terapipe(profilerFile: string, args: readonly string[]): Promise<{ exitCode: number; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  const exitCode = await runCommand(args, {
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    clock: () => 0,
+    now: () => '2026-01-01T00:00:00Z',
+    progress: () => undefined,
+    status: () => undefined,
+    signal: new AbortController().signal,
+    profilerFile,
+    shell: () => Promise.reject(new Error('no shell scripts here')),
+    debug: true,
+  });
+  return { exitCode, out, err };
+}
 
 function assertRight(rehearsal: Rehearsal): void {
   assert.ok((rehearsal.gradients?.error ?? 1) < 1e-4, `gradients are off by ${rehearsal.gradients?.error ?? NaN}`);

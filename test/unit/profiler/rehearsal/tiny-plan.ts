@@ -29,8 +29,8 @@ const tiny = {
   },
 };
 
-/** The plan of a tiny terapipe.json. @param changes to its sections. */
-export async function tinyPlan(changes: Readonly<Record<string, unknown>> = {}): Promise<Plan> {
+/** A tiny terapipe.json. @param changes to its sections. */
+export function tinyConfig(changes: Readonly<Record<string, unknown>> = {}): string {
   const sections = { ...tiny, ...changes };
   const merged = Object.fromEntries(
     Object.entries(sections).map(([key, value]) => {
@@ -38,8 +38,13 @@ export async function tinyPlan(changes: Readonly<Record<string, unknown>> = {}):
       return [key, isObject(before) && isObject(value) ? { ...before, ...value } : value];
     }),
   );
+  return JSON.stringify(merged);
+}
+
+/** Its plan. */
+export async function tinyPlan(changes: Readonly<Record<string, unknown>> = {}): Promise<Plan> {
   const none = () => Promise.reject(new Error('it refers to nothing'));
-  const { run } = await loadConfig('terapipe.json', JSON.stringify(merged), { read: none, shell: none });
+  const { run } = await loadConfig('terapipe.json', tinyConfig(changes), { read: none, shell: none });
   const gpu = presetNamed('L40S');
   if (run === null || typeof gpu !== 'string') throw new Error('the tiny config has no run');
   return makePlan(resolveRun(run, { gpu, nodes: null, gpusPerNode: null, reasons: { gpu: '', nodes: '', gpusPerNode: '' } }));
