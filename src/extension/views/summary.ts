@@ -10,6 +10,8 @@ export interface PlanSummary {
   readonly stepText: string;
   readonly bubbleText: string;
   readonly verdict: MemoryVerdict;
+  /** The files give no vocabulary: embedding and head are left out of all numbers. */
+  readonly isWithoutEnds: boolean;
 }
 
 /** Step time, bubble and the verdict on the memory of the chosen candidate. */
@@ -19,12 +21,15 @@ export function summaryOf(plan: Plan): PlanSummary {
     stepText: formatDuration(chosen.iterationMs),
     bubbleText: formatPercent(chosen.bubbleRate),
     verdict: verdictOf(chosen.memory),
+    isWithoutEnds: plan.request.model.vocab === 0,
   };
 }
 
 /** `1.48 s / step, bubble 9.8 %`. */
-export function planText({ stepText, bubbleText }: PlanSummary, t: Translate): string {
-  return t('{0} / step, bubble {1}', stepText, bubbleText);
+export function planText({ stepText, bubbleText, isWithoutEnds }: PlanSummary, t: Translate): string {
+  return isWithoutEnds
+    ? t('{0} / step without embedding and head, bubble {1}', stepText, bubbleText)
+    : t('{0} / step, bubble {1}', stepText, bubbleText);
 }
 
 /** `9.1 / 14.3 GiB on stage 0 of 96, fits, 5.2 GiB to spare`: stages counted from 0, as launchers do. */

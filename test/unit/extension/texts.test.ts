@@ -33,6 +33,9 @@ describe('lenses', () => {
     const [verdict = '', step = '', memory = '', ...more] = titles(await planned());
     assert.match(verdict, /^Fits, [\d.]+ GiB to spare$/);
     assert.match(step, /^[\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
+    const inline = { layers: 4, hidden: 256, heads: 4 };
+    const [, unended = ''] = titles(await planned(JSON.stringify({ model: inline, layout: { pipeline: 2 } })));
+    assert.match(unended, /^[\d.]+ (µs|ms) \/ step without embedding and head, bubble [\d.]+ %$/);
     assert.match(memory, /^[\d.]+ \/ 37.1 GiB on stage \d$/);
     assert.deepEqual(more, ['Profile here']);
   });
