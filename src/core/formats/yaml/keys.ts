@@ -94,7 +94,8 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
       words.push(String(plain));
     }
     const outcome = read.words === 'one' && entry.value.kind === 'list' ? { expects: sentence`one value, not a list` } : read.of(words);
-    const isText = entry.value.kind === 'scalar' && entry.value.quoted && !entry.value.text.includes('${');
+    // a name in quotes may mean a number too: a tokenizer's means its vocabulary
+    const isText = entry.value.kind === 'scalar' && entry.value.quoted && /^\s*[+-]?[\d.][\d._e+-]*\s*$/i.test(entry.value.text);
     return isText && 'value' in outcome && typeof outcome.value === 'number' ? { expects: unquoted } : outcome;
   };
 
