@@ -35,6 +35,7 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   }
   if (model.stacks !== undefined) shared += startParameters(inputs, stage, padding);
   else if (stage.first && model.vocab > 0) shared += (embeddingParameters(model) + padding) / tensor;
+  if (stage.first) shared += model.smallParameters?.model ?? 0;
   if (stage.last) shared += finalNormParameters(model) + mtpRankParameters(inputs, stage, padding);
   if (stage.encoderEnd === true) shared += finalNormParameters(model);
   if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && (stage.first || stage.decoderStart === true)))

@@ -203,9 +203,8 @@ export function embeddingParameters(model: ModelSpec): number {
 }
 
 /**
- * All parameters, tied embeddings counted once; equals what the HuggingFace class reports for a causal LM, and for an encoder-decoder one
- * but for tables of sinusoids, which are not learned (Marian, Pegasus and the
- * encoder of Whisper count theirs).
+ * All parameters, tied embeddings counted once; equals what the HuggingFace class reports, tables of sinusoids with them where it counts
+ * them (Marian, Pegasus, the encoder of Whisper), though they are not learned.
  */
 export function parameterCount(model: ModelSpec): number {
   const layers = layerGroups(model).reduce(

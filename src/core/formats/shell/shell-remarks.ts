@@ -4,13 +4,16 @@ import { printable } from '../../text';
 import type { Evaluation } from './evaluate';
 import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
+import { isOfTokenizer } from '../tokenizers';
 import { flatten } from './words';
 import { sentence } from '../../sentence';
 
 /** Far more pieces than the lists of a script have together. */
 const maximumSteps = 50_000;
 
-const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] => [...flags].filter(([key]) => flagWords(key) !== undefined);
+/** Flags that give sizes. Names of tokenizers do not count: without one a plan says by itself that it has no vocabulary. */
+const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] =>
+  [...flags].filter(([key]) => flagWords(key) !== undefined && !isOfTokenizer(key));
 
 /** Names of unset variables that a size depends on. */
 export function unknownVariables(flags: LaunchFlags): readonly string[] {

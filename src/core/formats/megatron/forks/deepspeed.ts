@@ -29,7 +29,7 @@ export const megatronDeepSpeed: MegatronFork = {
 /** BigScience's fork of it, which trained BLOOM; `--pp-partition-method` says how layers are dealt (megatron/model/gpt_model.py 310). */
 export const bigscience: MegatronFork = {
   name: "BigScience's Megatron-DeepSpeed",
-  source: 'bigscience-workshop/Megatron-DeepSpeed at 8387ae17',
+  source: "BigScience's Megatron-DeepSpeed at 8387ae17",
   signs: {
     flags: [...deepspeedFlags, 'pp-partition-method', 'pad-vocab-size-to', 'embed-layernorm', 'train-weighted-split-paths-path', 'kill-switch-path', 'abort-on-unmet-fused-kernel-constraints', 'sync-tp-duplicated-parameters'], // prettier-ignore
     text: /bigscience|\bsix_ALL_CCFR/i,
