@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type BrowserContext, type Locator, type Page } from 'playwright-core';
 import { pageHtml } from '../../src/extension/views/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
@@ -73,9 +73,12 @@ const harness = `
   };
   counted('setTimeout', 'clearTimeout');
   const request = counted('requestAnimationFrame', 'cancelAnimationFrame');
-  const drawn = () => new Promise((resolve) => request(() => request(resolve)));
+  const frame = () => new Promise((resolve) => request(() => request(resolve)));
+  const drawn = async () => {
+    do await frame(); while ([...waiting].some((key) => key.startsWith('requestAnimationFrame')));
+  };
   const settled = async () => {
-    do await drawn(); while (waiting.size > 0);
+    do await frame(); while (waiting.size > 0);
   };
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
@@ -172,15 +175,31 @@ export async function savedState<T>(page: Page): Promise<T> {
   return page.evaluate<T>('harness.state()');
 }
 
-/** A new page whose keys are pressed as a person presses them: the next one after the page has drawn what the last one did. */
+/** A new page that is used as a person uses it: what comes after a click or a key waits for what that had the page draw. */
 async function newPage(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
-  const press = page.keyboard.press.bind(page.keyboard);
-  page.keyboard.press = async (key, options) => {
-    await press(key, options);
-    await page.evaluate('harness.drawn()');
-  };
+  const drawn = (): Promise<void> => page.evaluate('harness.drawn()');
+  const { keyboard, mouse } = page;
+  const [press, click] = [keyboard.press.bind(keyboard), mouse.click.bind(mouse)];
+  keyboard.press = async (...given) => press(...given).then(drawn);
+  mouse.click = async (...given) => click(...given).then(drawn);
+  const locators = Object.getPrototypeOf(page.locator('html')) as Locator & { [waits]?: true };
+  if (locators[waits] === undefined) waitAfterClicks(locators);
   return page;
+}
+
+const waits = Symbol('waits');
+
+function waitAfterClicks(locators: Locator & { [waits]?: true }): void {
+  locators[waits] = true;
+  const click = Reflect.get<Record<'click', (this: Locator, ...given: Parameters<Locator['click']>) => Promise<void>>, 'click'>(
+    locators,
+    'click',
+  );
+  locators.click = async function clickAndWait(this: Locator, ...given) {
+    await click.apply(this, given);
+    await this.page().evaluate('harness.drawn()');
+  };
 }
 
 /** A page that has grown larger is closed: together they would take more than a small machine has. */
