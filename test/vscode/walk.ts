@@ -6,7 +6,17 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
 import { walkLayout } from './walk-layout';
-import { chooseTheme, goBehind, openWorkbench, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
+import {
+  chooseFix,
+  chooseTheme,
+  goBehind,
+  openWorkbench,
+  picturesOf,
+  retype,
+  runFromPalette,
+  undoUntil,
+  type Workbench,
+} from './workbench';
 
 /** Workbench themes, the class they give the workbench and the one they give our pages. */
 const themes = [
@@ -95,14 +105,10 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
       act: async () => {
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
-        // The plan of the edit brings findings of its own, and VS Code closes an open menu of fixes when they come.
         await figuresOnBoth(page, (shown) => !same(shown));
         await look('squiggle');
         await page.keyboard.press('ArrowLeft');
-        await page.keyboard.press('Control+.');
-        await page.locator('.action-widget .monaco-list-row', { hasText: 'pipeline' }).first().waitFor();
-        await look('quick-fix');
-        await page.keyboard.press('Enter');
+        await chooseFix(page, 'pipeline', () => look('quick-fix'));
         await page.locator('.monaco-editor .squiggly-error').first().waitFor({ state: 'detached' });
         await undoUntil(page, /\b96,/);
         await figuresOnBoth(page, same);

@@ -134,6 +134,23 @@ export async function retype(page: Page, text: string, old: string, fresh: strin
   await page.keyboard.type(fresh);
 }
 
+/** Opens the menu of quick fixes at the cursor and takes the first with these words; again where new findings have closed the menu. */
+export async function chooseFix(page: Page, words: string, look: () => Promise<unknown>): Promise<void> {
+  const fix = page.locator('.action-widget .monaco-list-row', { hasText: words }).first();
+  for (let tries = 0; tries < 12; tries += 1) {
+    await page.keyboard.press('Control+.');
+    try {
+      await fix.waitFor({ timeout: 5000 });
+      await look();
+      await fix.click({ timeout: 5000 });
+      return;
+    } catch {
+      await page.keyboard.press('Escape');
+    }
+  }
+  throw new Error(`no quick fix with ${words}`);
+}
+
 /** A line of the visible text editor. */
 export function editorLine(page: Page, text: string | RegExp): Locator {
   return page.locator('.monaco-editor .view-line', { hasText: text }).first();
