@@ -20,6 +20,9 @@ export function unknownKey(
   );
   const rename: Fix[] =
     meant === null ? [] : [{ title: sentence`Rename to "${meant}"`, preferred: true, edits: [{ place, newText: JSON.stringify(meant) }] }];
+  // a key without a name is not found again by its path
+  const edits = removal(document, [...parents, member.name]);
+  const remove: Fix[] = edits.length === 0 ? [] : [{ title: sentence`Remove ${quoted(member.name)}`, preferred: false, edits }];
   const where = parents.length === 0 ? 'terapipe.json' : parents.join('.');
   return {
     code: 'unknown-key',
@@ -27,10 +30,7 @@ export function unknownKey(
     place,
     message: sentence`${quoted(member.name)} is not a key of ${where} and is ignored`,
     remedy: meant === null ? sentence`remove it; known keys are ${known.join(', ')}` : sentence`did you mean "${meant}"?`,
-    fixes: [
-      ...rename,
-      { title: sentence`Remove ${quoted(member.name)}`, preferred: false, edits: removal(document, [...parents, member.name]) },
-    ],
+    fixes: [...rename, ...remove],
   };
 }
 
