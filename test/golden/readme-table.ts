@@ -4,6 +4,7 @@ import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
 import { longerRows, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
 import { measuredKinds } from '../../src/core/time-model/measured-kinds';
+import type { Calibration } from './calibration';
 import { coverage, type MeasuredRun } from './measured-kinds';
 import type { WildRow } from './wild';
 import { peakOf } from './wild-memory';
@@ -103,6 +104,17 @@ export function rangesTable(runs: readonly MeasuredRun[]): string[] {
     percent(width),
   ]);
   return table(['range of source', 'rows', 'inside its range', 'inside the range of other sources', 'mean width'], 1, rows);
+}
+
+/** The table of calibrations in docs/accuracy.md, one string per line. */
+export function calibrationTable(found: readonly Calibration[]): string[] {
+  const rows = found.map(({ family, id, before, after }) => [
+    family,
+    id,
+    percent(before),
+    after === null ? 'no efficiency gives its step' : percent(after),
+  ]);
+  return table(['calibrated source', 'run that was measured', 'other runs before', 'other runs after'], 2, rows);
 }
 
 /**

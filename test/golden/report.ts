@@ -7,6 +7,7 @@ import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
 import { accuracyFiles } from './accuracy-runs';
+import { calibrations } from './calibration';
 import { kindsModule, kindsOf, measuredRuns } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
@@ -17,6 +18,7 @@ import { nemoRows, type NemoRow } from './nemo';
 import {
   accuracyClaims,
   accuracyTable,
+  calibrationTable,
   cellsOf,
   longerTable,
   publishedTable,
@@ -85,7 +87,18 @@ async function writeReadme(): Promise<void> {
   const published = publishedTable(await wildRows());
   for (const [file, tables] of [
     ['README.md', [readmeTable()]],
-    ['docs/accuracy.md', [accuracyTable(), published, rangesTable(runs), terapipeTable(), uniformTable(), longerTable()]],
+    [
+      'docs/accuracy.md',
+      [
+        accuracyTable(),
+        published,
+        rangesTable(runs),
+        calibrationTable(await calibrations()),
+        terapipeTable(),
+        uniformTable(),
+        longerTable(),
+      ],
+    ],
   ] as const) {
     const target = path.join(import.meta.dirname, '../..', file);
     const written = withTables(readFileSync(target, 'utf8'), tables);
@@ -235,6 +248,7 @@ async function printWild(): Promise<Goal[]> {
   const rows = await wildRows();
   printTable('Published runs, step time and memory', publishedTable(rows));
   printTable('What the error bars hold (80 % wanted), and their mean width', rangesTable(await measuredRuns()));
+  printTable('Calibrated to one measured step: mean error of the other runs', calibrationTable(await calibrations()));
   const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
   const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !predicted.fits);
   console.log(

@@ -1,3 +1,4 @@
+import { sum } from '../numbers';
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
 import { chunksOf, kindFor } from '../partition/scheduling';
@@ -190,5 +191,5 @@ export function fittingDesign(plan: Plan, scale: Scale, usableBytes: number): Re
 
 /** Memory of all processes together, bytes. */
 export function neededBytes(design: RehearsalDesign): number {
-  return Array.from({ length: design.schedule.stages }, (_, stage) => stageBytes(design, stage)).reduce((sum, bytes) => sum + bytes, 0);
+  return sum(Array.from({ length: design.schedule.stages }, (_, stage) => stageBytes(design, stage)));
 }

@@ -175,7 +175,7 @@ export interface ModelSpec {
   readonly denseFfn?: number;
   /** Latent attention; then `kvHeads` and `headDim` mean nothing. Absent or null: heads as given. */
   readonly latent?: LatentAttention | null;
-  /** Depths that predict further tokens in training (`further-tokens`); absent: none. */
+  /** Depths of multi-token prediction in training; absent: none. */
   readonly mtpLayers?: number;
   /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];

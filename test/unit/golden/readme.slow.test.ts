@@ -6,6 +6,7 @@ import { coverage, kindsOf, measuredRuns } from '../../golden/measured-kinds';
 import {
   accuracyClaims,
   accuracyTable,
+  calibrationTable,
   cellsOf,
   longerTable,
   publishedTable,
@@ -15,6 +16,7 @@ import {
   terapipeTable,
   uniformTable,
 } from '../../golden/readme-table';
+import { calibrations } from '../../golden/calibration';
 import { wildRows } from '../../golden/wild';
 import { accuracyFiles } from '../../golden/accuracy-runs';
 
@@ -42,7 +44,8 @@ describe('README and docs/accuracy.md (npm run golden -- --write-readme writes t
 
   it('shows the published runs of other frameworks, what the ranges hold, and every run with its picture as they are now', async () => {
     const runs = await measuredRuns();
-    for (const now of [publishedTable(await wildRows()), rangesTable(runs)]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+    for (const now of [publishedTable(await wildRows()), rangesTable(runs), calibrationTable(await calibrations())])
+      assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
     for (const { name, text } of accuracyFiles(runs, measuredKinds)) assert.equal(read(`docs/accuracy/${name}`), text, name);
   });
 

@@ -1,6 +1,6 @@
 import type { Base, Composition, Layer } from '../composition';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, type Arguments } from '../megatron/yaml-arguments';
-import { entryAt, parseYaml, type YamlDocument, type YamlMap } from '../yaml/yaml-document';
+import { mapAt, parseYaml, type YamlDocument, type YamlMap } from '../yaml/yaml-document';
 
 /**
  * FlagScale: Hydra configs. One names the task, its nodes and by its `defaults` list a file of the group `train`, which holds arguments of
@@ -50,9 +50,4 @@ function groupsOf(document: YamlDocument): Base[] {
       return [{ written: `${group}: ${value.text}`, place: { file: document.file, range: value.range }, paths: [path] }];
     });
   });
-}
-
-function mapAt(map: YamlMap, path: readonly string[]): YamlMap | null {
-  const value = entryAt(map, path)?.value;
-  return value?.kind === 'map' ? value : null;
 }

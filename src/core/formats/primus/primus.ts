@@ -1,7 +1,7 @@
 import { upwards, type Base, type Composition, type Layer } from '../composition';
 import type { LauncherFile } from '../facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
-import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../yaml/yaml-document';
+import { mapAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../yaml/yaml-document';
 
 /**
  * AMD's Primus: an experiment names a preset of its trainer and one of its model, which lie in `primus/configs` and build on others by
@@ -24,7 +24,7 @@ function readPrimus(layers: readonly Layer[]): LauncherFile {
   const documents = layers.map(parsed);
   for (const document of documents) {
     const module = moduleOf(document.root);
-    const overrides = module === null ? document.root : mapAt(module, 'overrides');
+    const overrides = module === null ? document.root : mapAt(module, ['overrides']);
     if (overrides !== null) addArguments(all, document, overrides, withEnvironment);
   }
   settle(all);
@@ -51,7 +51,7 @@ function parsed({ file, text }: Layer): YamlDocument {
 
 /** The module of an experiment that trains with Megatron; null in a preset. */
 function moduleOf(root: YamlMap): YamlMap | null {
-  const modules = mapAt(root, 'modules');
+  const modules = mapAt(root, ['modules']);
   const maps = [...(modules?.entries.values() ?? [])].flatMap(({ value }) => (value.kind === 'map' ? [value] : []));
   return maps.find((map) => scalarAt(map, 'framework')?.text === 'megatron') ?? null;
 }
@@ -75,11 +75,6 @@ function extendsOf(document: YamlDocument): Base[] {
 
 function baseOf({ file }: YamlDocument, { value }: YamlEntry, written: string, paths: readonly string[]): Base {
   return { written, place: { file, range: value.range }, paths };
-}
-
-function mapAt(map: YamlMap, name: string): YamlMap | null {
-  const value = entryAt(map, [name])?.value;
-  return value?.kind === 'map' ? value : null;
 }
 
 function scalarAt(map: YamlMap, name: string): { readonly text: string } | null {

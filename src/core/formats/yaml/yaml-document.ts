@@ -103,6 +103,12 @@ export function entryAt(map: YamlMap, path: readonly string[]): YamlEntry | null
   return entry.value.kind === 'map' ? entryAt(entry.value, rest) : null;
 }
 
+/** The map under dotted keys; null where there is none, or something else. */
+export function mapAt(map: YamlMap, path: readonly string[]): YamlMap | null {
+  const value = entryAt(map, path)?.value;
+  return value?.kind === 'map' ? value : null;
+}
+
 function compose(file: string, text: string): Document.Parsed[] {
   const parser = new Parser();
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' });
