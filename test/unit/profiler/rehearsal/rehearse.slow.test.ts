@@ -66,7 +66,7 @@ describe('a rehearsal in processes', () => {
   });
 
   it('puts more stages than cores on a virtual clock', async () => {
-    const rehearsal = await run({ layout: { pipeline: 4 }, cluster: { gpusPerNode: 4 } }, { steps: 1 });
+    const rehearsal = await run({ model: { layers: 8 }, layout: { pipeline: 8 }, cluster: { gpusPerNode: 8 } }, { steps: 1 });
     assert.deepEqual([rehearsal.clock, rehearsal.processes], ['virtual', 1]);
     assertRight(rehearsal);
     assertOrdered(rehearsal);

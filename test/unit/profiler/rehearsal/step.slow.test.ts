@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'mocha';
-import { scheduleKinds } from '../../../../src/core/schedules/registry';
+import { problemOf, scheduleKind, scheduleKinds } from '../../../../src/core/schedules/registry';
 import type { Scheme } from '../../../../src/core/spec/scheme';
 import { initialWeights } from '../../../../src/profiler/rehearsal/parameters';
-import { cases } from '../../../property/cases';
+import { cases, isFullRun } from '../../../property/cases';
 import { gpt, llama, random } from '../graph/run-graph';
-import { batchOf, errorsOf, runAsWritten, runTiny, runWhole, scheduleOf, tinyModel } from './tiny-step';
+import { batchOf, chunksOf, errorsOf, runAsWritten, runTiny, runWhole, scheduleOf, tinyModel } from './tiny-step';
 
 const tolerance = 1e-4;
 
@@ -30,14 +30,19 @@ describe('a rehearsed step', () => {
       assertEqual(ran, await runWhole(model, 4), name);
     });
 
-  it('has them for any slicing, attention and number of sequences at a time', async () => {
+  it('has them for any schedule, slicing, attention, number of stages and of sequences at a time', async () => {
     const next = random(7);
-    for (let time = 0; time < cases(4, 50); time++) {
-      const model = await models[(['gpt', 'fused', 'llama', 'grouped'] as const)[time % 4] ?? 'gpt'];
-      const scheme = randomScheme(next, model.tokens);
-      const name = time % 2 === 0 ? 'TeraPipe' : 'Seq1F1B';
-      const ran = await runTiny(model, scheduleOf(name, 1 + (time % 4), scheme), batchOf(scheme));
-      assertEqual(ran, await runWhole(model, batchOf(scheme)), `${name} of ${JSON.stringify(scheme)}`);
+    for (let time = 0; time < cases(8, 50 * scheduleKinds.length); time++) {
+      const any = await models[(['gpt', 'fused', 'llama', 'grouped'] as const)[time % 4] ?? 'gpt'];
+      // In the quick run those that run slices alone: each of the others has its own test above.
+      const kinds = isFullRun ? scheduleKinds : scheduleKinds.filter(({ slices }) => slices);
+      const { name, slices } = kinds[time % kinds.length] ?? kinds[0]!;
+      const stages = [8, 3, 2, 4, 1][Math.floor(time / kinds.length) % 5] ?? 1;
+      const model = any.withLayers(1 + chunksOf(name, stages) + pickOf(next, 2));
+      const microBatches = runnable(name, stages, 2 * stages + pickOf(next, 3));
+      const scheme = slices ? randomScheme(next, model.tokens) : wholes(microBatches, 1 + pickOf(next, 2));
+      const ran = await runTiny(model, scheduleOf(name, stages, scheme), batchOf(scheme));
+      assertEqual(ran, await runWhole(model, batchOf(scheme)), `${name} of ${JSON.stringify(scheme)} on ${stages} stages`);
     }
   });
 
@@ -136,23 +141,34 @@ describe('a rehearsed step', () => {
   });
 });
 
-function wholes(count: number): Scheme {
-  return Array.from({ length: count }, () => ({ batch: 1, tokens: [12] }));
+function wholes(count: number, batch = 1): Scheme {
+  return Array.from({ length: count }, () => ({ batch, tokens: [12] }));
 }
 
 function assertEqual(ran: Parameters<typeof errorsOf>[0], whole: Parameters<typeof errorsOf>[1], what: string): void {
   const { error, tensor, lossError } = errorsOf(ran, whole);
   assert.ok(error < tolerance, `${what}: the gradient of ${tensor ?? 'nothing'} is off by ${error}`);
   assert.ok(lossError < 1e-6, `${what}: the loss is off by ${lossError}`);
-  assert.ok(ran.gradients.size > 20);
+  assert.ok(ran.gradients.size > 12);
 }
 
 /** One to three micro-batches of one or two sequences, each cut at random. */
 function randomScheme(next: () => number, tokens: number): Scheme {
-  const pick = (count: number) => Math.floor(((next() + 1) / 2) * count);
-  return Array.from({ length: 1 + pick(3) }, () => {
+  return Array.from({ length: 1 + pickOf(next, 3) }, () => {
     const lengths: number[] = [];
-    for (let left = tokens; left > 0; left -= lengths.at(-1) ?? left) lengths.push(1 + pick(left));
-    return { batch: 1 + pick(2), tokens: lengths };
+    for (let left = tokens; left > 0; left -= lengths.at(-1) ?? left) lengths.push(1 + pickOf(next, left));
+    return { batch: 1 + pickOf(next, 2), tokens: lengths };
   });
+}
+
+/** So many micro-batches, or the next number of them that the schedule takes. */
+function runnable(name: string, stages: number, count: number): number {
+  let tried = count;
+  while (scheduleKind(name).unmet(problemOf(wholes(tried), stages, chunksOf(name, stages) / stages)) !== null) tried++;
+  return tried;
+}
+
+/** A number below `count`. @param next in [-1, 1). */
+function pickOf(next: () => number, count: number): number {
+  return Math.floor(((next() + 1) / 2) * count);
 }

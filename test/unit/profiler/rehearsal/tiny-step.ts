@@ -17,6 +17,8 @@ export interface TinyModel {
   readonly step: (chunks: number, batch: number) => RehearsedStep;
   readonly sessions: StepSessions;
   readonly tokens: number;
+  /** The same of so many layers, in the same sessions. */
+  readonly withLayers: (layers: number) => TinyModel;
 }
 
 export interface Ran {
@@ -35,7 +37,13 @@ export async function tinyModel(
 ): Promise<TinyModel> {
   const job = jobOf(shape, { limits: { batch: 2, tokens, sequence: tokens }, attention: attention === 'plain' ? 'plain' : 'fused' });
   const sessions = await openStepSessions(ort, 'cpu', job, attention, { parts: ['embedding', 'layer', 'head'], split: true });
-  return { sessions, tokens, step: (chunks, batch) => ({ job, tokens, batch, tied: false, chunks: evenChunks(layers, chunks) }) };
+  const withLayers = (count: number): TinyModel => ({
+    sessions,
+    tokens,
+    withLayers,
+    step: (chunks, batch) => ({ job, tokens, batch, tied: false, chunks: evenChunks(count, chunks) }),
+  });
+  return withLayers(layers);
 }
 
 function evenChunks(layers: number, chunks: number): RehearsedStep['chunks'] {
@@ -43,9 +51,14 @@ function evenChunks(layers: number, chunks: number): RehearsedStep['chunks'] {
   return Array.from({ length: chunks }, (_, chunk) => ({ first: end(chunk - 1), count: end(chunk) - end(chunk - 1) }));
 }
 
-export function scheduleOf(name: string, stages: number, scheme: Scheme): Schedule {
+/** Chunks of a schedule on so many stages. */
+export function chunksOf(name: string, stages: number): number {
   const { chunksPerStage } = scheduleKind(name);
-  return generateSchedule(name, problemOf(scheme, stages, chunksPerStage === 'several' ? 2 : chunksPerStage));
+  return stages * (chunksPerStage === 'several' ? 2 : chunksPerStage);
+}
+
+export function scheduleOf(name: string, stages: number, scheme: Scheme): Schedule {
+  return generateSchedule(name, problemOf(scheme, stages, chunksOf(name, stages) / stages));
 }
 
 export const batchOf = (scheme: Scheme): number => scheme.reduce((sum, { batch }) => sum + batch, 0);
