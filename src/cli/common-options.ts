@@ -1,6 +1,7 @@
 import { presetNamed } from '../core/formats/terapipe/cluster-section';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
 import { countOf, type Given } from './command';
+import { sentence } from '../core/sentence';
 
 /** Options of all commands. */
 export const commonOptions = {
@@ -32,9 +33,9 @@ export function defaultsOf({ gpu: name, nodes, 'gpus-per-node': gpusPerNode }: G
     nodes: countOf('--nodes', nodes),
     gpusPerNode: countOf('--gpus-per-node', gpusPerNode),
     reasons: {
-      gpu: name === undefined ? 'as nothing names one; --gpu does' : 'as --gpu says',
-      nodes: 'as --nodes says',
-      gpusPerNode: 'as --gpus-per-node says',
+      gpu: name === undefined ? sentence`as nothing names one; --gpu does` : sentence`as --gpu says`,
+      nodes: sentence`as --nodes says`,
+      gpusPerNode: sentence`as --gpus-per-node says`,
     },
   };
 }

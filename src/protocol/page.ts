@@ -12,6 +12,7 @@ import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-fil
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
 import type { LayoutState } from './layout';
+import type { Sentence } from '../core/sentence';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -27,7 +28,7 @@ export interface KnownProfile {
   readonly name: string;
   readonly profile: Profile;
   /** Why it cannot serve this plan; null when it can. */
-  readonly refusal: string | null;
+  readonly refusal: Sentence | null;
 }
 
 /** Measured slice times as the Profile tab shows them. */

@@ -91,9 +91,9 @@ function planAnew({
     costTable: null,
     profile: null,
     assumptions: [
-      { key: 'training.microBatch', value: '1', reason: 'the smallest that every schedule can run' },
-      { key: 'training.precision', value: 'fp16', reason: 'V100 has no bf16' },
-      { key: 'cluster.links', value: 'p3.16xlarge', reason: 'the nodes that AWS sells with this GPU' },
+      { key: 'training.microBatch', value: '1', reason: sentence`the smallest that every schedule can run` },
+      { key: 'training.precision', value: 'fp16', reason: sentence`V100 has no bf16` },
+      { key: 'cluster.links', value: 'p3.16xlarge', reason: sentence`the nodes that AWS sells with this GPU` },
     ],
   });
 }

@@ -195,7 +195,7 @@ export const profileCases: readonly Case[] = [
   {
     name: 'profile: a refused profile says the reason, a software adapter that it is none',
     options: wide,
-    state: state(profilesOf([known(h100.profile, 'h100.json', 'it is of NVIDIA H100 80GB HBM3, the plan is for V100-16GB')])),
+    state: state(profilesOf([known(h100.profile, 'h100.json', sentence`it is of NVIDIA H100 80GB HBM3, the plan is for V100-16GB`)])),
     steps: async (open) => {
       const { page, send } = open;
       assert.match(
@@ -457,7 +457,7 @@ export const profileCases: readonly Case[] = [
             },
           ),
           hostile,
-          hostile,
+          sentence`${hostile}`,
         ),
         a100,
       ]),

@@ -2,6 +2,7 @@ import { fitErrors, fitPart } from '../../src/core/slice-times/fit';
 import type { Profile, Sample } from '../../src/core/spec/profile';
 import { randomNumbers } from '../../src/core/slice-times/random';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';
+import type { Sentence } from '../../src/core/sentence';
 
 /** A device made up for tests: how long a slice takes, and how much that scatters. */
 export interface SimulatedDevice {
@@ -97,7 +98,7 @@ export function profileOf(device: SimulatedDevice = {}, change: Partial<Profile>
 }
 
 /** A profile in a file of the workspace. */
-export function known(profile: Profile, name = 'h100-gpt3-175b.json', refusal: string | null = null): KnownProfile {
+export function known(profile: Profile, name = 'h100-gpt3-175b.json', refusal: Sentence | null = null): KnownProfile {
   return { file: `file:///home/ada/gpt3-175b/.terapipe/profiles/${name}`, name, profile, refusal };
 }
 

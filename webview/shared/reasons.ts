@@ -144,6 +144,7 @@ export function assumptionList(
     'dl',
     { class: 'assumptions' },
     ...assumptions.map(({ key, value, reason }) => {
+      const why = say(reason, t);
       const place = placeFor(state.places, key);
       const name =
         place === null
@@ -161,9 +162,9 @@ export function assumptionList(
             );
       return h(
         'div',
-        { class: 'assumption', title: reason },
+        { class: 'assumption', title: why },
         h('dt', {}, name),
-        h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'assumption-reason' }, reason)),
+        h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'assumption-reason' }, why)),
       );
     }),
   );

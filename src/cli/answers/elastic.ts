@@ -15,6 +15,7 @@ import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
 import { referencedInto } from '../read-config';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /**
  * `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readNamedNorms` and
@@ -75,7 +76,11 @@ function textOf(plan: ElasticPlan): string {
     section(
       'Assumed',
       table(
-        reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [printable(key), printable(value), printable(reason)]),
+        reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [
+          printable(key),
+          printable(value),
+          printable(say(reason)),
+        ]),
         [1, 2],
       ),
     ),

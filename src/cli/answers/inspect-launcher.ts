@@ -8,6 +8,7 @@ import { lineColumnAt, printable } from '../../core/text';
 import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** The facts of a launcher's file by section, in the order in which they are read. */
 const sections = {
@@ -145,7 +146,7 @@ function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<Fac
 function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
   const source = facts[name]?.source;
   if (source === undefined) return 'taken when nothing is written, or follows from the others';
-  if (source.kind === 'default') return printable(source.reason);
+  if (source.kind === 'default') return printable(say(source.reason));
   if (source.kind === 'override') return 'set';
   const { file, range } = source.place;
   const text = file === launcher.file ? launcher.text : (model?.text ?? '');

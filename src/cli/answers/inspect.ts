@@ -128,7 +128,7 @@ function notSaid({ unplanned, traits }: Run, key: string, value: unknown): strin
 }
 
 function sourceText(source: Source): string {
-  return source.kind === 'default' ? source.reason : source.kind === 'override' ? 'set' : '';
+  return source.kind === 'default' ? say(source.reason) : source.kind === 'override' ? 'set' : '';
 }
 
 function nulls(fields: object): Record<string, null> {

@@ -79,7 +79,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   const assumed = reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [
     printable(key),
     printable(value),
-    printable(reason),
+    printable(say(reason)),
   ]);
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
   return [

@@ -100,7 +100,7 @@ function searchText(result: SearchResult): string {
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
-  const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(reason)]);
+  const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
     printable(
       `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,

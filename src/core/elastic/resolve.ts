@@ -15,24 +15,24 @@ import { givenPolicy } from './freeze';
 import { greedyBalance } from './balance';
 import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';
 import { unitsOf, type ElasticModel } from './units';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 type FoundProfiles = Parameters<typeof resolveRun>[2];
 
 /** Values taken when no file says, each with the reason that is shown. */
 const defaults = {
-  alpha: [1 / 3, "PipeTransformer's conservative choice"],
-  batchScaling: ['scaled', 'as PipeTransformer does: every pipeline keeps its batch'],
-  microBatches: ['search', 'the fastest from K to 6 K, as PipeTransformer profiles them'],
-  cache: [true, 'where it pays'],
-  hostMemoryGB: [256, 'usual for a node of 8 GPUs'],
-  diskGB: [1000, 'a usual local disk'],
-  diskGBps: [2, 'a usual local disk'],
-  hostLinkGBps: [12, 'PCIe 3.0 x16, of which about three quarters are reached'],
-  transitionSeconds: [12, 'the CIFAR-10 log of PipeTransformer: 11, 14 and 11 s'],
-  epochs: [10, "as PipeTransformer's CIFAR-10 runs"],
-  datasetSize: [50_000, 'as CIFAR-10; set it'],
-} as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], string] };
+  alpha: [1 / 3, sentence`PipeTransformer's conservative choice`],
+  batchScaling: ['scaled', sentence`as PipeTransformer does: every pipeline keeps its batch`],
+  microBatches: ['search', sentence`the fastest from K to 6 K, as PipeTransformer profiles them`],
+  cache: [true, sentence`where it pays`],
+  hostMemoryGB: [256, sentence`usual for a node of 8 GPUs`],
+  diskGB: [1000, sentence`a usual local disk`],
+  diskGBps: [2, sentence`a usual local disk`],
+  hostLinkGBps: [12, sentence`PCIe 3.0 x16, of which about three quarters are reached`],
+  transitionSeconds: [12, sentence`the CIFAR-10 log of PipeTransformer: 11, 14 and 11 s`],
+  epochs: [10, sentence`as PipeTransformer's CIFAR-10 runs`],
+  datasetSize: [50_000, sentence`as CIFAR-10; set it`],
+} as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], Sentence] };
 
 /** Beyond any model, and what is planned in seconds. */
 const mostLayers = 1000;
@@ -152,18 +152,19 @@ function refuseGroups({ groups }: Run): void {
 
 /** Cluster and training as every plan resolves them, for one GPU a stage; what a plan assumes of its layout is left out. */
 function resolvedRun(run: Run, ends: ModelEnds, face: ResolveDefaults, found: FoundProfiles) {
-  const one: Located<number> = { value: 1, source: { kind: 'default', reason: 'one GPU a stage' } };
-  const nodes = run.nodes ?? byDefault(face.nodes ?? 1, face.nodes === null ? 'one node unless set' : reasonOfFace(face, 'nodes'));
-  const tokens = ends.tokens === null ? run.training.sequenceLength : byDefault(ends.tokens, 'the patches of an image and the class token');
+  const one: Located<number> = { value: 1, source: { kind: 'default', reason: sentence`one GPU a stage` } };
+  const nodes = run.nodes ?? byDefault(face.nodes ?? 1, face.nodes === null ? sentence`one node unless set` : reasonOfFace(face, 'nodes'));
+  const tokens =
+    ends.tokens === null ? run.training.sequenceLength : byDefault(ends.tokens, sentence`the patches of an image and the class token`);
   const training = {
-    zeroStage: byDefault(0 as const, 'replicas are whole'),
+    zeroStage: byDefault(0 as const, sentence`replicas are whole`),
     ...run.training,
     ...(tokens === undefined ? {} : { sequenceLength: tokens }),
     globalBatch: one,
   };
   const layout = { tensor: one, pipeline: one, data: one, context: one };
   // Profiles are of layers that attend to earlier tokens only.
-  const profile = ends.causal ? {} : { profile: byDefault(null, 'profiles are of causal layers') };
+  const profile = ends.causal ? {} : { profile: byDefault(null, sentence`profiles are of causal layers`) };
   const request = resolveRun({ ...asDecoder(run), nodes, training, layout, ...profile }, face, found);
   return { ...request, assumptions: request.assumptions.filter(({ key }) => !key.startsWith('layout.') && !ignored.has(key)) };
 }
@@ -205,7 +206,11 @@ function placeOf({ source }: Located<unknown>): Place | undefined {
 function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
   const given = elastic?.pipelineLength ?? layout.pipeline;
   if (given === undefined)
-    assumptions.push({ key: 'elastic.pipelineLength', value: String(Math.min(gpusPerNode, mostStages)), reason: 'all GPUs of a node' });
+    assumptions.push({
+      key: 'elastic.pipelineLength',
+      value: String(Math.min(gpusPerNode, mostStages)),
+      reason: sentence`all GPUs of a node`,
+    });
   const length = given?.value ?? Math.min(gpusPerNode, mostStages);
   if (length > mostStages)
     throw new ExpectedError(
@@ -228,7 +233,9 @@ function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: n
   if (training.globalBatch !== undefined) return Math.max(1, Math.floor(training.globalBatch.value / replicas));
   const images = ends.patchWidth !== null;
   const batch = images ? defaultBatches.images : defaultBatches.texts;
-  const reason = images ? "as PipeTransformer's CIFAR-10 runs, on every pipeline" : 'a usual number of texts on every pipeline; set it';
+  const reason = images
+    ? sentence`as PipeTransformer's CIFAR-10 runs, on every pipeline`
+    : sentence`a usual number of texts on every pipeline; set it`;
   assumptions.push({ key: 'elastic.batch', value: String(batch), reason });
   return batch;
 }
@@ -242,7 +249,7 @@ function balanceOf({ balance }: Given<WrittenElastic>, model: ElasticModel, stag
   assumptions.push({
     key: 'elastic.balance',
     value,
-    reason: wastes ? "PipeTransformer's greedy rule would leave GPUs without layers" : "PipeTransformer's own",
+    reason: wastes ? sentence`PipeTransformer's greedy rule would leave GPUs without layers` : sentence`PipeTransformer's own`,
   });
   return value;
 }

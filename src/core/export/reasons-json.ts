@@ -1,4 +1,9 @@
-/** An entry of JSON with its reason also as `because`, the name it had first. */
-export function withBecause<T extends { readonly reason: string }>(entry: T): T & { readonly because: string } {
-  return { ...entry, because: entry.reason };
+import { say, type Sentence } from '../sentence';
+
+/** An entry of JSON with its reason in English, also as `because`, the name it had first. */
+export function withBecause<T extends { readonly reason: Sentence | string }>(
+  entry: T,
+): Omit<T, 'reason'> & { readonly reason: string; readonly because: string } {
+  const reason = typeof entry.reason === 'string' ? entry.reason : say(entry.reason);
+  return { ...entry, reason, because: reason };
 }

@@ -3,7 +3,7 @@ import type { Finding } from '../findings';
 import type { Place, TextRange } from '../spec/located';
 import type { Fact, FactName, Facts, FactValues } from './facts';
 import { checkByRule, type Rule } from './rules';
-import type { Value } from '../sentence';
+import type { Sentence, Value } from '../sentence';
 
 /** One setting of a launcher file, whatever its syntax. */
 export interface Setting {
@@ -77,7 +77,7 @@ function factOf<T>({ name, place, whole }: Setting, value: T): Fact<T> {
 }
 
 /** Adds a fact that follows from others, with the sentence that says how; facts that the file gives itself stay. */
-export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], reason: string): void {
+export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], reason: Sentence): void {
   if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', reason } });
 }
 

@@ -23,6 +23,7 @@ import { stateFamilies } from './huggingface/ssm-families';
 import { unmodelledReason } from './huggingface/unmodelled';
 import type { Given } from './given';
 import type { WrittenModel } from './written-model';
+import { sentence, type Sentence } from '../sentence';
 
 const known = {
   ...gptFamilies,
@@ -94,27 +95,28 @@ export function familyOfModel({ value, source }: Located<string>): Family | null
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */
 export function completeFamily(family: Family, modelType: Located<string>, given: Given<WrittenModel>): LocatedFields<WrittenModel> {
   const { configClass, keys, defaults, always, stacks } = family;
-  const reason = family.assumed === true ? 'as in Llama: the model type is not known' : `every ${modelType.value} model has this`;
+  const reason =
+    family.assumed === true ? sentence`as in Llama: the model type is not known` : sentence`every ${modelType.value} model has this`;
   const orDefault = <K extends FamilyField | 'encoderLayers'>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
     const found: Located<WrittenModel[K]> | undefined = given[field];
     const key = keys[field === 'encoderLayers' ? 'layers' : field]?.[0];
-    return found ?? byDefault(value, key === undefined ? reason : `${configClass} default: ${key} ${String(value)}`);
+    return found ?? byDefault(value, key === undefined ? reason : sentence`${configClass} default: ${key} ${String(value)}`);
   };
-  const dense = family.assumed === true ? 'no key of experts' : `every ${modelType.value} model is dense`;
-  const orNone = (field: 'experts' | 'activeExperts' | 'expertFfn', value: number | undefined, none: string) =>
+  const dense = family.assumed === true ? sentence`no key of experts` : sentence`every ${modelType.value} model is dense`;
+  const orNone = (field: 'experts' | 'activeExperts' | 'expertFfn', value: number | undefined, none: Sentence) =>
     value === undefined ? (given[field] ?? byDefault(null, none)) : orDefault(field, value);
   const hidden = orDefault('hidden', defaults.hidden);
   const heads = orDefault('heads', defaults.heads);
   return {
     modelType,
     ...(stacks === undefined
-      ? { layers: orDefault('layers', defaults.layers), encoderLayers: given.encoderLayers ?? byDefault(null, 'a decoder alone') }
+      ? { layers: orDefault('layers', defaults.layers), encoderLayers: given.encoderLayers ?? byDefault(null, sentence`a decoder alone`) }
       : {
           layers:
             given.layers ??
             byDefault(
               defaults.layers + (stacks.decoderLayers ?? defaults.layers),
-              `${configClass} default: of encoder and decoder together`,
+              sentence`${configClass} default: of encoder and decoder together`,
             ),
           encoderLayers: orDefault('encoderLayers', defaults.layers),
         }),
@@ -126,12 +128,12 @@ export function completeFamily(family: Family, modelType: Located<string>, given
     ffn: defaults.ffn === null ? (given.ffn ?? fourHidden(hidden.value, family)) : orDefault('ffn', defaults.ffn),
     experts: orNone('experts', defaults.experts?.count, dense),
     activeExperts: orNone('activeExperts', defaults.experts?.active, dense),
-    expertFfn: orNone('expertFfn', defaults.experts?.ffn, 'experts have the feed-forward width of dense layers'),
+    expertFfn: orNone('expertFfn', defaults.experts?.ffn, sentence`experts have the feed-forward width of dense layers`),
     vocab: orDefault('vocab', defaults.vocab),
     tiedEmbeddings: orDefault('tiedEmbeddings', defaults.tiedEmbeddings),
     maxPositions:
       defaults.maxPositions === null
-        ? (given.maxPositions ?? byDefault(null, 'no table bounds the positions'))
+        ? (given.maxPositions ?? byDefault(null, sentence`no table bounds the positions`))
         : orDefault('maxPositions', defaults.maxPositions),
     qkvBias: orDefault('qkvBias', defaults.qkvBias),
     attentionOutputBias: orDefault('attentionOutputBias', defaults.attentionOutputBias),
@@ -145,13 +147,19 @@ export function completeFamily(family: Family, modelType: Located<string>, given
 
 /** Head size when no file gives one; at least 1, so that a model with more heads than width can still be shown with its error. */
 export function hiddenOverHeads(hidden: number, heads: number): Located<number> {
-  return byDefault(Math.max(1, Math.floor(hidden / heads)), 'head size is hidden size / attention heads');
+  return byDefault(Math.max(1, Math.floor(hidden / heads)), sentence`head size is hidden size / attention heads`);
 }
 
 function likeHeads(heads: number, configClass: string): Located<number> {
-  return byDefault(heads, `${configClass}: as many key/value heads as attention heads`);
+  return byDefault(heads, sentence`${configClass}: as many key/value heads as attention heads`);
 }
 
 function fourHidden(hidden: number, { configClass, keys }: Family): Located<number> {
-  return byDefault(4 * hidden, `${configClass}:${keys.ffn === undefined ? '' : ` without ${keys.ffn[0] ?? ''},`} 4 times the hidden size`);
+  const [key] = keys.ffn ?? [];
+  return byDefault(
+    4 * hidden,
+    key === undefined
+      ? sentence`${configClass}: 4 times the hidden size`
+      : sentence`${configClass}: without ${key}, 4 times the hidden size`,
+  );
 }

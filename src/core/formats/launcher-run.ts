@@ -249,7 +249,7 @@ function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<Train
   if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
   if (launcherTraitsOf(format).leavesOpen) return {};
   return {
-    mtpLayers: byDefault(0, 'this launcher trains multi-token prediction only when it is set'),
+    mtpLayers: byDefault(0, sentence`this launcher trains multi-token prediction only when it is set`),
   };
 }
 
@@ -284,7 +284,7 @@ function offloadOf(
  */
 function runtimeOfFormat(format: LauncherFile['format'], { zeroStage, activationCheckpointing }: Facts): Given<TrainingSpec> {
   const { runtime, takesMegatronArguments } = launcherTraitsOf(format);
-  if (runtime !== 'megatron') return { runtime: byDefault(runtime, 'the framework of this file') };
+  if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };
   const sign = zeroStage ?? activationCheckpointing;
   return takesMegatronArguments && sign !== undefined ? { runtime: from(sign, 'deepspeed' as const) } : {};
 }
@@ -346,7 +346,7 @@ function scheduleNamed(written: string): ScheduleName {
 /** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
 function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
   if (schedule !== undefined) return from(schedule, scheduleNamed(schedule.value));
-  return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', 'what this launcher runs on a pipeline') : undefined;
+  return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', sentence`what this launcher runs on a pipeline`) : undefined;
 }
 
 function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly [N in K]?: Located<FactValues[N]> } {

@@ -4,7 +4,7 @@ import { quoted } from '../text';
 import type { Fact, LauncherFile } from './facts';
 import { readHuggingFace, type HuggingFaceModel } from './huggingface/reader';
 import { isLauncher, launchers } from './registry';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** A model whose sizes are in no file: the launcher names it, and its code holds them. */
 export interface NamedModel {
@@ -22,7 +22,7 @@ export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null
   if (model === undefined || model.config === null) return null;
   const { name, launcher } = model;
   return {
-    config: defaulted(readHuggingFace('', model.config), `${name} of ${launcher}`),
+    config: defaulted(readHuggingFace('', model.config), sentence`${name} of ${launcher}`),
     remark: {
       code: 'sizes-of-launcher',
       severity: 'information',
@@ -34,7 +34,7 @@ export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null
   };
 }
 
-function defaulted(config: HuggingFaceModel, reason: string): HuggingFaceModel {
+function defaulted(config: HuggingFaceModel, reason: Sentence): HuggingFaceModel {
   const each = <T extends object>(fields: T): T =>
     Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, reason)])) as T;
   const { document, model, traits, facts, assumedFields = [] } = config;
@@ -42,6 +42,6 @@ function defaulted(config: HuggingFaceModel, reason: string): HuggingFaceModel {
 }
 
 /** The value alone: a place in a text that no one can open is none. */
-function withoutPlace({ value, source }: Located<unknown>, reason: string): Fact<unknown> {
+function withoutPlace({ value, source }: Located<unknown>, reason: Sentence): Fact<unknown> {
   return { value, source: source.kind === 'file' ? { kind: 'default', reason } : source };
 }

@@ -6,6 +6,7 @@ import type { Located } from '../spec/located';
 import { fittingLayout } from './mixed-layout';
 import { placeStages } from './place-stages';
 import type { Layout, PlanRequest } from '../spec/request';
+import { sentence } from '../sentence';
 
 /**
  * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages
@@ -37,7 +38,7 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string
 function kept(sizes: Pick<Layout, 'context' | 'expert' | 'expertTensor'>): Given<Layout> {
   const located = Object.entries(sizes).map(([key, value]): [string, Located<number>] => [
     key,
-    { value, source: { kind: 'default', reason: 'as on all nodes' } },
+    { value, source: { kind: 'default', reason: sentence`as on all nodes` } },
   ]);
   return Object.fromEntries(located);
 }

@@ -3,6 +3,7 @@ import { kindFor } from '../partition/scheduling';
 import type { Layout } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { ValueOrDefault } from './defaults-recorder';
+import { sentence } from '../sentence';
 
 /** A cut with an entry for each chunk of the schedule that is asked for says that the stages have so many. */
 export function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
@@ -10,7 +11,7 @@ export function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | 
   const chunks = schedule === undefined ? 1 : kindFor(schedule, { virtualStages: 1 }).chunksPerStage;
   if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
   if (stageLayers?.value?.length !== pipeline.value * chunks) return layout;
-  const reason = `layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
+  const reason = sentence`layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
   const value = valueOrDefault('layout.virtualStages', undefined, () => ({ value: chunks, reason }));
   return { ...layout, virtualStages: { value, source: { kind: 'default', reason } } };
 }
@@ -20,7 +21,7 @@ export function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDe
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
   if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
-  const reason = 'as many as layout.stageLayers has';
+  const reason = sentence`as many as layout.stageLayers has`;
   return {
     ...layout,
     pipeline: {

@@ -1,10 +1,11 @@
+import type { Sentence } from '../sentence';
 import type { Located } from '../spec/located';
 import type { Assumption } from '../spec/request';
 
 /** A value that no file gives, and why it is taken. */
 export interface Fallback<T> {
   readonly value: T;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /** Collects what had to be assumed while taking what is given. */

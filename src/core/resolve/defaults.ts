@@ -1,5 +1,6 @@
 import type { GpuPresetName } from '../cluster/presets';
 import type { ScheduleName } from '../spec/schedule-names';
+import { sentence, type Sentence } from '../sentence';
 
 /** The GPU of a plan where nothing names one, in the editor and on the terminal. */
 export const assumedGpuName: GpuPresetName = 'H100-80GB';
@@ -12,10 +13,10 @@ export interface ResolveDefaults {
   /** What there is to choose the schedule from where no file says; absent: what the launcher runs, or anything. */
   readonly schedules?: readonly ScheduleName[];
   /** Why each of them is taken, as the face says it; absent: its settings say so. */
-  readonly reasons?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', string>>;
+  readonly reasons?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', Sentence>>;
 }
 
 /** Why a default of the face is taken. */
-export function reasonOfFace({ reasons }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['reasons']>): string {
-  return reasons?.[key] ?? 'the default of the settings';
+export function reasonOfFace({ reasons }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['reasons']>): Sentence {
+  return reasons?.[key] ?? sentence`the default of the settings`;
 }

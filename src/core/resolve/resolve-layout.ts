@@ -9,7 +9,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /**
  * The layout of a run on its cluster: what files give, and for the rest a first layout, said to be assumed.
@@ -38,22 +38,24 @@ export function resolveLayout(
     );
   }
   const { tensor, pipeline, data, context, expert, expertTensor, virtualStages, stageLayers } = found.layout;
-  const on = (): string => `${formatCount(parameterCount(model))} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
-  const reason = (): string =>
+  const on = (): Sentence => sentence`${formatCount(parameterCount(model))} parameters on ${formatCount(world)} ${cluster.gpu.name}`;
+  const reason = (): Sentence =>
     found.hasRoom
-      ? `by a quick estimate the fastest that fits ${on()} with room to spare; search layouts for a better one`
-      : `the least model parallelism that ${found.fits ? 'fits' : 'comes near to fitting'} ${on()}; search layouts for a better one`;
+      ? sentence`by a quick estimate the fastest that fits ${on()} with room to spare; search layouts for a better one`
+      : found.fits
+        ? sentence`the least model parallelism that fits ${on()}; search layouts for a better one`
+        : sentence`the least model parallelism that comes near to fitting ${on()}; search layouts for a better one`;
   return {
     tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, reason: reason() })),
     pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, reason: reason() })),
-    data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: `what is left of ${formatCount(world)} GPUs` })),
-    context: valueOrDefault('layout.context', given.context, () => ({ value: context, reason: 'no context parallelism set' })),
+    data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: sentence`what is left of ${formatCount(world)} GPUs` })),
+    context: valueOrDefault('layout.context', given.context, () => ({ value: context, reason: sentence`no context parallelism set` })),
     expert:
       model.experts === null
         ? expert
         : valueOrDefault('layout.expert', given.expert, () => ({
             value: expert,
-            reason: expert > 1 ? (found.hasRoom ? reason() : 'the least that fits') : 'no expert parallelism set',
+            reason: expert > 1 ? (found.hasRoom ? reason() : sentence`the least that fits`) : sentence`no expert parallelism set`,
           })),
     ...(expertTensor === undefined
       ? {}
@@ -62,7 +64,7 @@ export function resolveLayout(
             given.expertTensor === undefined
               ? valueOrDefault('layout.expertTensor', undefined, () => ({
                   value: expertTensor,
-                  reason: 'experts whole on a GPU, as launchers run small ones',
+                  reason: sentence`experts whole on a GPU, as launchers run small ones`,
                 }))
               : expertTensor,
         }),

@@ -11,6 +11,7 @@ import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
+import { sentence } from '../sentence';
 
 /** The training that files give, the rest by usual practice; what depends on the layout is still open. */
 export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): TrainingDraft {
@@ -20,17 +21,19 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
   const runtime = runtimeOf(named);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault),
-    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: 'the least memory' })),
+    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: sentence`the least memory` })),
     precision: valueOrDefault('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;
-      if (measured !== undefined) return { value: measured, reason: 'the profile was measured in it' };
-      return noFastBf16 ? { value: 'fp16', reason: 'this GPU has no fast bf16' } : { value: 'bf16', reason: 'usual practice' };
+      if (measured !== undefined) return { value: measured, reason: sentence`the profile was measured in it` };
+      return noFastBf16
+        ? { value: 'fp16', reason: sentence`this GPU has no fast bf16` }
+        : { value: 'bf16', reason: sentence`usual practice` };
     }),
-    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', reason: 'usual practice' })),
+    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', reason: sentence`usual practice` })),
     zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute: valueOrDefault('training.recompute', given.recompute, () => ({
       value: 'none',
-      reason: 'the fastest; a wrong guess costs 26 to 35 %, so set it',
+      reason: sentence`the fastest; a wrong guess costs 26 to 35 %, so set it`,
     })),
     ...attentionOf(given, noFastBf16, valueOrDefault),
     fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
@@ -41,7 +44,7 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
         compile: given.compile?.value,
       }),
     ),
-    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: 'usual practice in pre-training' })),
+    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: sentence`usual practice in pre-training` })),
     ...givenValues(optional(given)),
     ...named,
     ...narrowProducts(given, cluster, valueOrDefault),
@@ -64,7 +67,7 @@ function runtimeFor({ training, schedule, scheme }: Run, valueOrDefault: ValueOr
   const written = training.runtime?.value;
   if (written !== undefined) return { runtime: written };
   if (own === undefined) return {};
-  return { runtime: valueOrDefault('training.runtime', undefined, () => ({ value: own, reason: `the one of ${asked ?? ''}` })) };
+  return { runtime: valueOrDefault('training.runtime', undefined, () => ({ value: own, reason: sentence`the one of ${asked ?? ''}` })) };
 }
 
 /** How attention is computed; a kernel says more than `attention` does. */
@@ -79,7 +82,7 @@ function attentionOf(
   return {
     attention: valueOrDefault('training.attention', attention, () => ({
       value: noFastBf16 ? 'unfused' : 'flash',
-      reason: noFastBf16 ? 'FlashAttention needs Ampere or later' : 'usual practice',
+      reason: noFastBf16 ? sentence`FlashAttention needs Ampere or later` : sentence`usual practice`,
     })),
   };
 }
@@ -129,7 +132,7 @@ function narrowProducts(
       : { gemmPrecision: value };
   valueOrDefault('training.gemmPrecision', undefined, () => ({
     value: 'none',
-    reason: `${without.gpu.name} has no rate for products in ${value}`,
+    reason: sentence`${without.gpu.name} has no rate for products in ${value}`,
   }));
   return {};
 }

@@ -33,7 +33,7 @@ import {
 import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
 import { requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
@@ -99,7 +99,7 @@ function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefau
     ...draft,
     sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () => ({
       value: layout.tensor > 1,
-      reason: layout.tensor > 1 ? 'usual with tensor parallelism' : 'needs tensor parallelism',
+      reason: layout.tensor > 1 ? sentence`usual with tensor parallelism` : sentence`needs tensor parallelism`,
     })),
     globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
   };
@@ -115,7 +115,7 @@ function calibratedTo(
   const measured = calibration?.iterationMs;
   if (measured === undefined) return request;
   if (request.costTable !== null || request.profile !== null) {
-    valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', reason: 'layer times are measured already' }));
+    valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', reason: sentence`layer times are measured already` }));
     return request;
   }
   requireCountable(request);
@@ -151,7 +151,8 @@ function resolveProfile(
     );
   }
   if (request.cluster.groups !== undefined) {
-    if (found.length > 0) valueOrDefault('cost.profile', undefined, () => ({ value: 'none', reason: 'a profile is of one kind of GPU' }));
+    if (found.length > 0)
+      valueOrDefault('cost.profile', undefined, () => ({ value: 'none', reason: sentence`a profile is of one kind of GPU` }));
     return null;
   }
   const { chosen, refused } = chooseProfile(request, found);
@@ -159,12 +160,15 @@ function resolveProfile(
   if (chosen !== null)
     valueOrDefault('cost.profile', undefined, () => ({
       value: baseName(chosen.file),
-      reason: 'found near the config; same layer, GPU and precision',
+      reason: sentence`found near the config; same layer, GPU and precision`,
     }));
   else if (first !== undefined)
     valueOrDefault('cost.profile', undefined, () => ({
       value: 'none',
-      reason: `${baseName(first.file)}: ${first.reason}${refused.length > 1 ? `; nor do ${refused.length - 1} more match` : ''}`,
+      reason:
+        refused.length > 1
+          ? sentence`${baseName(first.file)}: ${first.reason}; nor do ${refused.length - 1} more match`
+          : sentence`${baseName(first.file)}: ${first.reason}`,
     }));
   return chosen;
 }
@@ -174,8 +178,8 @@ function layoutGiven({ layout: written, profile, schedule }: Run, valueOrDefault
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return layout;
-  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: 'the profile was measured for it' }));
-  return { ...layout, tensor: { value, source: { kind: 'default', reason: 'the profile was measured for it' } } };
+  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: sentence`the profile was measured for it` }));
+  return { ...layout, tensor: { value, source: { kind: 'default', reason: sentence`the profile was measured for it` } } };
 }
 
 /**
@@ -222,22 +226,22 @@ function resolveMixedLayout(
   });
   const parameters = formatCount(parameterCount(model));
   const reason = fits
-    ? 'the shortest step of the sizes that fit'
-    : `the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
+    ? sentence`the shortest step of the sizes that fit`
+    : sentence`the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
   valueOrDefault('layout.tensor', given.tensor, () => ({ value: layout.tensor, reason }));
   valueOrDefault('layout.pipeline', given.pipeline, () => ({
     value: layout.pipeline,
-    reason: 'every group takes as many stages as its GPUs make',
+    reason: sentence`every group takes as many stages as its GPUs make`,
   }));
   valueOrDefault('layout.data', given.data, () => ({ value: layout.data, reason }));
-  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, reason: 'no context parallelism set' }));
+  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, reason: sentence`no context parallelism set` }));
   valueOrDefault('layout.stageNodeGroups', given.stageNodeGroups, () => ({
     value: layout.stageNodeGroups,
-    reason: 'the order of the groups with the shortest step',
+    reason: sentence`the order of the groups with the shortest step`,
   }));
   valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
     value: layout.stageLayers,
-    reason: 'the slowest stage is fastest so',
+    reason: sentence`the slowest stage is fastest so`,
   }));
   return layout;
 }
@@ -255,8 +259,8 @@ function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueO
       defaults.gpusPerNode !== null
         ? reasonOfFace(defaults, 'gpusPerNode')
         : named === undefined
-          ? 'a usual number'
-          : 'as this GPU is usually built in',
+          ? sentence`a usual number`
+          : sentence`as this GPU is usually built in`,
   }));
   return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
 }
@@ -265,11 +269,11 @@ function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueO
 const unknownGpuLinks: GpuPresetName = 'L40S';
 
 /** The GPU when no file names one: that of the profile the files name, else the face's default. */
-function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly reason: string } {
+function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly reason: Sentence } {
   const profile = run.profile?.value?.profile;
   if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, reason: reasonOfFace(defaults, 'gpu') };
   const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
-  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, reason: 'the profile was measured on it' };
+  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, reason: sentence`the profile was measured on it` };
 }
 
 /** The nodes, and the layout that was found where they are assumed. */
@@ -284,13 +288,18 @@ function resolveNodes(
   const nodes = valueOrDefault('cluster.nodes', run.nodes, () => {
     if (defaults.nodes !== null) return { value: defaults.nodes, reason: reasonOfFace(defaults, 'nodes') };
     const asked = requestedGpus(run.layout);
-    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), reason: 'enough for the layout' };
+    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), reason: sentence`enough for the layout` };
     found = fewestNodes(run, planned, oneNode);
     if (found?.fits === true)
-      return { value: found.nodes, reason: `the fewest on which the model fits${found.hasRoom ? ' with room to spare' : ''}` };
+      return {
+        value: found.nodes,
+        reason: found.hasRoom
+          ? sentence`the fewest on which the model fits with room to spare`
+          : sentence`the fewest on which the model fits`,
+      };
     return {
       value: found?.nodes ?? 1,
-      reason: `the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
+      reason: sentence`the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
     };
   });
   return { nodes, found };
@@ -298,6 +307,6 @@ function resolveNodes(
 
 function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
   return each === undefined
-    ? { value: defaultGlobalBatch(layout, microBatch), reason: 'four micro-batches a stage on every replica' }
-    : { value: each.value * layout.data, reason: `${formatCount(each.value)} on each replica, as the files say` };
+    ? { value: defaultGlobalBatch(layout, microBatch), reason: sentence`four micro-batches a stage on every replica` }
+    : { value: each.value * layout.data, reason: sentence`${formatCount(each.value)} on each replica, as the files say` };
 }

@@ -3,9 +3,14 @@ import { formatCount, formatTokens } from '../format';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
+import { sentence, type Sentence } from '../sentence';
 
 /** Takes what is given, or a fallback with the sentence that says why. */
-type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => { readonly value: T; readonly reason: string }) => T;
+type ValueOrDefault = <T>(
+  key: string,
+  given: Located<T> | undefined,
+  fallback: () => { readonly value: T; readonly reason: Sentence },
+) => T;
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
@@ -21,18 +26,18 @@ export function sequenceLengths(
     return {
       sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () => ({
         value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
-        reason: "the model's positions, at most 4,096",
+        reason: sentence`the model's positions, at most 4,096`,
       })),
     };
   const source = valueOrDefault('training.sequenceLength', sequenceLength, () =>
     stacks.maxSourcePositions === null
-      ? { value: usualSource, reason: 'the source that T5 was trained with' }
-      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), reason: "the encoder's positions, at most 4,096" },
+      ? { value: usualSource, reason: sentence`the source that T5 was trained with` }
+      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), reason: sentence`the encoder's positions, at most 4,096` },
   );
   const target = valueOrDefault<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
     maxPositions !== null && maxPositions < source
-      ? { value: maxPositions, reason: "the decoder's positions" }
-      : { value: source, reason: 'as long as the source' },
+      ? { value: maxPositions, reason: sentence`the decoder's positions` }
+      : { value: source, reason: sentence`as long as the source` },
   );
   return { sequenceLength: source, ...(target === undefined ? {} : { decoderSequenceLength: target }) };
 }

@@ -10,6 +10,7 @@ import type { GpuSpec } from '../spec/cluster';
 import type { Layout } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
 import { settingAt } from './settings';
+import { sentence } from '../sentence';
 
 /** What a terapipe.json alone can say. */
 interface OwnValues {
@@ -107,7 +108,7 @@ const ones = ['context', 'microBatch'] as const;
 /** A run of a terapipe.json or a model config as rules see it. @param planned the layout of its plan, where there is one. */
 export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
   const facts: Partial<Record<SettingName, Fact<unknown>>> = {};
-  for (const name of ones) facts[name] = { value: 1, source: { kind: 'default', reason: 'the planner takes 1' } };
+  for (const name of ones) facts[name] = { value: 1, source: { kind: 'default', reason: sentence`the planner takes 1` } };
   for (const [name, key] of Object.entries(settingKeys)) {
     const given = settingAt(run, key);
     if (given !== undefined && given.value !== null) facts[name as FactName] = { ...given, name: key };
@@ -115,7 +116,8 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
   const traits = run.traits ?? {};
   if (traits.latent !== undefined) facts.latentAttention = { value: true, source: run.model.kvHeads.source };
   const perNode = gpusPerNodeOf(run);
-  if (perNode !== null) facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', reason: 'as many as usual with this GPU' } };
+  if (perNode !== null)
+    facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', reason: sentence`as many as usual with this GPU` } };
   // whole layers on the host are Megatron-LM's way, which only its runtime is held to
   if (facts.activationOffloadLayers !== undefined && (facts.runtime?.value ?? 'megatron') === 'megatron')
     facts.cpuOffloading = { value: true, source: facts.activationOffloadLayers.source };

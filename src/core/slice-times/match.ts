@@ -4,7 +4,7 @@ import type { PlanRequest } from '../spec/request';
 import { timeFunction } from './fit';
 import type { NamedProfile, Profile, TimeFit, LayerShape } from '../spec/profile';
 import { layerShapeOf, unlikeOneLayer } from './shape';
-import { say } from '../sentence';
+import { sentence, type Sentence, type Value } from '../sentence';
 
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
@@ -14,39 +14,44 @@ function attentionOf({ attention }: Profile): 'flash' | 'unfused' {
   return /softmax|plain|unfused/i.test(attention.forward) ? 'unfused' : 'flash';
 }
 
-type Rule = (profile: Profile, request: PlanRequest) => string | null;
+type Rule = (profile: Profile, request: PlanRequest) => Sentence | null;
 
 /** In the order in which a reason is most use. */
 const rules: readonly Rule[] = [
   ({ fit, error, samples }) =>
-    fit !== null ? null : `it has too few samples to fit (${samples.layer.length})${error === null ? '' : `; measuring stopped: ${error}`}`,
+    fit !== null
+      ? null
+      : error === null
+        ? sentence`it has too few samples to fit (${samples.layer.length})`
+        : sentence`it has too few samples to fit (${samples.layer.length}); measuring stopped: ${error}`,
   ({ device }) =>
     device.kind !== 'software'
       ? null
-      : `it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
+      : sentence`it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
   deviceReason,
-  ({ tensor }, { layout }) => (tensor === layout.tensor ? null : `it is of tensor size ${tensor}, not ${layout.tensor}`),
-  (_, { model }) => {
-    const reason = unlikeOneLayer(model);
-    return reason === null ? null : say(reason);
-  },
+  ({ tensor }, { layout }) => (tensor === layout.tensor ? null : sentence`it is of tensor size ${tensor}, not ${layout.tensor}`),
+  (_, { model }) => unlikeOneLayer(model),
   (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
-  ({ precision }, { training }) => (precision === training.precision ? null : `it was measured in ${precision}, not ${training.precision}`),
-  (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : `it has no products in ${gemmPrecision}`),
-  (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : 'it has no times of multi-token prediction'),
-  (_, { training: { activationOffloadLayers = 0 } }) => (activationOffloadLayers === 0 ? null : 'it has no times of copies to the host'),
+  ({ precision }, { training }) =>
+    precision === training.precision ? null : sentence`it was measured in ${precision}, not ${training.precision}`,
+  (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : sentence`it has no products in ${gemmPrecision}`),
+  (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : sentence`it has no times of multi-token prediction`),
+  (_, { training: { activationOffloadLayers = 0 } }) =>
+    activationOffloadLayers === 0 ? null : sentence`it has no times of copies to the host`,
   (_, { layout }) =>
     layout.context === 1
       ? null
-      : `context parallelism of ${layout.context} cuts the sequence over ranks, and a profile is of whole sequences`,
+      : sentence`context parallelism of ${layout.context} cuts the sequence over ranks, and a profile is of whole sequences`,
   ({ sequenceLength }, { training }) =>
     training.sequenceLength <= extrapolation * sequenceLength
       ? null
-      : `it was measured up to ${formatCount(sequenceLength)} tokens, too far from ${formatCount(training.sequenceLength)}`,
+      : sentence`it was measured up to ${formatCount(sequenceLength)} tokens, too far from ${formatCount(training.sequenceLength)}`,
   (profile, { training }) =>
     attentionOf(profile) === training.attention
       ? null
-      : `its attention ran ${attentionOf(profile) === 'flash' ? 'fused' : 'unfused'}, and training.attention is "${training.attention}"`,
+      : attentionOf(profile) === 'flash'
+        ? sentence`its attention ran fused, and training.attention is "${training.attention}"`
+        : sentence`its attention ran unfused, and training.attention is "${training.attention}"`,
 ];
 
 /**
@@ -55,7 +60,7 @@ const rules: readonly Rule[] = [
  * as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */
-export function profileMismatch(profile: Profile, request: PlanRequest): string | null {
+export function profileMismatch(profile: Profile, request: PlanRequest): Sentence | null {
   for (const rule of rules) {
     const reason = rule(profile, request);
     if (reason !== null) return reason;
@@ -63,12 +68,12 @@ export function profileMismatch(profile: Profile, request: PlanRequest): string 
   return null;
 }
 
-function deviceReason({ device }: Profile, { cluster }: PlanRequest): string | null {
+function deviceReason({ device }: Profile, { cluster }: PlanRequest): Sentence | null {
   const planned = cluster.gpu.name;
   if (device.name === planned) return null;
-  if (device.kind === 'cpu') return `it was measured on a CPU (${device.name}), not on ${planned}`;
+  if (device.kind === 'cpu') return sentence`it was measured on a CPU (${device.name}), not on ${planned}`;
   const preset = gpuPresetOf(device.name, device.memoryBytes);
-  return preset === planned ? null : `it was measured on ${device.name}, not on ${planned}`;
+  return preset === planned ? null : sentence`it was measured on ${device.name}, not on ${planned}`;
 }
 
 /** Whether the profile says anything of embedding or head; without, the vocabulary does not matter. */
@@ -76,33 +81,36 @@ function measuredEnds({ fit }: Profile): boolean {
   return fit !== null && (fit.embedding !== null || fit.head !== null);
 }
 
+const normNames: Readonly<Record<LayerShape['norm'], string>> = { layernorm: 'LayerNorm', rmsnorm: 'RMSNorm' };
+
 /** How a field of a shape reads: `32 heads per rank`. */
-const shapeWords: Readonly<Record<keyof LayerShape, (shape: LayerShape) => string>> = {
-  hidden: ({ hidden }) => `hidden width ${exact(hidden)}`,
-  heads: ({ heads }) => `${exact(heads)} heads per rank`,
-  kvHeads: ({ kvHeads }) => `${exact(kvHeads)} key/value heads per rank`,
-  headDim: ({ headDim }) => `head dimension ${exact(headDim)}`,
-  ffn: ({ ffn }) => `feed-forward width ${exact(ffn)} per rank`,
-  gatedMlp: ({ gatedMlp }) => (gatedMlp ? 'a gated MLP' : 'an MLP without gate'),
-  norm: ({ norm }) => (norm === 'layernorm' ? 'LayerNorm' : 'RMSNorm'),
-  rotary: ({ rotary }) => (rotary ? 'rotary positions' : 'no rotary positions'),
-  qkvBias: ({ qkvBias }) => (qkvBias ? 'biases of q, k and v' : 'no biases of q, k and v'),
+const shapeWords: Readonly<Record<keyof LayerShape, (shape: LayerShape) => Sentence>> = {
+  hidden: ({ hidden }) => sentence`hidden width ${exact(hidden)}`,
+  heads: ({ heads }) => sentence`${exact(heads)} heads per rank`,
+  kvHeads: ({ kvHeads }) => sentence`${exact(kvHeads)} key/value heads per rank`,
+  headDim: ({ headDim }) => sentence`head dimension ${exact(headDim)}`,
+  ffn: ({ ffn }) => sentence`feed-forward width ${exact(ffn)} per rank`,
+  gatedMlp: ({ gatedMlp }) => (gatedMlp ? sentence`a gated MLP` : sentence`an MLP without gate`),
+  norm: ({ norm }) => sentence`${normNames[norm]}`,
+  rotary: ({ rotary }) => (rotary ? sentence`rotary positions` : sentence`no rotary positions`),
+  qkvBias: ({ qkvBias }) => (qkvBias ? sentence`biases of q, k and v` : sentence`no biases of q, k and v`),
   attentionOutputBias: ({ attentionOutputBias }) =>
-    attentionOutputBias ? 'a bias of the attention output' : 'no bias of the attention output',
-  mlpBias: ({ mlpBias }) => (mlpBias ? 'biases of the MLP' : 'no biases of the MLP'),
-  qkNorm: ({ qkNorm }) => (qkNorm ? 'a norm of q and k' : 'no norm of q and k'),
-  experts: ({ experts }) => (experts === null ? 'no experts' : `${experts.count} experts per rank, ${experts.active} active`),
-  vocab: ({ vocab }) => `a vocabulary of ${exact(vocab)} per rank`,
-  learnedPositions: ({ learnedPositions }) => (learnedPositions ? 'learned positions' : 'no learned positions'),
+    attentionOutputBias ? sentence`a bias of the attention output` : sentence`no bias of the attention output`,
+  mlpBias: ({ mlpBias }) => (mlpBias ? sentence`biases of the MLP` : sentence`no biases of the MLP`),
+  qkNorm: ({ qkNorm }) => (qkNorm ? sentence`a norm of q and k` : sentence`no norm of q and k`),
+  experts: ({ experts }) =>
+    experts === null ? sentence`no experts` : sentence`${experts.count} experts per rank, ${experts.active} active`,
+  vocab: ({ vocab }) => sentence`a vocabulary of ${exact(vocab)} per rank`,
+  learnedPositions: ({ learnedPositions }) => (learnedPositions ? sentence`learned positions` : sentence`no learned positions`),
 };
 
 /** `it has 32 heads per rank, not 16` of the first field that differs. */
-function shapeReason(measured: LayerShape, wanted: LayerShape, ends: boolean): string | null {
+function shapeReason(measured: LayerShape, wanted: LayerShape, ends: boolean): Sentence | null {
   for (const key of shapeKeys) {
     if (!ends && (key === 'vocab' || key === 'learnedPositions')) continue;
     if (JSON.stringify(measured[key]) === JSON.stringify(wanted[key])) continue;
     const [has, wants] = [shapeWords[key](measured), shapeWords[key](wanted)];
-    return `its layer has ${has}, not ${withoutRepeat(has, wants)}`;
+    return sentence`its layer has ${has}, not ${withoutRepeat(has, wants)}`;
   }
   return null;
 }
@@ -115,15 +123,15 @@ function exact(count: number): string {
 const shapeKeys = Object.keys(shapeWords) as (keyof LayerShape)[];
 
 /** `32 heads per rank` and `16 heads per rank`: the second as `16`; where they differ in more than a number, whole. */
-function withoutRepeat(has: string, wants: string): string {
-  const number = /\d[\d.,]*/;
-  return has.replace(number, '#') === wants.replace(number, '#') ? (number.exec(wants)?.[0] ?? wants) : wants;
+function withoutRepeat(has: Sentence, wants: Sentence): Value {
+  const [number] = wants.values;
+  return has.template === wants.template && wants.values.length === 1 && number !== undefined ? number : wants;
 }
 
 /** What `chooseProfile` found: the profile to plan with, and why the others cannot serve. */
 export interface ProfileChoice {
   readonly chosen: NamedProfile | null;
-  readonly refused: readonly { readonly file: string; readonly reason: string }[];
+  readonly refused: readonly { readonly file: string; readonly reason: Sentence }[];
 }
 
 /**
@@ -167,13 +175,13 @@ export interface ProfileComparison {
  * of the shorter one's.
  * @returns the reason when they are of different layers, or one has no fit.
  */
-export function compareProfiles(one: Profile, other: Profile): ProfileComparison | { readonly reason: string } {
+export function compareProfiles(one: Profile, other: Profile): ProfileComparison | { readonly reason: Sentence } {
   const different = shapeReason(one.shape, other.shape, measuredEnds(one) && measuredEnds(other));
   if (different !== null) return { reason: different };
-  if (one.fit === null || other.fit === null) return { reason: 'one has too few samples to fit' };
+  if (one.fit === null || other.fit === null) return { reason: sentence`one has too few samples to fit` };
   const [a, b] = [one.fit.layer, other.fit.layer];
   const lengths = commonLengths(a.forward, b.forward);
-  if (lengths.length === 0) return { reason: 'they have no slice length in common' };
+  if (lengths.length === 0) return { reason: sentence`they have no slice length in common` };
   const sequence = Math.min(one.sequenceLength, other.sequenceLength);
   const [forward, backward] = [ratioOf(a.forward, b.forward), ratioOf(a.backward, b.backward)];
   const byTokens = lengths.map((tokens) => {

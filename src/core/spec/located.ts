@@ -1,3 +1,5 @@
+import type { Sentence } from '../sentence';
+
 /** A half-open range of UTF-16 offsets in a text, as VS Code's `TextDocument.positionAt` counts. */
 export interface TextRange {
   readonly start: number;
@@ -14,7 +16,7 @@ export interface Place {
 export type Source =
   | { readonly kind: 'file'; readonly place: Place; readonly key: string }
   /** Not in any file: a documented default, with the sentence that documents it. */
-  | { readonly kind: 'default'; readonly reason: string }
+  | { readonly kind: 'default'; readonly reason: Sentence }
   /** Given on the command line or by a control. */
   | { readonly kind: 'override' };
 
@@ -25,7 +27,7 @@ export interface Located<T> {
 }
 
 /** A value that no file gives, with the sentence that documents it. */
-export function byDefault<T>(value: T, reason: string): Located<T> {
+export function byDefault<T>(value: T, reason: Sentence): Located<T> {
   return { value, source: { kind: 'default', reason } };
 }
 

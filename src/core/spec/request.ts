@@ -10,6 +10,7 @@ import type { ModelSpec } from './model';
 import type { NamedProfile } from './profile';
 import type { ScheduleName } from './schedule-names';
 import type { Scheme } from './scheme';
+import type { Sentence } from '../sentence';
 
 /** What is trained and how. */
 export interface TrainingSpec extends Recompute {
@@ -143,7 +144,7 @@ export interface Assumption {
   /** As in terapipe.json: `training.microBatch`. */
   readonly key: string;
   readonly value: string;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /**

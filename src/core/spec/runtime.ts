@@ -1,5 +1,6 @@
 import type { FusedAttentionKernel } from './attention-kernel';
 import type { RankOrder } from './rank-order';
+import { sentence, type Sentence } from '../sentence';
 
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
 export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed', 'terapipe'] as const;
@@ -61,9 +62,9 @@ export interface RuntimeProfile {
   /** Weight-gradient GEMMs add to the main gradients themselves; else what they make is added by an operation of its own. */
   readonly fusesGradAccumulation: boolean;
   /** ZeRO stage where no file gives one, and the sentence that says why. */
-  readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: string };
+  readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: Sentence };
   /** Whether gradients add up in fp32 where no file says, and why. */
-  readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: string };
+  readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: Sentence };
 }
 
 const megatron: RuntimeProfile = {
@@ -82,8 +83,8 @@ const megatron: RuntimeProfile = {
   reducesWhole: false,
   tensorBusShare: 1,
   fusesGradAccumulation: true,
-  zeroStage: { value: 1, reason: "Megatron-LM's distributed optimizer" },
-  gradAccumulationFp32: { value: true, reason: 'Megatron-LM accumulates in fp32' },
+  zeroStage: { value: 1, reason: sentence`Megatron-LM's distributed optimizer` },
+  gradAccumulationFp32: { value: true, reason: sentence`Megatron-LM accumulates in fp32` },
 };
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
@@ -104,8 +105,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     reducesWhole: false,
     tensorBusShare: 1,
     fusesGradAccumulation: false,
-    zeroStage: { value: 3, reason: 'FSDP2 shards everything' },
-    gradAccumulationFp32: { value: true, reason: 'TorchTitan reduces in fp32' },
+    zeroStage: { value: 3, reason: sentence`FSDP2 shards everything` },
+    gradAccumulationFp32: { value: true, reason: sentence`TorchTitan reduces in fp32` },
   },
   fsdp1: {
     id: 'fsdp1',
@@ -123,8 +124,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     reducesWhole: false,
     tensorBusShare: 1,
     fusesGradAccumulation: false,
-    zeroStage: { value: 3, reason: 'FSDP shards everything' },
-    gradAccumulationFp32: { value: false, reason: 'FSDP keeps gradients in the training precision, summed in it' },
+    zeroStage: { value: 3, reason: sentence`FSDP shards everything` },
+    gradAccumulationFp32: { value: false, reason: sentence`FSDP keeps gradients in the training precision, summed in it` },
   },
   deepspeed: {
     id: 'deepspeed',
@@ -142,8 +143,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     reducesWhole: true,
     tensorBusShare: 0.5,
     fusesGradAccumulation: false,
-    zeroStage: { value: 0, reason: 'DeepSpeed, unless zero_optimization.stage says otherwise' },
-    gradAccumulationFp32: { value: false, reason: 'DeepSpeed keeps gradients in the training precision' },
+    zeroStage: { value: 0, reason: sentence`DeepSpeed, unless zero_optimization.stage says otherwise` },
+    gradAccumulationFp32: { value: false, reason: sentence`DeepSpeed keeps gradients in the training precision` },
   },
   terapipe: {
     ...megatron,
@@ -170,7 +171,7 @@ export function usualAccumulation(
   { precision, zeroStage }: { readonly precision: string; readonly zeroStage: number },
 ): RuntimeProfile['gradAccumulationFp32'] {
   return id === 'deepspeed' && precision === 'bf16' && zeroStage === 0
-    ? { value: true, reason: 'without ZeRO, DeepSpeed adds gradients of bf16 up in fp32' }
+    ? { value: true, reason: sentence`without ZeRO, DeepSpeed adds gradients of bf16 up in fp32` }
     : gradAccumulationFp32;
 }
 
@@ -202,12 +203,15 @@ export function usualLoss({
   readonly modelType: string;
   readonly runtimeVersion?: string | undefined;
   readonly compile?: boolean | undefined;
-}): { readonly value: boolean; readonly reason: string } {
-  if (runtime === 'fsdp1') return { value: false, reason: "PyTorch's cross entropy, in fp32" };
-  if (runtime === 'deepspeed' && modelType !== 'custom') return { value: false, reason: 'Transformers computes it in fp32' };
-  if (runtime !== 'torchtitan') return { value: true, reason: 'usual practice' };
+}): { readonly value: boolean; readonly reason: Sentence } {
+  if (runtime === 'fsdp1') return { value: false, reason: sentence`PyTorch's cross entropy, in fp32` };
+  if (runtime === 'deepspeed' && modelType !== 'custom') return { value: false, reason: sentence`Transformers computes it in fp32` };
+  if (runtime !== 'torchtitan') return { value: true, reason: sentence`usual practice` };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
   const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;
-  if (compile && since) return { value: true, reason: 'TorchTitan compiles it since 0.1' };
-  return { value: false, reason: compile ? 'TorchTitan did not compile it before 0.1' : 'TorchTitan compiles it only with the model' };
+  if (compile && since) return { value: true, reason: sentence`TorchTitan compiles it since 0.1` };
+  return {
+    value: false,
+    reason: compile ? sentence`TorchTitan did not compile it before 0.1` : sentence`TorchTitan compiles it only with the model`,
+  };
 }

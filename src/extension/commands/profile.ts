@@ -13,7 +13,7 @@ import { planDefaults } from '../platform/settings';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showInformationMessage, withProgress } from '../platform/ui';
 import { settled, targetOf, uriOf, type ConfigCommands } from './target';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 export interface ProfileCommands extends ConfigCommands {
   readonly profiles: Profiles;
@@ -92,7 +92,7 @@ function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequ
   const text =
     refusal === null
       ? vscode.l10n.t('{0} is profiled ({1}); the plan rests on it now.', request.title, sure)
-      : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, refusal);
+      : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, say(refusal, vscode.l10n.t));
   if (file === null) return;
   // Not awaited: the command is done, whether somebody answers or not.
   void showInformationMessage(text, show).then((answer) => {

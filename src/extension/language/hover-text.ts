@@ -8,6 +8,7 @@ import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
+import { say } from '../../core/sentence';
 
 /**
  * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
@@ -60,7 +61,7 @@ function sectionHover(
 }
 
 function assumptionText({ key, value, reason }: Assumption, t: Translate): string {
-  return t('{0} {1}: {2}', key.slice(key.indexOf('.') + 1), value, reason);
+  return t('{0} {1}: {2}', key.slice(key.indexOf('.') + 1), value, say(reason, t));
 }
 
 interface Property {

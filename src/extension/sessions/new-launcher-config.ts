@@ -10,7 +10,7 @@ import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';
 import type { SessionState } from './session-state';
-import { say } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 /** A line of a section: what is written, and in a comment where it was read. */
 interface Line {
@@ -74,7 +74,7 @@ export function originOf({ file }: Pick<LauncherFile, 'file'>): string {
 
 /** Layout, training and cluster of a launcher whose model's sizes are not known. */
 function withoutSizes(launcher: LauncherFile): Run {
-  const unknown: Located<number> = { value: 1, source: { kind: 'default', reason: 'not known' } };
+  const unknown: Located<number> = { value: 1, source: { kind: 'default', reason: sentence`not known` } };
   const facts = { layers: unknown, hidden: unknown, heads: unknown, ...launcher.facts };
   const run = runOfLauncher({ ...launcher, facts }, '', null);
   if (launcher.facts.layers !== undefined || launcher.facts.virtualStages !== undefined) return run;
@@ -147,7 +147,7 @@ function filled(key: string, value: string | number, comment: string): Line {
 
 /** The launcher's name for a value, or the sentence that a default has. */
 function nameOf({ source }: Located<unknown>, facts: Facts): string {
-  if (source.kind === 'default') return source.reason;
+  if (source.kind === 'default') return say(source.reason);
   if (source.kind === 'override') return '';
   const named = namedFacts(facts).find(
     ({ fact }) => fact.source.kind === 'file' && fact.source.place.range.start === source.place.range.start && fact.name !== undefined,

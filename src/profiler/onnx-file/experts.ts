@@ -1,5 +1,6 @@
 import { integerAttribute, mostFrequent, shown, weightOf, type GraphView } from './graph-view';
 import { sized, type Read } from './tables';
+import { sentence } from '../../core/sentence';
 
 /** Experts of a layer and how many a token visits; null for what the graph does not tell. */
 export interface Experts {
@@ -11,7 +12,7 @@ export interface Experts {
 
 const numberedExpert = /(^|[._/])experts?[._/](\d{1,5})([._/]|$)/i;
 
-const sameWidth: Read<null> = { value: null, reason: 'experts are as wide as the feed-forward that was read' };
+const sameWidth: Read<null> = { value: null, reason: sentence`experts are as wide as the feed-forward that was read` };
 
 /** By ONNX Runtime's operators for experts, by weights stacked over experts, or by the numbers in names. */
 export function expertsOf(view: GraphView): Experts {
@@ -22,13 +23,13 @@ export function expertsOf(view: GraphView): Experts {
     const active = integerAttribute(node, 'k');
     return {
       experts: stacked === undefined || count === undefined ? null : { value: count, reason: sized(stacked) },
-      activeExperts: active === null ? null : { value: active, reason: `k is ${active} in the ${node.operator} nodes` },
+      activeExperts: active === null ? null : { value: active, reason: sentence`k is ${active} in the ${node.operator} nodes` },
       expertFfn: sameWidth,
     };
   }
   const count = stackedExperts(view) ?? namedExperts(view);
   if (count === null) {
-    const none = { value: null, reason: 'the graph has no experts' };
+    const none = { value: null, reason: sentence`the graph has no experts` };
     return { experts: none, activeExperts: none, expertFfn: none };
   }
   return { experts: count, activeExperts: chosenExperts(view, count.value), expertFfn: sameWidth };
@@ -49,7 +50,7 @@ function namedExperts(view: GraphView): Read<number> | null {
     numbers.add(Number(number));
     example = name;
   }
-  return numbers.size < 2 ? null : { value: numbers.size, reason: `names count ${numbers.size} experts, as in ${shown(example)}` };
+  return numbers.size < 2 ? null : { value: numbers.size, reason: sentence`names count ${numbers.size} experts, as in ${shown(example)}` };
 }
 
 /** How many the router keeps. */
@@ -58,5 +59,5 @@ function chosenExperts(view: GraphView, count: number): Read<number> | null {
     .filter(({ operator }) => operator === 'TopK')
     .flatMap((node) => weightOf(view, node.inputs[1] ?? '')?.tensor.integers ?? []);
   const active = mostFrequent(kept.filter((value) => value >= 1 && value <= count));
-  return active === null ? null : { value: active, reason: `TopK keeps ${active} experts` };
+  return active === null ? null : { value: active, reason: sentence`TopK keeps ${active} experts` };
 }

@@ -45,7 +45,7 @@ function attributesOf(attentions: readonly Node[]): { readonly heads: Read<numbe
 function attributeOf(nodes: readonly Node[], names: readonly string[]): Read<number> | null {
   for (const name of names) {
     const value = mostFrequent(nodes.flatMap((node) => integerAttribute(node, name) ?? []));
-    if (value !== null && value > 0) return { value, reason: `${name} is ${value} in the ${nodes[0]?.operator ?? ''} nodes` };
+    if (value !== null && value > 0) return { value, reason: sentence`${name} is ${value} in the ${nodes[0]?.operator ?? ''} nodes` };
   }
   return null;
 }
@@ -60,7 +60,7 @@ function cacheOf(view: GraphView): { readonly kvHeads: Read<number>; readonly he
     const [headDim, second, third] = [port.dims.at(-1), port.dims.at(-2), port.dims.at(-3)];
     const kvHeads = third ?? second;
     if (port.dims.length < 4 || headDim === undefined || headDim === null || kvHeads === undefined || kvHeads === null) continue;
-    const reason = `${shown(port.name)} is ${shapeOf(port)}`;
+    const reason = sentence`${shown(port.name)} is ${shapeOf(port)}`;
     return { kvHeads: { value: kvHeads, reason }, headDim: { value: headDim, reason } };
   }
   return null;
@@ -72,8 +72,8 @@ function shapeOf({ dims }: Port): string {
 
 function over(width: number | null, divisor: Read<number> | null, output: Projection | undefined): Read<number> | null {
   if (width === null || divisor === null || width % divisor.value !== 0) return null;
-  const name = output === undefined ? 'the projection of attention' : shown(output.linear.name);
-  return { value: width / divisor.value, reason: `${name} takes ${width} values, and ${divisor.reason}` };
+  const name = output === undefined ? sentence`the projection of attention` : shown(output.linear.name);
+  return { value: width / divisor.value, reason: sentence`${name} takes ${width} values, and ${divisor.reason}` };
 }
 
 /** Heads by the reshapes that split queries: [batch, tokens, heads, head size], -1 for one of them. */
@@ -94,8 +94,8 @@ function splitOf(view: GraphView, node: Node, producers: ReadonlyMap<Node, Linea
   if (width !== queryWidth && width !== 3 * queryWidth) return null;
   const heads = count > 0 ? count : width / size;
   if (heads < 1 || !Number.isInteger(heads) || (size > 0 ? heads * size !== width : width % heads !== 0)) return null;
-  const name = node.name === '' ? 'A Reshape' : shown(node.name);
-  return { value: heads, reason: `${name} splits ${width} values into ${shape.map((extent) => extent ?? '?').join(' x ')}` };
+  const name = node.name === '' ? sentence`A Reshape` : shown(node.name);
+  return { value: heads, reason: sentence`${name} splits ${width} values into ${shape.map((extent) => extent ?? '?').join(' x ')}` };
 }
 
 /** Width of a value that comes from a projection, or from a part of one; null when it is anything else. */
@@ -130,28 +130,31 @@ function clueOf({ view, attentionOutputs, norms }: TracedGraph): Read<number> | 
   const inside = new Set(attentionOutputs.flatMap(({ nodes }) => nodes));
   const norm = norms.find(({ node, width }) => width !== null && inside.has(node));
   if (norm?.width !== undefined && norm.width !== null)
-    return { value: norm.width, reason: `${shown(norm.gain ?? '')}, the norm of a head, is ${norm.width} wide` };
+    return { value: norm.width, reason: sentence`${shown(norm.gain ?? '')}, the norm of a head, is ${norm.width} wide` };
   const cache = rotaryCache(view);
   const half = cache?.dims.at(-1);
   const partial = view.nodes.some((node) => (integerAttribute(node, 'rotary_embedding_dim') ?? 0) > 0);
-  return cache === null || half === undefined || partial ? null : { value: 2 * half, reason: `${sized(cache)}, half of a head` };
+  return cache === null || half === undefined || partial ? null : { value: 2 * half, reason: sentence`${sized(cache)}, half of a head` };
 }
 
 /** Width of the keys by the projections before attention. */
-function widthOfKeys(output: Projection | undefined, queryWidth: number | null): { readonly width: number; readonly from: string } | null {
+function widthOfKeys(
+  output: Projection | undefined,
+  queryWidth: number | null,
+): { readonly width: number; readonly from: Sentence } | null {
   if (output === undefined || queryWidth === null) return null;
   const widths = output.sources.map(({ out }) => out).sort((a, b) => a - b);
   const [only, other] = widths;
   const [name] = output.sources.map((source) => shown(source.name));
   if (only === undefined || name === undefined) return null;
-  if (widths.length === 1) return only > queryWidth ? { width: (only - queryWidth) / 2, from: `${name} is ${only} wide` } : null;
+  if (widths.length === 1) return only > queryWidth ? { width: (only - queryWidth) / 2, from: sentence`${name} is ${only} wide` } : null;
   if (widths.length === 2 && other !== undefined) {
     const both = widths.find((width) => width !== queryWidth) ?? only;
-    return { width: both / 2, from: `keys and values together are ${both} wide` };
+    return { width: both / 2, from: sentence`keys and values together are ${both} wide` };
   }
-  return widths.length === 3 ? { width: only, from: `the projection of keys is ${only} wide` } : null;
+  return widths.length === 3 ? { width: only, from: sentence`the projection of keys is ${only} wide` } : null;
 }
 
-function keyHeadsOf({ width, from }: { readonly width: number; readonly from: string }, headDim: number): Read<number> | null {
-  return width % headDim === 0 ? { value: width / headDim, reason: `${from} and a head ${headDim}` } : null;
+function keyHeadsOf({ width, from }: { readonly width: number; readonly from: Sentence }, headDim: number): Read<number> | null {
+  return width % headDim === 0 ? { value: width / headDim, reason: sentence`${from} and a head ${headDim}` } : null;
 }

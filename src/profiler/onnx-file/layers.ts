@@ -1,7 +1,7 @@
 import { shown, type GraphView } from './graph-view';
 import type { Read } from './tables';
 import type { TracedGraph } from './trace';
-import { sentence, type Sentence } from '../../core/sentence';
+import { sentence, type Sentence, upperFirst } from '../../core/sentence';
 
 /** `transformer.h.11.`, `/model/layers.31/`: what comes before the number, and the number. */
 const numbered = /^(.*?)(?:^|[./_])(h|layers?|blocks?|decoder_layers)[._/](\d{1,5})(?=[._/]|$)/i;
@@ -27,7 +27,7 @@ export function layersOf({ view, attentions }: TracedGraph): { readonly layers: 
   const chosen = caches !== undefined && caches.value >= (trusted?.value ?? 0) ? caches : (trusted ?? attending ?? names);
   if (chosen === undefined) return { layers: null, doubt: null };
   const other = found.find(({ kind, value }) => value !== chosen.value && (kind !== 'names' || value > 1));
-  const doubt = other === undefined ? null : sentence`${capitalized(chosen.reason)}, but ${other.reason}: ${chosen.value} layers are taken`;
+  const doubt = other === undefined ? null : sentence`${upperFirst(chosen.reason)}, but ${other.reason}: ${chosen.value} layers are taken`;
   return { layers: chosen, doubt };
 }
 
@@ -42,7 +42,7 @@ function cachedLayers(view: GraphView): Candidate | null {
   const numbers = new Set(view.inputs.flatMap(({ name, dims }) => (dims.length >= 3 ? (cacheNumber(name) ?? []) : [])));
   return numbers.size === 0
     ? null
-    : { kind: 'caches', value: numbers.size, reason: `${numbers.size} layers have inputs for earlier keys and values` };
+    : { kind: 'caches', value: numbers.size, reason: sentence`${numbers.size} layers have inputs for earlier keys and values` };
 }
 
 function namedLayers(view: GraphView): Candidate | null {
@@ -60,7 +60,7 @@ function namedLayers(view: GraphView): Candidate | null {
   const [best] = (own.length > 0 ? own : all).sort(([, a], [, b]) => b.size - a.size);
   if (best === undefined) return null;
   const [key, { size }] = best;
-  return { kind: 'names', value: size, reason: `names count ${size} layers under ${shown(key.replace(/^\./, ''))}` };
+  return { kind: 'names', value: size, reason: sentence`names count ${size} layers under ${shown(key.replace(/^\./, ''))}` };
 }
 
 /** Attention nodes of the graph or branch that has most: branches repeat the same layers. */
@@ -71,9 +71,5 @@ function attentionLayers(attentions: TracedGraph['attentions']): Candidate | nul
   const [example] = attentions;
   return most === 0 || example === undefined
     ? null
-    : { kind: 'attentions', value: most, reason: `the graph has ${most} attention nodes (${example.operator})` };
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+    : { kind: 'attentions', value: most, reason: sentence`the graph has ${most} attention nodes (${example.operator})` };
 }

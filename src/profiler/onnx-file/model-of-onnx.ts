@@ -2,7 +2,6 @@ import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
 import type { Precision } from '../../core/spec/cluster';
 import { modelFields } from '../../core/formats/terapipe/fields';
-import { orList } from '../../core/text';
 import { modelSpecOf, type WrittenModel } from '../../core/formats/written-model';
 import type { LocatedFields } from '../../core/spec/located';
 import type { ModelSpec } from '../../core/spec/model';
@@ -15,7 +14,7 @@ import { linearsOf, type Linear } from './linears';
 import { normsOf } from './norms';
 import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
 import { traceGraph, type TracedGraph } from './trace';
-import { type Sentence, sentence } from '../../core/sentence';
+import { allOf, anyOf, type Sentence, sentence, type Value } from '../../core/sentence';
 
 /** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
 export type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
@@ -35,7 +34,7 @@ export interface OnnxModel {
 /** A Transformer's sizes, why each, and what could be otherwise. */
 export interface ModelOfOnnx {
   readonly model: ModelSpec;
-  readonly reason: Readonly<Record<keyof WrittenModel, string>>;
+  readonly reason: Readonly<Record<keyof WrittenModel, Sentence>>;
   readonly precision: Precision | null;
   readonly doubts: readonly Sentence[];
 }
@@ -48,10 +47,10 @@ export interface ModelOfOnnx {
 export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
   const { fields, precision, doubts } = settleTying(fieldsOfOnnx(model, file));
   const located = locatedFields(requireComplete(fields, file));
-  const reason = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.reason : '']);
+  const reason = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.reason : sentence``]);
   return {
     model: modelSpecOf(located),
-    reason: Object.fromEntries(reason) as Record<keyof WrittenModel, string>,
+    reason: Object.fromEntries(reason) as Record<keyof WrittenModel, Sentence>,
     precision,
     doubts,
   };
@@ -68,7 +67,7 @@ export function settleTying(read: OnnxModel): OnnxModel {
   if (read.fields.tiedEmbeddings !== null) return read;
   return {
     ...read,
-    fields: { ...read.fields, tiedEmbeddings: { value: false, reason: 'the graph has a weight of its own for the head' } },
+    fields: { ...read.fields, tiedEmbeddings: { value: false, reason: sentence`the graph has a weight of its own for the head` } },
     doubts: [...read.doubts, sentence`The weight of the head may be a turned copy of the embedding: it is planned as a matrix of its own`],
   };
 }
@@ -90,7 +89,10 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
     fields: {
       modelType: {
         value: 'onnx',
-        reason: `read from the graph of ${shown(model.producerName === '' ? 'an ONNX file' : model.producerName)}`,
+        reason:
+          model.producerName === ''
+            ? sentence`read from the graph of an ONNX file`
+            : sentence`read from the graph of ${shown(model.producerName)}`,
       },
       layers,
       hidden: ends.hidden,
@@ -99,7 +101,7 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
       headDim: heads.headDim,
       ...feedForwardOf(graph),
       ...expertsOf(view),
-      encoderLayers: { value: null, reason: 'graphs of encoders with decoders are not told apart' },
+      encoderLayers: { value: null, reason: sentence`graphs of encoders with decoders are not told apart` },
       vocab: vocabOf(ends),
       tiedEmbeddings: tying.read,
       ...positionsOf(view, ends),
@@ -120,7 +122,7 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
     throw onnxError(
       'onnx-incomplete',
       file,
-      sentence`does not tell ${orList(missing)}`,
+      sentence`does not tell ${anyOf(missing)}`,
       sentence`put the model's config.json beside it, from which the rest is read`,
     );
   for (const [field, rule] of Object.entries(modelFields))
@@ -137,28 +139,28 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
 }
 
 /** Fields in a sentence. */
-const fieldNames: Readonly<Record<keyof WrittenModel, string>> = {
-  modelType: 'its kind',
-  layers: 'the number of layers',
-  hidden: 'the hidden size',
-  heads: 'the number of attention heads',
-  kvHeads: 'the number of key/value heads',
-  headDim: 'the head size',
-  ffn: 'the feed-forward width',
-  gatedMlp: 'whether the feed-forward is gated',
-  experts: 'the number of experts',
-  activeExperts: 'the number of experts a token visits',
-  expertFfn: 'the width of an expert',
-  encoderLayers: 'the layers of the encoder',
-  vocab: 'the vocabulary',
-  tiedEmbeddings: 'whether embedding and head are tied',
-  maxPositions: 'the number of positions',
-  positions: 'the kind of positions',
-  norm: 'the kind of norm',
-  qkvBias: 'the biases of queries, keys and values',
-  attentionOutputBias: 'the bias after attention',
-  mlpBias: 'the biases of the feed-forward',
-  qkNorm: 'the norm of queries and keys',
+const fieldNames: Readonly<Record<keyof WrittenModel, Sentence>> = {
+  modelType: sentence`its kind`,
+  layers: sentence`the number of layers`,
+  hidden: sentence`the hidden size`,
+  heads: sentence`the number of attention heads`,
+  kvHeads: sentence`the number of key/value heads`,
+  headDim: sentence`the head size`,
+  ffn: sentence`the feed-forward width`,
+  gatedMlp: sentence`whether the feed-forward is gated`,
+  experts: sentence`the number of experts`,
+  activeExperts: sentence`the number of experts a token visits`,
+  expertFfn: sentence`the width of an expert`,
+  encoderLayers: sentence`the layers of the encoder`,
+  vocab: sentence`the vocabulary`,
+  tiedEmbeddings: sentence`whether embedding and head are tied`,
+  maxPositions: sentence`the number of positions`,
+  positions: sentence`the kind of positions`,
+  norm: sentence`the kind of norm`,
+  qkvBias: sentence`the biases of queries, keys and values`,
+  attentionOutputBias: sentence`the bias after attention`,
+  mlpBias: sentence`the biases of the feed-forward`,
+  qkNorm: sentence`the norm of queries and keys`,
 };
 
 function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'gatedMlp' | 'mlpBias'> {
@@ -168,28 +170,33 @@ function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'g
   const { linear, sources } = example;
   const [up] = sources;
   const fused = up?.out === 2 * ffn;
-  const ups = sources.map(({ name }) => shown(name)).join(' and ');
+  const ups = allOf(sources.map(({ name }) => shown(name)));
   const biased = [linear, ...sources].filter(({ bias }) => bias);
   const packed =
-    linear.weight === null ? `${view.producer(linear.node.outputs[0] ?? '')?.operator ?? ''} with K ${linear.in} and N ${linear.out}` : '';
+    linear.weight === null
+      ? sentence`${view.producer(linear.node.outputs[0] ?? '')?.operator ?? ''} with K ${linear.in} and N ${linear.out}`
+      : null;
   return {
     ffn: {
       value: ffn,
-      reason: packed === '' ? `${shown(linear.name)} is a product of ${ffn} x ${linear.out}` : `${shown(linear.name)} is of ${packed}`,
+      reason:
+        packed === null
+          ? sentence`${shown(linear.name)} is a product of ${ffn} x ${linear.out}`
+          : sentence`${shown(linear.name)} is of ${packed}`,
     },
     gatedMlp: {
       value: fused || sources.length === 2,
-      reason: fused ? `${ups} is twice as wide` : `${shown(linear.name)} comes after ${ups}`,
+      reason: fused ? sentence`${ups} is twice as wide` : sentence`${shown(linear.name)} comes after ${ups}`,
     },
-    mlpBias: biasOf(biased, `${shown(linear.name)} and ${ups}`),
+    mlpBias: biasOf(biased, sentence`${shown(linear.name)} and ${ups}`),
   };
 }
 
-function biasOf(biased: readonly Linear[], names: string): Read<boolean> {
+function biasOf(biased: readonly Linear[], names: Value): Read<boolean> {
   const [first] = biased;
   return first === undefined
-    ? { value: false, reason: `nothing is added to ${names}` }
-    : { value: true, reason: `${shown(first.name)} has a bias` };
+    ? { value: false, reason: sentence`nothing is added to ${names}` }
+    : { value: true, reason: sentence`${shown(first.name)} has a bias` };
 }
 
 /** What is the same in every layer: norms and biases around attention. */
@@ -201,12 +208,14 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
   const sources = example?.sources ?? [];
   const biasedOutputs = attentionOutputs.filter(({ linear }) => linear.bias).map(({ linear }) => linear);
   const isRms = 2 * rms > norms.length;
-  const counted = isRms ? rms : norms.length - rms;
   return {
     norm:
       norms.length === 0
         ? null
-        : { value: isRms ? 'rmsnorm' : 'layernorm', reason: `the graph has ${counted} ${isRms ? 'RMSNorms' : 'LayerNorms'}` },
+        : {
+            value: isRms ? 'rmsnorm' : 'layernorm',
+            reason: isRms ? sentence`the graph has ${rms} RMSNorms` : sentence`the graph has ${norms.length - rms} LayerNorms`,
+          },
     qkvBias: biasOf(
       sources.filter(({ bias }) => bias),
       sources.map(({ name }) => shown(name)).join(', '),
@@ -215,7 +224,9 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
     qkNorm: {
       value: headNorm !== undefined,
       reason:
-        headNorm === undefined ? 'no norm lies inside attention' : `${shown(headNorm.gain ?? headNorm.node.name)} lies inside attention`,
+        headNorm === undefined
+          ? sentence`no norm lies inside attention`
+          : sentence`${shown(headNorm.gain ?? headNorm.node.name)} lies inside attention`,
     },
   };
 }
@@ -223,21 +234,22 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
 function vocabOf({ tokens, head }: Ends): Read<number> {
   const rows = tokens?.dims[0];
   if (tokens !== null && rows !== undefined) return { value: rows, reason: sized(tokens) };
-  if (head !== null) return { value: head.out, reason: `${shown(head.name)} is a product of ${head.in} x ${head.out}` };
-  return { value: 0, reason: 'the graph has neither embedding nor head' };
+  if (head !== null) return { value: head.out, reason: sentence`${shown(head.name)} is a product of ${head.in} x ${head.out}` };
+  return { value: 0, reason: sentence`the graph has neither embedding nor head` };
 }
 
 /** Whether the head's weight is the token table. Exporters that turn it round while exporting leave no trace of the tie. */
 function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: Sentence | null } {
-  if (tokens === null) return { read: { value: false, reason: 'the graph has no embedding' }, doubt: null };
+  if (tokens === null) return { read: { value: false, reason: sentence`the graph has no embedding` }, doubt: null };
   if (head === null)
     return {
-      read: { value: true, reason: 'the graph has no head' },
+      read: { value: true, reason: sentence`the graph has no head` },
       doubt: sentence`The graph ends before a vocabulary head: one that shares the embedding is planned`,
     };
-  if (head.name === tokens.name) return { read: { value: true, reason: `${shown(tokens.name)} serves embedding and head` }, doubt: null };
+  if (head.name === tokens.name)
+    return { read: { value: true, reason: sentence`${shown(tokens.name)} serves embedding and head` }, doubt: null };
   const renamed = /^(onnx::|val_|_v_|\d+$)/i.test(head.name) || view.tensors.get(head.name) === undefined;
-  return { read: renamed ? null : { value: false, reason: `${shown(head.name)} serves the head alone` }, doubt: null };
+  return { read: renamed ? null : { value: false, reason: sentence`${shown(head.name)} serves the head alone` }, doubt: null };
 }
 
 function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
@@ -249,11 +261,11 @@ function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadMod
   return {
     positions:
       rotary === null
-        ? { value: 'none', reason: 'the graph has neither a position table nor rotations' }
+        ? { value: 'none', reason: sentence`the graph has neither a position table nor rotations` }
         : { value: 'rotary', reason: rotary },
     maxPositions:
       cache === null || cached === undefined
-        ? { value: null, reason: 'the graph does not limit positions' }
+        ? { value: null, reason: sentence`the graph does not limit positions` }
         : { value: cached, reason: sized(cache) },
   };
 }
@@ -289,7 +301,10 @@ function noTransformer(model: ModelProto, graph: TracedGraph | null, file: strin
       sentence`keeps its layers in functions, which are not read`,
       sentence`export it with functions inlined, as onnx.inliner does`,
     );
-  const what = graph === null || graph.attentions.size === 0 ? 'has no attention' : 'has attention, but no layers that could be told apart';
+  const what =
+    graph === null || graph.attentions.size === 0
+      ? sentence`has no attention`
+      : sentence`has attention, but no layers that could be told apart`;
   return onnxError(
     'onnx-no-transformer',
     file,

@@ -35,7 +35,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
     training:
       precision === null || precision === 'fp32'
         ? {}
-        : { precision: { value: precision, source: { kind: 'default', reason: 'the graph computes in it' } } },
+        : { precision: { value: precision, source: { kind: 'default', reason: sentence`the graph computes in it` } } },
     layout: {},
     constants: {},
     remarks: [...joined.doubts, ...configDoubts].map((doubt) => remark(file, doubt)),
@@ -49,7 +49,7 @@ function joinedFields({ fields }: OnnxModel, { model }: HuggingFaceModel): Parti
 }
 
 function joinedWith(graph: OnnxModel, config: HuggingFaceModel): OnnxModel {
-  const added = Object.entries(joinedFields(graph, config)).map(([field, { value }]) => [field, { value, reason: 'config.json' }]);
+  const added = Object.entries(joinedFields(graph, config)).map(([field, { value }]) => [field, { value, reason: sentence`config.json` }]);
   return { ...graph, fields: { ...graph.fields, ...(Object.fromEntries(added) as Partial<OnnxModel['fields']>) } };
 }
 

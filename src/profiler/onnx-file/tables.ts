@@ -1,11 +1,12 @@
 import { integerAttribute, mostFrequent, shown, weightOf, type GraphView, type Tensor } from './graph-view';
 import type { Linear } from './linears';
 import type { Norm } from './norms';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** A value with the part of the graph it was read from. */
 export interface Read<T> {
   readonly value: T;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /** What the two ends of a model tell. */
@@ -14,7 +15,7 @@ export interface Ends {
   /** Null when the model starts after the embedding. */
   readonly tokens: Tensor | null;
   readonly positions: Tensor | null;
-  readonly rotary: string | null;
+  readonly rotary: Sentence | null;
   readonly head: Linear | null;
 }
 
@@ -46,16 +47,18 @@ function hiddenOf(view: GraphView, tokens: Tensor | null, norms: readonly Norm[]
     return { value: columns, reason: sized(tokens) };
   if (normWidth !== null) {
     const example = norms.find(({ width }) => width === normWidth)?.gain ?? '';
-    return { value: normWidth, reason: `most norms are ${normWidth} wide, as ${shown(example)}` };
+    return { value: normWidth, reason: sentence`most norms are ${normWidth} wide, as ${shown(example)}` };
   }
   const embedded = view.inputs.find(({ name }) => /embeds/i.test(name));
   const width = embedded?.dims.at(-1) ?? null;
-  return embedded === undefined || width === null ? null : { value: width, reason: `the input ${shown(embedded.name)} is ${width} wide` };
+  return embedded === undefined || width === null
+    ? null
+    : { value: width, reason: sentence`the input ${shown(embedded.name)} is ${width} wide` };
 }
 
 /** `wte.weight is 50257 x 768`. */
-export function sized({ name, dims }: Tensor): string {
-  return `${shown(name)} is ${dims.join(' x ')}`;
+export function sized({ name, dims }: Tensor): Sentence {
+  return sentence`${shown(name)} is ${dims.join(' x ')}`;
 }
 
 /** Two-dimensional constants that rows are taken from. */
@@ -100,15 +103,16 @@ function positionTable(view: GraphView, tables: readonly Tensor[], tokens: Tenso
 }
 
 /** What shows that positions are rotary; null when nothing does. */
-function rotaryOf(view: GraphView): string | null {
+function rotaryOf(view: GraphView): Sentence | null {
   for (const node of view.nodes) {
-    if (node.operator === 'RotaryEmbedding' || node.operator === 'GemmaRotaryEmbedding') return `the graph has ${node.operator} nodes`;
-    if (integerAttribute(node, 'do_rotary') === 1) return `do_rotary is 1 in the ${node.operator} nodes`;
+    if (node.operator === 'RotaryEmbedding' || node.operator === 'GemmaRotaryEmbedding')
+      return sentence`the graph has ${node.operator} nodes`;
+    if (integerAttribute(node, 'do_rotary') === 1) return sentence`do_rotary is 1 in the ${node.operator} nodes`;
   }
   const cached = [...view.tensors.keys()].find((name) => /(^|[._/])(cos|sin)_?cache|inv_freq|(cos|sin)_cached/i.test(name));
-  if (cached !== undefined) return `the graph holds ${shown(cached)}`;
+  if (cached !== undefined) return sentence`the graph holds ${shown(cached)}`;
   const operators = new Set(view.nodes.map(({ operator }) => operator));
-  return operators.has('Cos') && operators.has('Sin') ? 'the graph computes Cos and Sin of positions' : null;
+  return operators.has('Cos') && operators.has('Sin') ? sentence`the graph computes Cos and Sin of positions` : null;
 }
 
 /** Rows of the cosine cache, positions that the rotation is tabled for; null when it is computed. */

@@ -13,6 +13,7 @@ import { hasBatches, sampleRows, samplesAsTsv } from '../../../webview/tabs/prof
 import { kneeSentence, ratioSentence, signedPercent } from '../../../webview/tabs/profile/labels';
 import { initialViewState, readViewState } from '../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../webview/profiles';
+import { sentence } from '../../../src/core/sentence';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };
 
@@ -232,7 +233,7 @@ describe('picking points', () => {
 });
 
 describe('profile on screen', () => {
-  const [one, two] = [known(profileOf(), 'one.json', 'of another GPU'), known(profileOf(), 'two.json')];
+  const [one, two] = [known(profileOf(), 'one.json', sentence`of another GPU`), known(profileOf(), 'two.json')];
   const view = initialViewState;
 
   it('is the one picked, else the one used, else the newest that can serve', () => {

@@ -7,10 +7,10 @@ import { sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { sampleCount } from './labels';
-import { say } from '../../../src/core/sentence';
+import { say, type Sentence } from '../../../src/core/sentence';
 
 /** What is wrong about the profile on screen: why measuring stopped, why the plan refuses it, what to distrust. */
-export function profileNotices(state: ProfileState, shown: Profile, refusal: string | null, host: Host): HTMLElement[] {
+export function profileNotices(state: ProfileState, shown: Profile, refusal: Sentence | null, host: Host): HTMLElement[] {
   const stopped =
     state.running === null && state.error !== null ? stoppedNotice(state.error, shown.status === 'partial' ? shown : null, host) : null;
   const partial = stopped === null && state.running === null && shown.status === 'partial' ? partialNotice(shown) : null;
@@ -69,8 +69,8 @@ function keptSentence(profile: Profile): string {
   return profile.fit === null ? t('{0}: too few for a fit.', kept) : t('{0} and fitted.', kept);
 }
 
-function refusedNotice(refusal: string): HTMLElement {
-  return notice('warning', t('This plan does not use the profile'), h('p', { class: 'notice-remedy' }, sentence(refusal)));
+function refusedNotice(refusal: Sentence): HTMLElement {
+  return notice('warning', t('This plan does not use the profile'), h('p', { class: 'notice-remedy' }, sentence(say(refusal, t))));
 }
 
 function distrustNotice({ device, warnings }: Profile): HTMLElement | null {

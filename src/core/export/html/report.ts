@@ -258,7 +258,7 @@ function runSection({ request }: Plan): string {
 
 function assumptionsSection({ request: { assumptions } }: Plan): string {
   if (assumptions.length === 0) return '';
-  const rows = assumptions.slice(0, maximumRows).map(({ key, value, reason }) => row([text(key), text(value), text(reason)]));
+  const rows = assumptions.slice(0, maximumRows).map(({ key, value, reason }) => row([text(key), text(value), text(say(reason))]));
   const head = row(['Setting', 'Taken as', 'Because'], '', 'th');
   return section('Assumed', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(assumptions.length)}`);
 }

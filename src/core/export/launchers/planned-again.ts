@@ -229,7 +229,7 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   const isMegatron = launcherTraitsOf(launcher.format).takesMegatronArguments;
   const launched = isMegatron ? { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } } : launcher;
-  const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: 'the model of the plan' } });
+  const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
   const { layers, hidden, heads } = model;
   const beside = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);
   return withStageLayers(runOfLauncher(launched, '', { model: beside, texts: new Map() }), launched);

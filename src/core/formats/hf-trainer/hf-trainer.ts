@@ -95,7 +95,7 @@ function fsdpOf({ root }: YamlDocument): Facts {
     const value = root.entries.get(name)?.value;
     return value !== undefined && (value.kind === 'map' ? value.entries.size > 0 : value.kind === 'list' && value.items.length > 0);
   });
-  return isSharded ? { zeroStage: byDefault(3, 'FSDP shards weights, gradients and optimizer state') } : {};
+  return isSharded ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
 }
 
 function adapterOf(reader: KeyReader): string | null {
@@ -106,7 +106,7 @@ function adapterOf(reader: KeyReader): string | null {
 
 function withRecompute(facts: Facts): Facts {
   if (facts.recomputeGranularity === undefined) return facts;
-  const reason = 'gradient checkpointing of transformers recomputes layer by layer';
+  const reason = sentence`gradient checkpointing of transformers recomputes layer by layer`;
   return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
 }
 

@@ -46,7 +46,7 @@ const tells = [
  * @throws ExpectedError `config-unknown-model-type`, `config-wrong-type`, `config-duplicate-key`, `config-forbidden-key`; placed.
  */
 export function findModel(document: JsonDocument): FoundModel {
-  const root = membersOf(document, document.root, 'the config');
+  const root = membersOf(document, document.root, sentence`the config`);
   const rootType = typeMember(document, root);
   const inner = textMember(root);
   if (inner !== undefined) {
@@ -93,7 +93,7 @@ function textMember(root: Members): Member | undefined {
 function inheritedType(around: Located<string> | null, members: Members): Located<string> | null {
   const name = around === null ? undefined : textTypes.get(around.value);
   if (around === null || name === undefined || members.size === 0) return null;
-  return byDefault(name, `the language model of ${quoted(around.value)} unless text_config says otherwise`);
+  return byDefault(name, sentence`the language model of ${quoted(around.value)} unless text_config says otherwise`);
 }
 
 function inferred(document: JsonDocument, members: Members): Located<string> {
@@ -101,8 +101,8 @@ function inferred(document: JsonDocument, members: Members): Located<string> {
   if (named !== null) return named;
   const tell = tells.find(({ keys }) => keys.every((key) => members.has(key)));
   if (tell !== undefined)
-    return byDefault(tell.modelType, `no model_type, but ${tell.keys[0]} and ${tell.keys[1]} as ${tell.configClass} has`);
-  if (hasUsualKeys(document, members)) return byDefault('llama', 'no model_type: taken for a Llama by the names of its keys');
+    return byDefault(tell.modelType, sentence`no model_type, but ${tell.keys[0]} and ${tell.keys[1]} as ${tell.configClass} has`);
+  if (hasUsualKeys(document, members)) return byDefault('llama', sentence`no model_type: taken for a Llama by the names of its keys`);
   throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, placeOf(document, document.root));
 }
 
@@ -111,7 +111,7 @@ function typeOfArchitecture(members: Members): Located<string> | null {
   const [first] = members.get('architectures')?.value.children ?? [];
   const stem = /^(\w+?)(For[A-Z]\w*|Model|LMHeadModel)$/.exec(String(first?.value))?.[1];
   const found = Object.entries(families).find(([, { configClass }]) => stem !== undefined && configClass === `${stem}Config`);
-  return found === undefined ? null : byDefault(found[0], `no model_type, but the class ${String(first?.value)}`);
+  return found === undefined ? null : byDefault(found[0], sentence`no model_type, but the class ${String(first?.value)}`);
 }
 
 /** Whether the sizes that planning cannot do without are there under their usual names, and possible. */

@@ -3,6 +3,7 @@ import { ExpectedError } from '../../errors';
 import { placeOf, type JsonDocument, type Member } from '../json-document';
 import { boolean, readByRule, type Rule } from '../rules';
 import type { Family } from './family';
+import { sentence } from '../../sentence';
 
 export type Members = ReadonlyMap<string, Member>;
 
@@ -43,5 +44,5 @@ export function readMember<T>({ document, family }: Source, member: Member | und
 export function flag(source: Source, name: string, otherwise: boolean): Located<boolean> {
   const member = source.members.get(name);
   const read = member?.value.type === 'null' ? undefined : readMember(source, member, boolean);
-  return read ?? byDefault(otherwise, `${source.family.configClass} default: ${name} ${String(otherwise)}`);
+  return read ?? byDefault(otherwise, sentence`${source.family.configClass} default: ${name} ${String(otherwise)}`);
 }

@@ -75,7 +75,9 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
     const otherwise = family.extras?.[field];
     const found =
       readMember(source, member, integer(0, 10_000_000)) ??
-      (otherwise === undefined ? undefined : byDefault(otherwise, `${family.configClass} default: ${keys[0] ?? name} ${otherwise}`));
+      (otherwise === undefined
+        ? undefined
+        : byDefault(otherwise, sentence`${family.configClass} default: ${keys[0] ?? name} ${otherwise}`));
     return found === undefined ? [] : [[name, found] as const];
   });
   return Object.fromEntries(read);
@@ -131,7 +133,7 @@ function layersBetween(source: Source, layers: number): Located<readonly number[
   if (source.family.configClass !== 'Ernie4_5_MoeConfig') return undefined;
   const number = (key: string, otherwise: number): Located<number> =>
     readMember(source, source.members.get(key), integer(-1, 10_000)) ??
-    byDefault(otherwise, `Ernie4_5_MoeConfig default: ${key} ${otherwise}`);
+    byDefault(otherwise, sentence`Ernie4_5_MoeConfig default: ${key} ${otherwise}`);
   const [first, last, interval] = [number('moe_layer_start_index', 1), number('moe_layer_end_index', -1), number('moe_layer_interval', 1)];
   const end = last.value < 0 ? layers - 1 : last.value;
   const isDense = (layer: number): boolean => layer < first.value || layer > end || (layer + 1) % Math.max(1, interval.value) !== 0;
@@ -164,7 +166,7 @@ function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenMo
     member === undefined
       ? otherwise === null
         ? undefined
-        : byDefault(otherwise, `${family.configClass} default: sliding_window ${otherwise}`)
+        : byDefault(otherwise, sentence`${family.configClass} default: sliding_window ${otherwise}`)
       : member.value.type === 'number'
         ? readMember(source, member, nonNegative(1e9))
         : undefined;
@@ -173,7 +175,7 @@ function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenMo
   return { slidingWindow: tokens, slidingWindowActive: from(tokens, used && known && narrower) };
 }
 
-const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, 'a list of layer kinds, one a layer');
+const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer kinds, one a layer`);
 const defaultCrossLayers = [3, 8, 13, 18, 23, 28, 33, 38];
 
 /** Kind of every layer where they are not all alike, or the config lists them; null otherwise. */
@@ -191,7 +193,7 @@ function attentionKinds(source: Source, layers: number): Located<readonly string
       (member?.value.type === 'null' ? undefined : readMember(source, member, integer(1, 10_000))) ??
       byDefault(
         family.pattern.period,
-        `${family.configClass}: ${family.pattern.period - 1} in ${family.pattern.period} layers are ${kind}`,
+        sentence`${family.configClass}: ${family.pattern.period - 1} in ${family.pattern.period} layers are ${kind}`,
       );
     return from(
       period,
@@ -212,7 +214,7 @@ export function isAttention(kind: string): boolean {
 function crossAttention(source: Source, layers: number): Located<readonly string[]> {
   const cross =
     readMember(source, source.members.get('cross_attention_layers'), layerIndices) ??
-    byDefault(defaultCrossLayers, `MllamaTextConfig default: cross_attention_layers ${defaultCrossLayers.join(', ')}`);
+    byDefault(defaultCrossLayers, sentence`MllamaTextConfig default: cross_attention_layers ${defaultCrossLayers.join(', ')}`);
   const crossing = new Set(cross.value);
   return from(
     cross,

@@ -166,7 +166,8 @@ const jamba: Switches = (_, { experts }) => (experts?.value === 1 ? withoutExper
 const graniteHybrid: Switches = (source, { experts }) => {
   const kind = source.members.get('position_embedding_type');
   const shared =
-    readMember(source, source.members.get('shared_intermediate_size'), modelFields.ffn) ?? byDefault(1024, 'shared with experts otherwise');
+    readMember(source, source.members.get('shared_intermediate_size'), modelFields.ffn) ??
+    byDefault(1024, sentence`shared with experts otherwise`);
   return {
     ...(kind?.value.value === 'rope' ? { positions: located(source.document, kind, 'rotary') } : {}),
     ...(experts?.value === null ? { ffn: shared } : {}),
@@ -217,7 +218,11 @@ const hunyuanExperts: Switches = (source) => {
     const one = readMember(source, member, rule);
     return one === undefined ? {} : { activeExperts: one };
   }
-  const all = readMember(source, member, list(v.pipe(v.number(), v.integer(), v.minValue(1)), 1, 10_000, 'a number of experts a layer'));
+  const all = readMember(
+    source,
+    member,
+    list(v.pipe(v.number(), v.integer(), v.minValue(1)), 1, 10_000, sentence`a number of experts a layer`),
+  );
   return all === undefined ? {} : { activeExperts: from(all, all.value[0] ?? 1) };
 };
 
@@ -307,4 +312,4 @@ const traitSwitches: Readonly<Record<string, (source: Source) => ModelTraits>> =
 };
 
 /** Keys that are read here and in the facts, beside those of sizes. */
-export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');
+export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, sentence`a list of layer indices`);

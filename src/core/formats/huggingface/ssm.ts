@@ -6,7 +6,7 @@ import { integer, list, positive, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
-import { sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** What a config says of its layers with a state, and of what every layer is. */
 export interface StateRead {
@@ -35,28 +35,29 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
     // A null width is derived though the class has a default of it.
     if (!isOpen) return readMember(source, member, field === 'expand' ? widening : size);
     if (otherwise === undefined || (field === 'inner' && member !== undefined)) return undefined;
-    return byDefault(otherwise, `${family.configClass} default: ${given.keys[field]?.[0] ?? field} ${otherwise}`);
+    return byDefault(otherwise, sentence`${family.configClass} default: ${given.keys[field]?.[0] ?? field} ${otherwise}`);
   };
   const expanded = (): Located<number> => {
-    const expand = read('expand') ?? byDefault(2, '');
+    const expand = read('expand') ?? byDefault(2, sentence``);
     return read('inner') ?? from(expand, Math.max(1, Math.floor(expand.value * hidden)));
   };
-  const derived = (value: number, reason: string): Located<number> => byDefault(Math.max(1, Math.floor(value)), reason);
+  const derived = (value: number, reason: Sentence): Located<number> => byDefault(Math.max(1, Math.floor(value)), reason);
   const isLightning = kind === 'lightning';
-  const heads = isLightning ? model.heads : kind === 'mamba' ? expanded() : (read('heads') ?? derived(1, 'one head'));
+  const heads = isLightning ? model.heads : kind === 'mamba' ? expanded() : (read('heads') ?? derived(1, sentence`one head`));
   const headDim =
     kind === 'mamba'
-      ? derived(1, 'every channel has a state of its own')
+      ? derived(1, sentence`every channel has a state of its own`)
       : isLightning
         ? model.headDim
-        : (read('headDim') ?? derived(expanded().value / heads.value, 'the width of the state over its heads'));
-  const stateDim = isLightning ? model.headDim : (read('stateDim') ?? derived(1, ''));
+        : (read('headDim') ?? derived(expanded().value / heads.value, sentence`the width of the state over its heads`));
+  const stateDim = isLightning ? model.headDim : (read('stateDim') ?? derived(1, sentence``));
   const groups = isLightning
     ? model.heads
     : kind === 'mamba'
-      ? derived(1, 'all channels share B and C')
-      : (read('groups') ?? derived(1, ''));
-  const stepRank = kind === 'mamba' ? (read('stepRank') ?? derived(Math.ceil(hidden / 16), 'a sixteenth of the hidden size')) : undefined;
+      ? derived(1, sentence`all channels share B and C`)
+      : (read('groups') ?? derived(1, sentence``));
+  const stepRank =
+    kind === 'mamba' ? (read('stepRank') ?? derived(Math.ceil(hidden / 16), sentence`a sixteenth of the hidden size`)) : undefined;
   const convolution = isLightning ? undefined : read('convolution');
   const values = heads.value * headDim.value;
   const switched = (named: { readonly key: string; readonly otherwise: boolean } | undefined): boolean =>
@@ -66,7 +67,7 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
   const chunk = given.chunk.key === undefined ? undefined : readMember(source, written(source, given.chunk.key), size);
   return {
     facts: {
-      stateKind: byDefault(kind, `every ${model.modelType.value} model has this`),
+      stateKind: byDefault(kind, sentence`every ${model.modelType.value} model has this`),
       ...(kind === 'mamba' ? { stateHeads: heads } : { stateHeads: heads, stateHeadDim: headDim, stateGroups: groups }),
       stateDim,
       ...(stepRank === undefined ? {} : { stateStepRank: stepRank }),
@@ -94,8 +95,8 @@ function written({ members }: Source, key: string) {
   return member?.value.type === 'null' ? undefined : member;
 }
 
-const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, 'a list of layer kinds, one a layer');
-const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, 'a list of layer indices');
+const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer kinds, one a layer`);
+const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, sentence`a list of layer indices`);
 const patternRule: Rule<string> = {
   schema: v.pipe(v.string(), v.regex(/^[ME*-]+$/), v.maxLength(10_000)),
   type: 'string',
@@ -120,17 +121,17 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
   const of = (kindOf: (layer: number) => string): readonly string[] => Array.from({ length: layers }, (_, layer) => kindOf(layer));
   const number = (key: string, otherwise: number): Located<number> =>
     readMember(source, written(source, key), integer(0, 10_000)) ??
-    byDefault(otherwise, `${family.configClass} default: ${key} ${otherwise}`);
+    byDefault(otherwise, sentence`${family.configClass} default: ${key} ${otherwise}`);
   switch (family.state.layers) {
     case 'all':
       return byDefault(
         of(() => 'mamba'),
-        `every layer of a ${family.configClass} has a state unless it lists them`,
+        sentence`every layer of a ${family.configClass} has a state unless it lists them`,
       );
     case 'parallel':
       return byDefault(
         of(() => 'hybrid'),
-        'every layer has attention and a state side by side',
+        sentence`every layer has attention and a state side by side`,
       );
     case 'periods': {
       const [period, offset] = [number('attn_layer_period', 8), number('attn_layer_offset', 4)];
@@ -141,7 +142,8 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
     }
     case 'indices': {
       const found =
-        readMember(source, written(source, 'attn_layer_indices'), layerIndices) ?? byDefault([], 'no layer attends unless it is listed');
+        readMember(source, written(source, 'attn_layer_indices'), layerIndices) ??
+        byDefault([], sentence`no layer attends unless it is listed`);
       const attending = new Set(found.value);
       return from(
         found,
@@ -150,7 +152,8 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
     }
     case 'pattern': {
       const found =
-        readMember(source, written(source, 'hybrid_override_pattern'), patternRule) ?? byDefault('ME*-', `${family.configClass} default`);
+        readMember(source, written(source, 'hybrid_override_pattern'), patternRule) ??
+        byDefault('ME*-', sentence`${family.configClass} default`);
       return from(
         found,
         Array.from(found.value, (letter) => letters.get(letter) ?? 'mamba'),
@@ -166,7 +169,7 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
     case 'alternating':
       return byDefault(
         of((layer) => (layer % 2 === 0 ? 'full_attention' : 'linear_attention')),
-        `${family.configClass}: every other layer`,
+        sentence`${family.configClass}: every other layer`,
       );
   }
 }
@@ -176,7 +179,7 @@ export function denseByPeriod(source: Source, layers: number): Located<readonly 
   if (source.family.state?.layers !== 'periods') return null;
   const number = (key: string, otherwise: number): Located<number> =>
     readMember(source, written(source, key), integer(0, 10_000)) ??
-    byDefault(otherwise, `${source.family.configClass} default: ${key} ${otherwise}`);
+    byDefault(otherwise, sentence`${source.family.configClass} default: ${key} ${otherwise}`);
   const [period, offset] = [number('expert_layer_period', 2), number('expert_layer_offset', 1)];
   const dense = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % Math.max(1, period.value) !== offset.value);
   return from(period, dense);

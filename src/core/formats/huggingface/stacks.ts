@@ -3,6 +3,7 @@ import type { Stacks } from '../../spec/model';
 import { integer } from '../rules';
 import type { ModelTraits } from '../written-model';
 import { memberNamed, readMember, type Source } from './members';
+import { sentence } from '../../sentence';
 
 const keys = {
   decoderLayers: ['num_decoder_layers', 'decoder_layers'],
@@ -35,13 +36,14 @@ export function readStackLayers(
 ): { readonly encoder: Located<number>; readonly decoder: Located<number> } | null {
   const { stacks, configClass, defaults, keys: ofFamily } = source.family;
   if (stacks === undefined) return null;
-  const encoder = written ?? byDefault(defaults.layers, `${configClass} default: ${ofFamily.layers?.[0] ?? 'layers'} ${defaults.layers}`);
+  const encoder =
+    written ?? byDefault(defaults.layers, sentence`${configClass} default: ${ofFamily.layers?.[0] ?? 'layers'} ${defaults.layers}`);
   const otherwise = stacks.decoderLayers;
   const decoder =
     read(source, 'decoderLayers') ??
     (otherwise === null
-      ? byDefault(encoder.value, `${configClass}: as many layers in the decoder as in the encoder`)
-      : byDefault(otherwise, `${configClass} default: decoder_layers ${otherwise}`));
+      ? byDefault(encoder.value, sentence`${configClass}: as many layers in the decoder as in the encoder`)
+      : byDefault(otherwise, sentence`${configClass} default: decoder_layers ${otherwise}`));
   return { encoder, decoder };
 }
 

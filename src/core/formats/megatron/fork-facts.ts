@@ -1,13 +1,16 @@
 import { byDefault } from '../../spec/located';
 import type { Facts } from '../facts';
+import { sentence } from '../../sentence';
 
 /** Before granularities, `--checkpoint-activations` and a method alone recomputed whole layers (bigscience, megatron/arguments.py 512). */
 export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
   if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
-    return recomputeMethod === undefined ? { recomputeMethod: byDefault('uniform', '--checkpoint-activations is complete alone') } : {};
+    return recomputeMethod === undefined
+      ? { recomputeMethod: byDefault('uniform', sentence`--checkpoint-activations is complete alone`) }
+      : {};
   const isOld = /^--activations[-_]checkpoint[-_]method$/.test(recomputeMethod?.name ?? '');
   return recomputeGranularity === undefined && isOld
-    ? { recomputeGranularity: byDefault('full', '--activations-checkpoint-method alone recomputes whole layers') }
+    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method alone recomputes whole layers`) }
     : {};
 }
 
@@ -23,6 +26,6 @@ export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequen
 /** Where embeddings are dealt too, each counts as a layer. */
 export function partitioned({ partitionMethod }: Facts): Facts {
   if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};
-  const counted = byDefault(true, `${partitionMethod.name ?? ''} deals embeddings as it deals layers`);
+  const counted = byDefault(true, sentence`${partitionMethod.name ?? ''} deals embeddings as it deals layers`);
   return { embeddingAsLayer: counted, lossAsLayer: counted };
 }

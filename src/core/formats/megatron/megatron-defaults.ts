@@ -1,6 +1,7 @@
 import { byDefault } from '../../spec/located';
 import type { FactName, Facts, FactValues } from '../facts';
 import { isHybrid, stateDefaults } from '../hybrid';
+import { sentence } from '../../sentence';
 
 type Values = { readonly [K in FactName]?: FactValues[K] };
 
@@ -51,7 +52,9 @@ export function megatronDefaults(facts: Facts): Facts {
     ...widths(facts),
   };
   const missing = Object.entries(values).filter(([name]) => !(name in facts));
-  return Object.fromEntries(missing.map(([name, value]) => [name, byDefault(value, 'Megatron-LM takes it when the flag is not given')]));
+  return Object.fromEntries(
+    missing.map(([name, value]) => [name, byDefault(value, sentence`Megatron-LM takes it when the flag is not given`)]),
+  );
 }
 
 function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {

@@ -348,7 +348,7 @@ function sharedWidth(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   const width = (facts.expertFfn ?? facts.ffn)?.value;
   return shared === undefined || shared.value === 0 || width === undefined
     ? undefined
-    : { value: shared.value * width, source: { kind: 'default', reason: `${shared.value} shared experts of ${width}` } };
+    : { value: shared.value * width, source: { kind: 'default', reason: sentence`${shared.value} shared experts of ${width}` } };
 }
 
 /** The schedule that flags of forks pick. */

@@ -11,6 +11,7 @@ import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly, plainOf } from '../yaml/references';
 import { removalOf } from '../yaml/removal';
 import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../yaml/yaml-document';
+import { sentence } from '../../sentence';
 
 /**
  * Megatron-LM's `--yaml-cfg` (examples/gpt3/gpt_config.yaml): sizes in `language_model`, layout in `model_parallel`, the rest at the root.
@@ -89,6 +90,6 @@ function placeholdersOf(document: YamlDocument, flags: ReadonlyMap<string, Locat
 
 function defaultsFor(facts: Facts): Facts {
   const missing = defaultNames.filter((name) => facts[name] === undefined);
-  const reason = 'Megatron-LM takes it when the flag is not given';
+  const reason = sentence`Megatron-LM takes it when the flag is not given`;
   return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], reason)]));
 }

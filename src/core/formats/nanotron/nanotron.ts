@@ -6,6 +6,7 @@ import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly } from '../yaml/references';
 import { anyOf } from '../yaml/reads';
 import { parseYaml } from '../yaml/yaml-document';
+import { sentence } from '../../sentence';
 
 const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 /** `pp_engine`; all forwards first is GPipe. */
@@ -62,17 +63,17 @@ export function readNanotron(file: string, text: string): LauncherFile {
 }
 
 function defaultsOf({ heads, recomputeGranularity }: Facts): Facts {
-  const reason = "nanotron's Llama has it";
-  const byLayer = 'nanotron recomputes layer by layer';
+  const reason = sentence`nanotron's Llama has it`;
+  const byLayer = sentence`nanotron recomputes layer by layer`;
   return {
-    context: byDefault(1, 'nanotron default: context_parallel_size 1'),
-    expert: byDefault(1, 'nanotron default: expert_parallel_size 1'),
+    context: byDefault(1, sentence`nanotron default: context_parallel_size 1`),
+    expert: byDefault(1, sentence`nanotron default: expert_parallel_size 1`),
     gatedMlp: byDefault(true, reason),
     norm: byDefault('rmsnorm', reason),
     positions: byDefault('rotary', reason),
     bias: byDefault(false, reason),
-    tiedEmbeddings: byDefault(false, 'nanotron default: tie_word_embeddings false'),
-    ...(heads && { kvHeads: byDefault(heads.value, 'nanotron: without num_key_value_heads, as many as attention heads') }),
+    tiedEmbeddings: byDefault(false, sentence`nanotron default: tie_word_embeddings false`),
+    ...(heads && { kvHeads: byDefault(heads.value, sentence`nanotron: without num_key_value_heads, as many as attention heads`) }),
     ...(recomputeGranularity && { recomputeMethod: byDefault('uniform', byLayer), recomputeLayers: byDefault(1, byLayer) }),
   };
 }

@@ -75,7 +75,9 @@ function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text);
 }
 
-const sharded: Pick<Facts, 'zeroStage'> = { zeroStage: byDefault(3, 'FSDP2, which the DTensor backend of NeMo-RL uses, shards weights') };
+const sharded: Pick<Facts, 'zeroStage'> = {
+  zeroStage: byDefault(3, sentence`FSDP2, which the DTensor backend of NeMo-RL uses, shards weights`),
+};
 
 /** Nothing is recomputed unless `activation_checkpointing` is on, whatever the granularity, and no pass is in FP8 unless that is on. */
 function asMegatronRuns(reader: KeyReader, written: Facts): Facts {
@@ -105,7 +107,7 @@ function withLocalBatch(facts: Facts): Facts {
 
 function layerByLayer(facts: Facts): Facts {
   if (facts.recomputeGranularity?.value !== 'full') return facts;
-  const reason = 'NeMo-RL recomputes layer by layer';
+  const reason = sentence`NeMo-RL recomputes layer by layer`;
   return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
 }
 

@@ -8,6 +8,7 @@ import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, devices, word } from '../yaml/reads';
 import { createResolver } from '../yaml/references';
 import { parseYaml } from '../yaml/yaml-document';
+import { sentence } from '../../sentence';
 
 /** PyTorch Lightning's names. */
 const precisions = {
@@ -91,10 +92,10 @@ function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'e
 
 function defaultsOf({ heads }: Facts): Facts {
   return {
-    tensor: byDefault(1, 'NeMo default: tensor_model_parallel_size 1'),
-    pipeline: byDefault(1, 'NeMo default: pipeline_model_parallel_size 1'),
-    context: byDefault(1, 'NeMo default: context_parallel_size 1'),
-    expert: byDefault(1, 'NeMo default: expert_model_parallel_size 1'),
-    ...(heads && { kvHeads: byDefault(heads.value, 'NeMo: without num_query_groups, as many as attention heads') }),
+    tensor: byDefault(1, sentence`NeMo default: tensor_model_parallel_size 1`),
+    pipeline: byDefault(1, sentence`NeMo default: pipeline_model_parallel_size 1`),
+    context: byDefault(1, sentence`NeMo default: context_parallel_size 1`),
+    expert: byDefault(1, sentence`NeMo default: expert_model_parallel_size 1`),
+    ...(heads && { kvHeads: byDefault(heads.value, sentence`NeMo: without num_query_groups, as many as attention heads`) }),
   };
 }

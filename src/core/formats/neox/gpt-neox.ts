@@ -8,6 +8,7 @@ import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, phrase, word } from '../yaml/reads';
 import { environmentOnly } from '../yaml/references';
 import { entryAt, parseYaml, type YamlEntry, type YamlMap, type YamlNode } from '../yaml/yaml-document';
+import { sentence } from '../../sentence';
 
 const positions = { learned: 'learned', rotary: 'rotary', sinusoidal: 'none', rpe: 'none', alibi: 'none', none: 'none' } as const;
 const norms = {
@@ -116,8 +117,8 @@ export function readGptNeox(file: string, text: string): LauncherFile {
   const { recomputeLayers, ...others } = written;
   const recompute = written.recomputeGranularity === undefined || recomputeLayers === undefined ? {} : { recomputeLayers };
   const defaults: Facts = {
-    tensor: byDefault(1, 'GPT-NeoX default: model_parallel_size 1'),
-    pipeline: byDefault(1, 'GPT-NeoX default: pipe_parallel_size 0, which is no pipeline'),
+    tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
+    pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, which is no pipeline`),
   };
   return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, written) }, reader);
 }

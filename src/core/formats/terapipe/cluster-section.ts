@@ -24,7 +24,7 @@ import { path } from '../rules';
 import type { Given } from '../given';
 import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from '../suggest';
-import { sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** Figures of a GPU given one by one. */
 export interface GpuFigures extends Partial<GpuNumbers> {
@@ -79,7 +79,7 @@ export function readCluster(root: Section): GivenCluster {
  */
 function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName>, given: Located<number> | undefined): Located<number> {
   const { gpusPerNode } = instances[name];
-  if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', reason: `as ${name} has` } };
+  if (given === undefined) return { value: gpusPerNode, source: { kind: 'default', reason: sentence`as ${name} has` } };
   if (given.value <= gpusPerNode) return given;
   throw configError(
     'config-inconsistent',
@@ -92,12 +92,12 @@ function gpusOfInstance({ path }: Section, { value: name }: Located<InstanceName
 /** Links that hold where a file gives none, and whose they are. */
 interface UsualLinks {
   readonly links: LinkSpec;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 function usualLinks(preset: GpuPresetName | undefined, instance: Located<InstanceName> | undefined): UsualLinks | null {
-  if (instance !== undefined) return { links: instances[instance.value].links, reason: `the links of ${instance.value}` };
-  return preset === undefined ? null : { links: gpuPresets[preset].links, reason: `the links ${preset} nodes usually have` };
+  if (instance !== undefined) return { links: instances[instance.value].links, reason: sentence`the links of ${instance.value}` };
+  return preset === undefined ? null : { links: gpuPresets[preset].links, reason: sentence`the links ${preset} nodes usually have` };
 }
 
 function readGroups(cluster: Section): GivenCluster {

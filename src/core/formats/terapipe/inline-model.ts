@@ -24,34 +24,42 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
       place,
     );
   }
-  const gatedMlp = given.gatedMlp ?? byDefault(false, 'a model given by numbers has one up projection unless gatedMlp says otherwise');
+  const gatedMlp =
+    given.gatedMlp ?? byDefault(false, sentence`a model given by numbers has one up projection unless gatedMlp says otherwise`);
   const gated = gatedMlp.value;
-  const kind = gated ? 'models with a gated MLP, as Llama' : 'models without a gated MLP, as GPT-2,';
-  const biases = byDefault(!gated, `${kind} ${gated ? 'have no biases' : 'have biases'}`);
-  const maxPositions = given.maxPositions ?? byDefault(null, 'no limit given');
+  const biases = byDefault(
+    !gated,
+    gated ? sentence`models with a gated MLP, as Llama have no biases` : sentence`models without a gated MLP, as GPT-2, have biases`,
+  );
+  const maxPositions = given.maxPositions ?? byDefault(null, sentence`no limit given`);
   return {
-    modelType: given.modelType ?? byDefault('custom', 'numbers given inline'),
+    modelType: given.modelType ?? byDefault('custom', sentence`numbers given inline`),
     layers,
     hidden,
     heads,
-    kvHeads: given.kvHeads ?? byDefault(heads.value, 'without kvHeads, as many as heads'),
+    kvHeads: given.kvHeads ?? byDefault(heads.value, sentence`without kvHeads, as many as heads`),
     headDim: given.headDim ?? hiddenOverHeads(hidden.value, heads.value),
     ffn: given.ffn ?? defaultFfn(hidden.value, gated),
     gatedMlp,
-    experts: given.experts ?? byDefault(null, 'dense unless experts says otherwise'),
-    activeExperts: given.activeExperts ?? byDefault(null, 'dense unless activeExperts says otherwise'),
-    expertFfn: given.expertFfn ?? byDefault(null, 'experts are as wide as ffn unless expertFfn says otherwise'),
-    encoderLayers: given.encoderLayers ?? byDefault(null, 'a decoder alone unless encoderLayers says otherwise'),
-    vocab: given.vocab ?? byDefault(0, 'no vocabulary given: planned without embedding and head'),
+    experts: given.experts ?? byDefault(null, sentence`dense unless experts says otherwise`),
+    activeExperts: given.activeExperts ?? byDefault(null, sentence`dense unless activeExperts says otherwise`),
+    expertFfn: given.expertFfn ?? byDefault(null, sentence`experts are as wide as ffn unless expertFfn says otherwise`),
+    encoderLayers: given.encoderLayers ?? byDefault(null, sentence`a decoder alone unless encoderLayers says otherwise`),
+    vocab: given.vocab ?? byDefault(0, sentence`no vocabulary given: planned without embedding and head`),
     tiedEmbeddings:
-      given.tiedEmbeddings ?? byDefault(false, 'a model given by numbers has a head of its own unless tiedEmbeddings says otherwise'),
+      given.tiedEmbeddings ??
+      byDefault(false, sentence`a model given by numbers has a head of its own unless tiedEmbeddings says otherwise`),
     maxPositions,
     positions: given.positions ?? defaultPositions(gated, maxPositions.value),
-    norm: given.norm ?? byDefault(gated ? 'rmsnorm' : 'layernorm', `${kind} use ${gated ? 'RMSNorm' : 'LayerNorm'}`),
+    norm:
+      given.norm ??
+      (gated
+        ? byDefault('rmsnorm' as const, sentence`models with a gated MLP, as Llama use RMSNorm`)
+        : byDefault('layernorm' as const, sentence`models without a gated MLP, as GPT-2, use LayerNorm`)),
     qkvBias: given.qkvBias ?? biases,
     attentionOutputBias: given.attentionOutputBias ?? biases,
     mlpBias: given.mlpBias ?? biases,
-    qkNorm: given.qkNorm ?? byDefault(false, 'no norm of queries and keys unless qkNorm says so'),
+    qkNorm: given.qkNorm ?? byDefault(false, sentence`no norm of queries and keys unless qkNorm says so`),
   };
 }
 
@@ -74,14 +82,14 @@ function defaultFfn(hidden: number, gated: boolean) {
   return gated
     ? byDefault(
         Math.max(64, Math.floor((8 * hidden) / 3 / 64) * 64),
-        'Megatron-LM: a gated MLP is 8/3 times the hidden size, in multiples of 64',
+        sentence`Megatron-LM: a gated MLP is 8/3 times the hidden size, in multiples of 64`,
       )
-    : byDefault(4 * hidden, 'Megatron-LM: 4 times the hidden size');
+    : byDefault(4 * hidden, sentence`Megatron-LM: 4 times the hidden size`);
 }
 
 function defaultPositions(gated: boolean, maxPositions: number | null) {
-  if (gated) return byDefault('rotary' as const, 'models with a gated MLP use rotary positions');
+  if (gated) return byDefault('rotary' as const, sentence`models with a gated MLP use rotary positions`);
   return maxPositions === null
-    ? byDefault('none' as const, 'no number of positions given')
-    : byDefault('learned' as const, 'models without a gated MLP learn a position table');
+    ? byDefault('none' as const, sentence`no number of positions given`)
+    : byDefault('learned' as const, sentence`models without a gated MLP learn a position table`);
 }

@@ -1,5 +1,6 @@
 import type { Fact, FactName } from '../facts';
 import { derive, type Settings, type Sheet } from '../fact-table';
+import { sentence } from '../../sentence';
 
 type Draft = Sheet['facts'];
 
@@ -14,9 +15,9 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
 
 /** Unless told otherwise TorchTitan recomputes every second layer. */
 function deriveRecompute(facts: Draft): void {
-  derive(facts, 'recomputeGranularity', 'selective', 'TorchTitan default: activation_checkpoint.mode selective');
+  derive(facts, 'recomputeGranularity', 'selective', sentence`TorchTitan default: activation_checkpoint.mode selective`);
   if (facts.recomputeGranularity?.value === 'selective')
-    derive(facts, 'recomputeOption', '2', 'TorchTitan default: selective_ac_option 2, every second layer');
+    derive(facts, 'recomputeOption', '2', sentence`TorchTitan default: selective_ac_option 2, every second layer`);
 }
 
 /**
@@ -31,7 +32,7 @@ function deriveLoss(settings: Settings, facts: Draft): void {
     facts,
     'fusedCrossEntropy',
     isCompiled,
-    isCompiled ? 'TorchTitan compiles its loss since 2025' : 'TorchTitan does not compile its loss here',
+    isCompiled ? sentence`TorchTitan compiles its loss since 2025` : sentence`TorchTitan does not compile its loss here`,
   );
 }
 
@@ -45,7 +46,10 @@ function deriveBatches(settings: Settings, facts: Draft): void {
   if (facts.microBatches === undefined && facts.microBatch === undefined) assumeMicroBatch(settings, facts, pipeline);
   const { microBatch, microBatches } = facts;
   if (localBatch === undefined) return;
-  const reason = (other: Fact<number>) => `${nameOf(localBatch)} ${localBatch.value} over ${other.name ?? 'the default of'} ${other.value}`;
+  const reason = (other: Fact<number>) =>
+    other.name === undefined
+      ? sentence`${nameOf(localBatch)} ${localBatch.value} over the default of ${other.value}`
+      : sentence`${nameOf(localBatch)} ${localBatch.value} over ${other.name} ${other.value}`;
   if (microBatch !== undefined && whole(localBatch.value / microBatch.value))
     derive(facts, 'microBatches', localBatch.value / microBatch.value, reason(microBatch));
   else if (microBatches !== undefined && whole(localBatch.value / microBatches.value))
@@ -57,9 +61,10 @@ function deriveBatches(settings: Settings, facts: Draft): void {
  * between them a file does not tell.
  */
 function assumeMicroBatch(settings: Settings, facts: Draft, pipeline: Fact<number>): void {
-  if (settings.has('training.local_batch_size')) derive(facts, 'microBatch', 1, 'TorchTitan default: pipeline_parallel_microbatch_size 1');
+  if (settings.has('training.local_batch_size'))
+    derive(facts, 'microBatch', 1, sentence`TorchTitan default: pipeline_parallel_microbatch_size 1`);
   else if (/^(experimental|training)\./.test(nameOf(pipeline)))
-    derive(facts, 'microBatches', pipeline.value, 'TorchTitan default of 2024: as many micro-batches as pipeline_parallel_degree');
+    derive(facts, 'microBatches', pipeline.value, sentence`TorchTitan default of 2024: as many micro-batches as pipeline_parallel_degree`);
 }
 
 /** `Interleaved1F1B`, `interleaved_1f1b`, `LoopedBFS`, `InterleavedZeroBubble`, `ZBVZeroBubble`, `DualPipeV`. */
@@ -70,9 +75,9 @@ function deriveVirtualStages(facts: Draft): void {
   if (pipeline === undefined || pipeline.value === 1) return;
   if (totalStages !== undefined) {
     const each = totalStages.value / pipeline.value;
-    if (whole(each)) derive(facts, 'virtualStages', each, `${totalStages.value} stages on ${pipeline.value} ranks`);
+    if (whole(each)) derive(facts, 'virtualStages', each, sentence`${totalStages.value} stages on ${pipeline.value} ranks`);
   } else if (layersPerStage === undefined && schedule !== undefined && looped.test(schedule.value))
-    derive(facts, 'virtualStages', 2, `TorchTitan puts 2 stages on each rank under ${schedule.value.slice(0, 60)}`);
+    derive(facts, 'virtualStages', 2, sentence`TorchTitan puts 2 stages on each rank under ${schedule.value.slice(0, 60)}`);
 }
 
 /** Samples are spread over replicas and shards alike; shards of -1 are known only with the GPUs. */
@@ -80,7 +85,7 @@ function deriveData(facts: Draft): void {
   const { dataReplicate, dataShard } = facts;
   if (dataShard === undefined || dataShard.value === -1) return;
   if (dataReplicate === undefined || dataReplicate.value === 1) facts.data = dataShard;
-  else derive(facts, 'data', dataReplicate.value * dataShard.value, `${dataReplicate.value} replicas of ${dataShard.value} shards`);
+  else derive(facts, 'data', dataReplicate.value * dataShard.value, sentence`${dataReplicate.value} replicas of ${dataShard.value} shards`);
 }
 
 function drop(facts: Draft, ...names: readonly FactName[]): void {

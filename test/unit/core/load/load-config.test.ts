@@ -7,6 +7,7 @@ import { loadConfig, type ConfigHost } from '../../../../src/core/load/load-conf
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { sentence } from '../../../../src/core/sentence';
+import { said, saidSource } from '../../said';
 
 /** Files in memory; nothing else can be read. */
 function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly asked: string[] } {
@@ -73,7 +74,10 @@ describe('loading a launcher', () => {
       const { run, model, findings } = await loadConfig('train.toml', titan('qwen3', '32B'), world({}));
       assert.ok(run !== null);
       assert.equal(model, null);
-      assert.deepEqual(run.model.layers, { value: 64, source: { kind: 'default', reason: 'qwen3 32B of TorchTitan' } });
+      assert.deepEqual(
+        { ...run.model.layers, source: saidSource(run.model.layers) },
+        { value: 64, source: { kind: 'default', reason: 'qwen3 32B of TorchTitan' } },
+      );
       assert.deepEqual(
         findings.map(({ code, severity }) => [code, severity]),
         [['sizes-of-launcher', 'information']],
@@ -147,7 +151,7 @@ describe('loading a launcher', () => {
       assert.ok(run !== null);
       const { training, layout, assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 4, gpusPerNode: null });
       assert.deepEqual([layout.data, training.globalBatch], [16, 64]);
-      const why = new Map(assumptions.map(({ key, reason }) => [key, reason]));
+      const why = new Map(assumptions.map(({ key, reason }) => [key, said(reason)]));
       assert.equal(why.get('training.globalBatch'), '4 on each replica, as the files say');
       assert.match(why.get('training.zeroStage') ?? '', /FSDP2/);
     });

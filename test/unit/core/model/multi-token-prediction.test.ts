@@ -15,7 +15,7 @@ import { generateSchedule, problemOf } from '../../../../src/core/schedules/regi
 import { deepseek, llama3, request } from '../../../golden/requests';
 import { load } from '../formats/files';
 
-const defaults = { gpu: 'H200', nodes: 1, gpusPerNode: 8, reasons: { gpu: '', nodes: '', gpusPerNode: '' } } as const;
+const defaults = { gpu: 'H200', nodes: 1, gpusPerNode: 8 } as const;
 const flash = {
   attention: 'flash',
   precision: 'bf16',

@@ -8,6 +8,7 @@ import type { Counter } from '../../../../src/core/partition/stage-budget';
 import { cases } from '../../../property/cases';
 import { gpt, request } from '../../../golden/requests';
 import { group } from '../planner/mixed';
+import { sentence } from '../../../../src/core/sentence';
 
 /** What a layout is looked for with: a GPT of so many layers on two groups of nodes, nothing fixed. */
 function problemOf(layers: number, nodes: readonly [number, number], { hidden = 4096, globalBatch = 64 } = {}): MixedProblem {
@@ -87,7 +88,7 @@ describe('a layout on groups of nodes', () => {
   });
 
   it('refuses more stages than layers', () => {
-    const stageNodeGroups = { value: [0, 0, 1, 1], source: { kind: 'default', reason: 'the test' } } as const;
+    const stageNodeGroups = { value: [0, 0, 1, 1], source: { kind: 'default', reason: sentence`the test` } } as const;
     const problem = problemOf(3, [1, 1]);
     const model = { ...problem.model, vocab: 0 };
     assert.throws(() => mixedLayout({ ...problem, model, given: { stageNodeGroups } }), { code: 'plan-more-stages-than-layers' });

@@ -9,6 +9,7 @@ import { profileText } from '../../../../src/core/slice-times/file';
 import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/spec/profile';
 import { layerShapeOf } from '../../../../src/core/slice-times/shape';
+import { said } from '../../said';
 
 const model = { layers: 8, hidden: 512, heads: 8, vocab: 1000 };
 const tokens = [8, 16, 32, 64, 128, 256, 512];
@@ -128,9 +129,9 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const request = resolveRun(run, defaults, [{ file: '/x/h100.json', profile: profileFor(run, 'NVIDIA H100 80GB HBM3') }]);
     assert.equal(request.profile, null);
-    const said = request.assumptions.find(({ key }) => key === 'cost.profile');
-    assert.equal(said?.value, 'none');
-    assert.match(said.reason, /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
+    const assumed = request.assumptions.find(({ key }) => key === 'cost.profile');
+    assert.equal(assumed?.value, 'none');
+    assert.match(said(assumed.reason), /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
   });
 
   it('passes over one where tokens further on are predicted or activations leave for the host, which it has no times of', async () => {
@@ -141,7 +142,7 @@ describe('a plan from a profile', () => {
       const run = await runOf({ training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', ...training } });
       const request = resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]);
       assert.equal(request.profile, null);
-      assert.match(request.assumptions.find(({ key }) => key === 'cost.profile')?.reason ?? '', reason);
+      assert.match(said(request.assumptions.find(({ key }) => key === 'cost.profile')?.reason), reason);
     }
   });
 

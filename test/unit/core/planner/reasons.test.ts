@@ -4,6 +4,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { isTie } from '../../../../src/core/planner/reasons';
 import { gpt, request } from '../../../golden/requests';
+import { sentence } from '../../../../src/core/sentence';
 
 const plan = makePlan({
   ...request('A100-80GB', gpt(24, 2048, 16, 50304), { training: { globalBatch: 16, precision: 'bf16' }, layout: { pipeline: 8 } }),
@@ -44,7 +45,7 @@ describe('ties between the schedules of a plan', () => {
   });
 
   it('stand in JSON under both names that they have had', () => {
-    const request = { ...plan.request, assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits' }] };
+    const request = { ...plan.request, assumptions: [{ key: 'layout.tensor', value: '1', reason: sentence`it fits` }] };
     assert.deepEqual(planJson({ ...plan, request }).plan, {
       ...planJson(plan).plan,
       assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits', because: 'it fits' }],

@@ -7,6 +7,7 @@ import { requestOf } from '../../../../src/core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../../../src/core/layout-search/result';
 import { namedSchedules } from '../../../../src/core/spec/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
+import { sentence } from '../../../../src/core/sentence';
 
 /** Everything an answer shows. */
 function shownOf({ best, paretoFront, perSchedule, runnersUp }: SearchResult): FoundPlan[] {
@@ -65,7 +66,11 @@ describe('a layout that a search found, opened as a plan', () => {
         training: { globalBatch: 8, sequenceLength: 1024 },
         layout: { pipeline: 2, data: 4 },
       }),
-      assumptions: ['layout.tensor', 'training.microBatch', 'training.precision'].map((key) => ({ key, value: '1', reason: 'usual' })),
+      assumptions: ['layout.tensor', 'training.microBatch', 'training.precision'].map((key) => ({
+        key,
+        value: '1',
+        reason: sentence`usual`,
+      })),
     };
     const { best } = searchLayouts({ request: wanted, fixed: new Set(['tensor', 'recompute', 'zeroStage', 'context']) });
     assert.deepEqual(requestOf(wanted, best).assumptions.map(({ key }) => key), ['training.precision']); // prettier-ignore

@@ -20,6 +20,7 @@ import type { Layout, PlanRequest } from '../../../../src/core/spec/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';
 import { sentence } from '../../../../src/core/sentence';
+import { said } from '../../said';
 
 const defaults = { gpu: assumedGpuName, nodes: null, gpusPerNode: null };
 
@@ -233,10 +234,10 @@ describe('a model without a layout', () => {
       const { layout, model, assumptions } = request;
       assert.ok(oneForwardOneBackward(request).mfu > mfu);
       assert.ok(layout.pipeline <= 16 && layout.tensor <= 8);
-      const reason = (key: string): string | undefined => assumptions.find((assumption) => assumption.key === key)?.reason;
-      assert.match(reason('layout.tensor') ?? '', /^by a quick estimate the fastest that fits .*; search layouts for a better one$/);
+      const reason = (key: string): string => said(assumptions.find((assumption) => assumption.key === key)?.reason);
+      assert.match(reason('layout.tensor'), /^by a quick estimate the fastest that fits .*; search layouts for a better one$/);
       assert.equal(layout.expertTensor, model.experts === null ? undefined : 1);
-      assert.equal(reason('layout.expertTensor') !== undefined, model.experts !== null);
+      assert.equal(reason('layout.expertTensor') !== '', model.experts !== null);
     }
   });
 
@@ -267,7 +268,7 @@ describe('a model without a layout', () => {
     const run = await read('config.json', JSON.stringify(llama(65_536, 4, 512, 1_048_576)));
     const { cluster, assumptions } = resolveRun(run, { ...defaults, gpu: 'V100-16GB' });
     assert.ok(cluster.nodes <= mostAssumedNodes);
-    assert.match(assumptions.find(({ key }) => key === 'cluster.nodes')?.reason ?? '', /comes closest/);
+    assert.match(said(assumptions.find(({ key }) => key === 'cluster.nodes')?.reason), /comes closest/);
   });
 });
 

@@ -4,6 +4,8 @@ import { chooseProfile, compareProfiles, profileMismatch } from '../../../../src
 import { gpuPresetOf } from '../../../../src/core/cluster/presets';
 import type { Profile, Sample } from '../../../../src/core/spec/profile';
 import { layerSamples, profileWith, requestWith } from './profiles';
+import { said } from '../../said';
+import { say } from '../../../../src/core/sentence';
 
 const gib = 2 ** 30;
 const request = requestWith({});
@@ -73,48 +75,54 @@ describe('GPU of a driver name', () => {
   });
 });
 
+/** Why a profile cannot serve a plan, in English. */
+function refusalOf(...asked: Parameters<typeof profileMismatch>): string | null {
+  const reason = profileMismatch(...asked);
+  return reason === null ? null : say(reason);
+}
+
 describe('profile against a plan', () => {
   it('serves the layer, GPU and precision it was measured on', () => {
-    assert.equal(profileMismatch(profileWith(), request), null);
+    assert.equal(refusalOf(profileWith(), request), null);
   });
 
   it('is refused for another device, with both names', () => {
     const h100 = profileWith({ device: { kind: 'gpu', name: 'NVIDIA H100 80GB HBM3', memoryBytes: null, driver: null } });
-    assert.equal(profileMismatch(h100, request), 'it was measured on NVIDIA H100 80GB HBM3, not on A100-80GB');
+    assert.equal(refusalOf(h100, request), 'it was measured on NVIDIA H100 80GB HBM3, not on A100-80GB');
     const onCpu = profileWith({ device: { kind: 'cpu', name: 'AMD EPYC 7763', memoryBytes: null, driver: null } });
-    assert.equal(profileMismatch(onCpu, request), 'it was measured on a CPU (AMD EPYC 7763), not on A100-80GB');
-    assert.equal(profileMismatch(onCpu, requestWith({ gpu: 'AMD EPYC 7763' })), null);
-    assert.match(profileMismatch(profileWith(), requestWith({ gpu: 'AMD EPYC 7763' })) ?? '', /not on AMD EPYC 7763/);
+    assert.equal(said(refusalOf(onCpu, request)), 'it was measured on a CPU (AMD EPYC 7763), not on A100-80GB');
+    assert.equal(refusalOf(onCpu, requestWith({ gpu: 'AMD EPYC 7763' })), null);
+    assert.match(refusalOf(profileWith(), requestWith({ gpu: 'AMD EPYC 7763' })) ?? '', /not on AMD EPYC 7763/);
   });
 
   it('is refused when a CPU drew the GPU interface, even under the same name', () => {
     const software = profileWith({ device: { kind: 'software', name: 'A100-80GB', memoryBytes: null, driver: null } });
-    assert.match(profileMismatch(software, request) ?? '', /drawn by the CPU/);
+    assert.match(refusalOf(software, request) ?? '', /drawn by the CPU/);
   });
 
   it('is refused for another layer by its first difference, in words', () => {
-    assert.equal(profileMismatch(profileWith(), requestWith({ model: { heads: 24 } })), 'its layer has 12 heads per rank, not 24');
-    assert.equal(profileMismatch(profileWith(), requestWith({ model: { norm: 'rmsnorm' } })), 'its layer has LayerNorm, not RMSNorm');
+    assert.equal(refusalOf(profileWith(), requestWith({ model: { heads: 24 } })), 'its layer has 12 heads per rank, not 24');
+    assert.equal(refusalOf(profileWith(), requestWith({ model: { norm: 'rmsnorm' } })), 'its layer has LayerNorm, not RMSNorm');
     assert.equal(
-      profileMismatch(profileWith(), requestWith({ model: { gatedMlp: true } })),
+      refusalOf(profileWith(), requestWith({ model: { gatedMlp: true } })),
       'its layer has an MLP without gate, not a gated MLP',
     );
     const mixture = requestWith({ model: { experts: { count: 8, active: 2 } }, layout: { expert: 4 } });
-    assert.equal(profileMismatch(profileWith(), mixture), 'its layer has no experts, not 2 experts per rank, 2 active');
-    assert.equal(profileMismatch(profileWith({ shape: { ...profileWith().shape, experts: { count: 2, active: 2 } } }), mixture), null);
+    assert.equal(refusalOf(profileWith(), mixture), 'its layer has no experts, not 2 experts per rank, 2 active');
+    assert.equal(refusalOf(profileWith({ shape: { ...profileWith().shape, experts: { count: 2, active: 2 } } }), mixture), null);
     const [near, far] = [requestWith({ model: { ffn: 128_000 } }), profileWith({ shape: { ...profileWith().shape, ffn: 128_256 } })];
-    assert.equal(profileMismatch(far, near), 'its layer has feed-forward width 128,256 per rank, not 128,000');
+    assert.equal(refusalOf(far, near), 'its layer has feed-forward width 128,256 per rank, not 128,000');
   });
 
   it('does not mind the vocabulary when it has neither embedding nor head', () => {
     const other = requestWith({ model: { vocab: 32_000 } });
-    assert.equal(profileMismatch(profileWith(), other), 'its layer has a vocabulary of 50,304 per rank, not 32,000');
+    assert.equal(refusalOf(profileWith(), other), 'its layer has a vocabulary of 50,304 per rank, not 32,000');
     const layerOnly = profileWith({ fit: { layer: fitPart(layerSamples)!, embedding: null, head: null } });
-    assert.equal(profileMismatch(layerOnly, other), null);
+    assert.equal(refusalOf(layerOnly, other), null);
   });
 
   it('is refused for another tensor size, precision, context parallelism, attention and far longer sequences', () => {
-    const refused = (changes: Parameters<typeof requestWith>[0]): string | null => profileMismatch(profileWith(), requestWith(changes));
+    const refused = (changes: Parameters<typeof requestWith>[0]): string | null => refusalOf(profileWith(), requestWith(changes));
     assert.equal(refused({ layout: { tensor: 2 } }), 'it is of tensor size 1, not 2');
     assert.equal(refused({ training: { precision: 'bf16' } }), 'it was measured in fp16, not bf16');
     assert.match(refused({ layout: { context: 2 } }) ?? '', /context parallelism of 2/);
@@ -122,14 +130,14 @@ describe('profile against a plan', () => {
     assert.equal(refused({ training: { sequenceLength: 2049 } }), 'it was measured up to 1,024 tokens, too far from 2,049');
     assert.equal(refused({ training: { attention: 'unfused' } }), 'its attention ran fused, and training.attention is "unfused"');
     const plain = profileWith({ attention: { forward: 'MatMul, Softmax, MatMul', backward: 'plain' } });
-    assert.equal(profileMismatch(plain, request), 'its attention ran unfused, and training.attention is "flash"');
-    assert.equal(profileMismatch(plain, requestWith({ training: { attention: 'unfused' } })), null);
+    assert.equal(refusalOf(plain, request), 'its attention ran unfused, and training.attention is "flash"');
+    assert.equal(refusalOf(plain, requestWith({ training: { attention: 'unfused' } })), null);
   });
 
   it('serves when partial, not without a fit', () => {
-    assert.equal(profileMismatch(profileWith({ status: 'partial', error: 'cancelled' }), request), null);
+    assert.equal(refusalOf(profileWith({ status: 'partial', error: 'cancelled' }), request), null);
     const empty = profileWith({ status: 'partial', error: 'cancelled', fit: null, samples: { layer: [], embedding: [], head: [] } });
-    assert.equal(profileMismatch(empty, request), 'it has too few samples to fit (0); measuring stopped: cancelled');
+    assert.equal(refusalOf(empty, request), 'it has too few samples to fit (0); measuring stopped: cancelled');
   });
 });
 
@@ -148,7 +156,10 @@ describe('choice among profiles', () => {
   });
 
   it('says why it refused the others', () => {
-    assert.deepEqual(chooseProfile(request, named).refused, [{ file: 'fp32.json', reason: 'it was measured in fp32, not fp16' }]);
+    assert.deepEqual(
+      chooseProfile(request, named).refused.map(({ file, reason }) => `${file}: ${say(reason)}`),
+      ['fp32.json: it was measured in fp32, not fp16'],
+    );
   });
 
   it('takes a partial one where there is no other, and none of none', () => {
@@ -189,7 +200,8 @@ describe('profile comparison', () => {
 
   it('is refused for another layer and without a fit', () => {
     const other = profileWith({ shape: { ...profileWith().shape, hidden: 1024 } });
-    assert.deepEqual(compareProfiles(profileWith(), other), { reason: 'its layer has hidden width 768, not 1,024' });
-    assert.deepEqual(compareProfiles(profileWith(), profileWith({ fit: null })), { reason: 'one has too few samples to fit' });
+    const reason = (found: ReturnType<typeof compareProfiles>): string => said('reason' in found ? found.reason : null);
+    assert.equal(reason(compareProfiles(profileWith(), other)), 'its layer has hidden width 768, not 1,024');
+    assert.equal(reason(compareProfiles(profileWith(), profileWith({ fit: null }))), 'one has too few samples to fit');
   });
 });

@@ -47,7 +47,7 @@ export async function tinyPlan(changes: Readonly<Record<string, unknown>> = {}):
   const { run } = await loadConfig('terapipe.json', tinyConfig(changes), { read: none, shell: none });
   const gpu = presetNamed('L40S');
   if (run === null || typeof gpu !== 'string') throw new Error('the tiny config has no run');
-  return makePlan(resolveRun(run, { gpu, nodes: null, gpusPerNode: null, reasons: { gpu: '', nodes: '', gpusPerNode: '' } }));
+  return makePlan(resolveRun(run, { gpu, nodes: null, gpusPerNode: null }));
 }
 
 function isObject(value: unknown): value is object {

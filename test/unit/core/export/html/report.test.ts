@@ -104,7 +104,7 @@ describe('a plan as an HTML page', () => {
         ...plan.request,
         title: hostile,
         model: { ...plan.request.model, modelType: hostile },
-        assumptions: [{ key: hostile, value: hostile, reason: hostile }],
+        assumptions: [{ key: hostile, value: hostile, reason: sentence`${hostile}` }],
       },
       candidates: [
         { ...first, name: hostile, memory: { ...first.memory, runtime: hostile, marginBecause: sentence`${hostile}` } },

@@ -8,6 +8,7 @@ import { valuesOf } from '../../../../../src/core/spec/located';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import { fixtures } from '../files';
 import { say } from '../../../../../src/core/sentence';
+import { saidSource } from '../../../said';
 
 function read(config: object) {
   return readHuggingFace('config.json', JSON.stringify(config));
@@ -24,8 +25,8 @@ describe('HuggingFace config reader', () => {
     assert.equal(key, 'n_layer');
     assert.equal(text.slice(place.range.start, place.range.end), '6');
     assert.equal(model.ffn.value, 1024);
-    assert.deepEqual(model.ffn.source, { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
-    assert.deepEqual(model.tiedEmbeddings.source, { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
+    assert.deepEqual(saidSource(model.ffn), { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
+    assert.deepEqual(saidSource(model.tiedEmbeddings), { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
   });
 
   it('fills each family by its documented defaults', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Facts, LauncherFile } from '../../../../../src/core/formats/facts';
 import { recogniseYaml, yamlReaders } from './yaml-readers';
-import { say } from '../../../../../src/core/sentence';
+import { say, sentence } from '../../../../../src/core/sentence';
+import { byDefault } from '../../../../../src/core/spec/located';
 
 function read(text: string): LauncherFile {
   const format = recogniseYaml(text);
@@ -58,7 +59,7 @@ describe('Megatron-LM YAML', () => {
     assert.equal(facts.layers?.name, '--num-layers');
     assert.equal(pointed(arguments_, facts, 'gatedMlp'), 'true');
     assert.equal(pointed(arguments_, facts, 'recomputeModules'), 'core_attn, mlp');
-    assert.deepEqual(facts.pipeline, { value: 1, source: { kind: 'default', reason: 'Megatron-LM takes it when the flag is not given' } });
+    assert.deepEqual(facts.pipeline, byDefault(1, sentence`Megatron-LM takes it when the flag is not given`));
     assert.equal(facts.kvHeads, undefined);
   });
 
