@@ -9,6 +9,8 @@ export type LauncherFormat =
   | 'deepspeed'
   | 'gpt-neox'
   | 'primus'
+  | 'primus-torchtitan'
+  | 'primus-bridge'
   | 'flagscale'
   | 'nemo-rl'
   | 'nanotron'

@@ -9,13 +9,15 @@ import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
 import { gptNeox } from './neox';
 import { flagScale } from './flagscale';
-import { primus } from './primus';
+import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan } from './torchtitan';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
 export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   deepspeed,
   primus,
+  'primus-torchtitan': primusTorchtitan,
+  'primus-bridge': primusBridge,
   flagscale: flagScale,
   'nemo-rl': nemoRl,
   nanotron,

@@ -11,7 +11,7 @@ import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
 import { sentence } from '../../sentence';
 
 /** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`, `bf16_with_nvfp4_mixed`. */
-const recipePrecision = anyOf((name) =>
+export const recipePrecision = anyOf((name) =>
   /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
 );
 /** Its recipes of FP8 but those of scales a block set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */

@@ -1,5 +1,8 @@
+import { hubModel } from '../hub-models';
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { torchtitan } from '../torchtitan';
 import { hasAny } from '../yaml/recognise';
+import { primusBridgeFiles, primusTitanFiles } from './backends';
 import { primusFiles } from './primus';
 
 /** AMD's Primus with its Megatron backend: experiments, and the presets of models that they build on. */
@@ -12,10 +15,38 @@ export const primus: Launcher = {
   traits: { ...megatronTraits, takesMegatronArguments: true },
 };
 
-function isPrimus({ text, yaml }: Glance): boolean {
+/** Primus with TorchTitan. */
+export const primusTorchtitan: Launcher = {
+  ...torchtitan,
+  file: 'a Primus YAML for TorchTitan',
+  endings: ['yaml', 'yml'],
+  isIts: (glance) => isExperiment(glance, 'torchtitan'),
+  read: (file, text) => primusTitanFiles.read([{ file, text }]),
+  composition: primusTitanFiles,
+};
+
+/** Primus with Megatron-Bridge. */
+export const primusBridge: Launcher = {
+  file: 'a Primus YAML for Megatron-Bridge',
+  endings: ['yaml', 'yml'],
+  isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
+  read: (file, text) => primusBridgeFiles.read([{ file, text }]),
+  composition: primusBridgeFiles,
+  traits: { ...megatronTraits, leavesOpen: true },
+  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+};
+
+function isPrimus(glance: Glance): boolean {
+  const { text, yaml } = glance;
   const { sections } = yaml();
   // images and video
   if (/^[ \t]*(model|- )[: \t]*["']?diffusion/m.test(text)) return false;
-  if (sections.has('modules')) return /^[ \t]+framework:[ \t]*["']?megatron["']?[ \t]*(#|$)/m.test(text);
-  return sections.has('extends') && hasAny(new Set(sections.keys()), ['num_layers', 'hidden_size']);
+  if (sections.has('modules')) return isExperiment(glance, 'megatron');
+  const builds = sections.has('extends') || sections.has('bases');
+  return builds && hasAny(new Set(sections.keys()), ['num_layers', 'hidden_size']);
+}
+
+function isExperiment({ text, yaml }: Glance, backend: string): boolean {
+  if (!yaml().sections.has('modules')) return false;
+  return [...text.matchAll(/^[ \t]+framework:[ \t]*["']?(\w+)["']?[ \t]*(?:#|\r?$)/gm)].some(([, name]) => name === backend);
 }

@@ -1,31 +1,21 @@
-import { upwards, type Base, type Composition, type Layer } from '../composition';
+import type { Composition, Layer } from '../composition';
 import type { LauncherFile } from '../facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
-import { mapAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../yaml/yaml-document';
+import { parsed, presetsOf, settingsIn } from './presets';
 
 /**
  * AMD's Primus: an experiment names a preset of its trainer and one of its model, which lie in `primus/configs` and build on others by
  * `extends`, and overrides them (`primus/core/config/preset_loader.py`). Read here are runs of its Megatron backend: all of these are
  * arguments of Megatron-LM.
  */
-export const primusFiles: Composition = {
-  basesOf: (layer) => {
-    const document = parsed(layer);
-    const module = moduleOf(document.root);
-    return module === null
-      ? extendsOf(document)
-      : [...presetOf(document, module, 'config', 'modules'), ...presetOf(document, module, 'model', 'models')];
-  },
-  read: readPrimus,
-};
+export const primusFiles: Composition = { basesOf: (layer) => presetsOf(layer, 'megatron'), read: readPrimus };
 
 function readPrimus(layers: readonly Layer[]): LauncherFile {
   const all = noArguments();
   const documents = layers.map(parsed);
   for (const document of documents) {
-    const module = moduleOf(document.root);
-    const overrides = module === null ? document.root : mapAt(module, ['overrides']);
-    if (overrides !== null) addArguments(all, document, overrides, withEnvironment);
+    const settings = settingsIn(document, 'megatron');
+    if (settings !== null) addArguments(all, document, settings, withEnvironment);
   }
   settle(all);
   const own = documents.at(-1) ?? parsed({ file: '', text: '' });
@@ -43,41 +33,27 @@ function settle(all: Arguments): void {
   // a pattern replaces the shares that the preset of the model has
   if (isGiven('hybrid-layer-pattern') || isGiven('hybrid-override-pattern')) drop('hybrid-attention-ratio', 'hybrid-mlp-ratio');
   splitAsLayout(all, 'decoder-pipeline-manual-split-list');
+  settleSchedule(all);
 }
 
-function parsed({ file, text }: Layer): YamlDocument {
-  return parseYaml(file, text, 'last');
-}
+/** Schedules of Primus's own pipeline runtime; the others are those that Megatron-LM has. */
+const algorithms: Readonly<Record<string, readonly [flag: string, setup?: string]>> = {
+  'zero-bubble': ['enable-zero-bubble'],
+  'zero-bubble-heuristic': ['enable-zero-bubble'],
+  'zbv-formatted': ['zero-bubble-v-schedule', 'zb'],
+  'v-half': ['zero-bubble-v-schedule', 'half'],
+  'v-min': ['zero-bubble-v-schedule', 'min'],
+};
 
-/** The module of an experiment that trains with Megatron; null in a preset. */
-function moduleOf(root: YamlMap): YamlMap | null {
-  const modules = mapAt(root, ['modules']);
-  const maps = [...(modules?.entries.values() ?? [])].flatMap(({ value }) => (value.kind === 'map' ? [value] : []));
-  return maps.find((map) => scalarAt(map, 'framework')?.text === 'megatron') ?? null;
-}
-
-function presetOf(document: YamlDocument, module: YamlMap, key: string, folder: string): Base[] {
-  const entry = module.entries.get(key);
-  const written = entry?.value.kind === 'scalar' ? withEnvironment(entry.value.text) : null;
-  if (entry === undefined || written === null || written === '') return [];
-  const name = /\.ya?ml$/.test(written) ? written : `${written}.yaml`;
-  return [baseOf(document, entry, written, upwards(`primus/configs/${folder}/megatron/${name}`))];
-}
-
-function extendsOf(document: YamlDocument): Base[] {
-  const entry = document.root.entries.get('extends');
-  if (entry === undefined) return [];
-  const items = entry.value.kind === 'list' ? entry.value.items : [entry.value];
-  return items.flatMap((item) =>
-    item.kind === 'scalar' ? [{ written: item.text, place: { file: document.file, range: item.range }, paths: [item.text] }] : [],
-  );
-}
-
-function baseOf({ file }: YamlDocument, { value }: YamlEntry, written: string, paths: readonly string[]): Base {
-  return { written, place: { file, range: value.range }, paths };
-}
-
-function scalarAt(map: YamlMap, name: string): { readonly text: string } | null {
-  const value = map.entries.get(name)?.value;
-  return value?.kind === 'scalar' ? value : null;
+/** Presets name zero-bubble schedules that take effect only once a runtime is patched in that runs them (`patches/parallelism`). */
+function settleSchedule({ flags }: Arguments): void {
+  const isOn = (name: string): boolean => flags.get(name)?.words[0]?.text?.toLowerCase() === 'true';
+  if (isOn('patch-zero-bubble')) return;
+  for (const name of ['enable-zero-bubble', 'zero-bubble-v-schedule', 'zero-bubble-v-schedule-mem-setup']) flags.delete(name);
+  const written = flags.get('pp-algorithm');
+  const [word] = written?.words ?? [];
+  const [flag, setup] = (isOn('patch-primus-pipeline') ? algorithms[word?.text ?? ''] : undefined) ?? [];
+  if (written === undefined || word === undefined || flag === undefined) return;
+  flags.set(flag, { ...written, words: [{ ...word, text: 'true' }] });
+  if (setup !== undefined) flags.set('zero-bubble-v-schedule-mem-setup', { ...written, words: [{ ...word, text: setup }] });
 }

@@ -76,6 +76,19 @@ function routed(count: number, active: number, shared: number, ffn: number): Siz
   return { n_routed_experts: count, num_experts_per_tok: active, n_shared_experts: shared, moe_intermediate_size: ffn };
 }
 
+const gptOss: Sizes = {
+  model_type: 'gpt_oss',
+  hidden_size: 2880,
+  intermediate_size: 2880,
+  num_attention_heads: 64,
+  num_key_value_heads: 8,
+  head_dim: 64,
+  num_experts_per_tok: 4,
+  vocab_size: 201088,
+  max_position_embeddings: 131072,
+  tie_word_embeddings: false,
+};
+
 const tied: Sizes = { tie_word_embeddings: true };
 const shallow: Sizes = { vocab_size: 2048 };
 
@@ -87,6 +100,8 @@ const shallow: Sizes = { vocab_size: 2048 };
 const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
   llama3: {
     debugmodel: { ...llama(6, 256, 16, 768), ...shallow, num_key_value_heads: 16 },
+    '1B': { ...llama(16, 2048, 32, 8192), ...tied },
+    '3B': { ...llama(28, 3072, 24, 8192), ...tied },
     '8B': llama(32, 4096, 32, 14336),
     '70B': llama(80, 8192, 64, 28672),
     '405B': llama(126, 16384, 128, 53248),
@@ -107,6 +122,10 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '30B-A3B': { ...qwen(qwen3Moe, 48, 2048, 32, 768), max_position_embeddings: 262144 },
     '235B-A22B': qwen(qwen3Moe, 94, 4096, 64, 1536),
   },
+  gpt_oss: {
+    '20B': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
+    '120B': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
+  },
   deepseek_v3: {
     debugmodel: { ...deepseekOf(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), q_lora_rank: null },
     '16B': { ...deepseekOf(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), q_lora_rank: null },
@@ -123,8 +142,7 @@ export function closestFlavor(name: string, flavor: string): string | null {
 /** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
 export function flavorConfig(name: string, flavor: string): string | null {
   const flavors = Object.hasOwn(registry, name) ? registry[name] : undefined;
-  const known = [flavor, flavor.replace(/_(?:flex|varlen|irope|fused_qkv)(?:_attn)?$/, '')].find(
-    (each) => flavors !== undefined && Object.hasOwn(flavors, each),
-  );
+  const bare = flavor.replace(/_(?:flex|varlen|irope|fused_qkv|non_fused_qkv)(?:_attn)?$/, '');
+  const known = [flavor, bare, bare.replace(/(\d)b$/, '$1B')].find((each) => flavors !== undefined && Object.hasOwn(flavors, each));
   return flavors === undefined || known === undefined ? null : JSON.stringify(flavors[known]);
 }

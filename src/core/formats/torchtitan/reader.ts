@@ -21,7 +21,11 @@ const modelPaths = ['model.hf_assets_path', 'model.config'];
  * @throws ExpectedError for text that is no TOML 1.0, placed; see `parseToml`.
  */
 export function readTorchTitan(file: string, text: string): LauncherFile {
-  const settings = parseToml(file, text);
+  return titanFile(file, text, parseToml(file, text));
+}
+
+/** The same of settings by their dotted names, wherever they stand. */
+export function titanFile(file: string, text: string, settings: Settings): LauncherFile {
   const { facts, remarks } = collect(settings, entries);
   deriveFacts(settings, facts);
   const modelFiles = modelFilesOf(settings);

@@ -86,9 +86,53 @@ describe('a Primus experiment', () => {
     assert.ok((await codes(files)).includes('hidden-heads'));
   });
 
+  it('takes a zero-bubble schedule only with a runtime that runs it', async () => {
+    const presets = {
+      ...files,
+      'primus/configs/modules/megatron/base.yaml': 'enable_zero_bubble: true\npatch_zero_bubble: false\npp_algorithm: 1f1b\n',
+    };
+    const scheduleWith = async (more: string) => {
+      const text = fixture('primus.yaml').replace('train_iters: 40', `${more}\n      train_iters: 40`);
+      return (await load({ ...presets, 'examples/megatron/configs/ours.yaml': text })).launcher?.facts.schedule?.value;
+    };
+    assert.equal(await scheduleWith(''), undefined);
+    assert.equal(await scheduleWith('patch_zero_bubble: true'), 'ZB-H1');
+    assert.equal(await scheduleWith('pp_algorithm: v-half'), undefined);
+    assert.equal(await scheduleWith('patch_primus_pipeline: true\n      pp_algorithm: v-half'), 'V-Half');
+    assert.equal(await scheduleWith('patch_primus_pipeline: true\n      pp_algorithm: zbv-formatted'), 'ZBVZeroBubble');
+  });
+
   it('ends where presets extend each other', async () => {
     const { launcher } = await load({ 'a.yaml': 'extends: [b.yaml]\nnum_layers: 3\n', 'b.yaml': 'extends: [a.yaml]\nhidden_size: 64\n' });
     assert.deepEqual(valuesOf(launcher?.facts, 'layers', 'hidden'), [3, 64]);
+  });
+});
+
+describe('a Primus experiment of other trainers', () => {
+  const own = (name: string) => `examples/${name}/configs/ours.yaml`;
+
+  it("is read by TorchTitan's names over its presets", async () => {
+    const { launcher, run } = await load({
+      [own('torchtitan')]: fixture('primus-torchtitan.yaml'),
+      'primus/configs/modules/torchtitan/pre_trainer.yaml':
+        'training: { local_batch_size: 8, mixed_precision_param: bfloat16 }\nparallelism: { pipeline_parallel_schedule: 1F1B, expert_parallel_degree: 1 }\n',
+      'primus/configs/models/torchtitan/ours_8B.yaml': 'model: { name: llama3, flavor: 8B }\n',
+    });
+    assert.equal(launcher?.format, 'primus-torchtitan');
+    assert.deepEqual(valuesOf(launcher.facts, 'localBatch', 'sequenceLength', 'tensor', 'pipeline', 'context', 'recomputeGranularity', 'precision', 'schedule'), [6, 6144, 2, 4, undefined, 'full', 'bf16', undefined]); // prettier-ignore
+    assert.deepEqual(valuesOf(run?.facts, 'layers'), [32]);
+  });
+
+  it('is read as arguments of a recipe of Megatron-Bridge', async () => {
+    const { launcher, run } = await load({
+      [own('megatron_bridge')]: fixture('primus-bridge.yaml'),
+      'primus/configs/modules/megatron_bridge/sft_trainer.yaml': 'stage: sft\n',
+      'primus/configs/models/megatron_bridge/qwen3_8b.yaml':
+        'recipe: qwen.qwen3\nflavor: qwen3_8b_finetune_config\nhf_path: Qwen/Qwen3-8B\n',
+    });
+    assert.equal(launcher?.format, 'primus-bridge');
+    assert.deepEqual(valuesOf(launcher.facts, 'globalBatch', 'microBatch', 'sequenceLength', 'tensor', 'pipeline', 'virtualStages', 'precision'), [48, 2, 3072, 2, 3, undefined, 'bf16']); // prettier-ignore
+    assert.deepEqual(valuesOf(run?.facts, 'layers'), [36]);
   });
 });
 

@@ -22,6 +22,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'megatron-bridge': 'megatron-bridge.yaml',
   'gpt-neox': 'gpt-neox.yml',
   primus: 'primus.yaml',
+  'primus-torchtitan': 'primus-torchtitan.yaml',
+  'primus-bridge': 'primus-bridge.yaml',
   flagscale: 'flagscale.yaml',
   'nemo-rl': 'nemo-rl.yaml',
   nanotron: 'nanotron.yaml',
