@@ -33,6 +33,8 @@ export type ProfilerProcess = ServedProcess<ProfilerRequest, ProfilerReply>;
 export interface Service<Reply extends Numbered> {
   /** Arguments of the child. */
   readonly args: readonly string[];
+  /** Options of Node.js and V8. */
+  readonly execArgv?: readonly string[];
   /** @throws when a message is no reply. */
   readonly parse: (message: unknown) => Reply;
   /** Whether a reply only tells how far the request is, which is then heard here. */
@@ -65,9 +67,14 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
 export function startProcess<Request extends Numbered, Reply extends Numbered>(
   childFile: string,
   env: NodeJS.ProcessEnv,
-  { args, parse, isNotice = () => false, died: diedOf, timedOut: timedOutOf }: Service<Reply>,
+  { args, execArgv = [], parse, isNotice = () => false, died: diedOf, timedOut: timedOutOf }: Service<Reply>,
 ): ServedProcess<Request, Reply> {
-  const child = fork(childFile, [...args], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = fork(childFile, [...args], {
+    env,
+    execArgv: [...execArgv],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let stderr = '';
   let said = '';
   let waiting: Waiting<Reply> | null = null;

@@ -23,8 +23,8 @@ export function sequenceTokens(sequence: number, tokens: number, vocab: number):
   return Int32Array.from({ length: tokens + 1 }, () => Math.floor(next() * vocab));
 }
 
-/** A tensor of numbers of the size of activations, always the same for a name. */
-export function madeUp(name: string, elements: number): Float32Array {
+/** Numbers of the size of activations, always the same for a name. */
+export function madeUpNumbers(name: string, elements: number): Float32Array {
   const next = randomOf(name);
   return Float32Array.from({ length: elements }, () => next() - 0.5);
 }

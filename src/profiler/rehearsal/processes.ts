@@ -15,6 +15,14 @@ type StageProcess = ServedProcess<RehearsalRequest, RehearsalReply>;
 type Body = WithoutId<RehearsalRequest>;
 type ReplyOf<Type extends RehearsalReply['type']> = Extract<RehearsalReply, { readonly type: Type }>;
 
+/**
+ * What passes give is garbage soon, tens of megabytes in each: V8's helpers would collect it on the cores that the other stages run on
+ * for half as long as the passes take (measured). On the thread that makes it, each pass takes what it costs.
+ */
+const collectsAlone = ['--single-threaded-gc'];
+/** Memory that was given back is not returned to the system, which would clear its pages when a later pass takes it: of glibc. */
+const keepsMemory = { MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20), MALLOC_TRIM_THRESHOLD_: String(2 ** 40) };
+
 export interface StageProcessOptions {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
@@ -54,7 +62,7 @@ export async function startStageProcesses(stagesOf: readonly (readonly number[])
     );
   if (signal?.aborted === true) throw new CancelledError();
   const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-stages-'));
-  const env = { ...childEnvironment({ libraryPath }), TMPDIR: scratch, TMP: scratch, TEMP: scratch };
+  const env = { ...keepsMemory, ...childEnvironment({ libraryPath }), TMPDIR: scratch, TMP: scratch, TEMP: scratch };
   const processes = stagesOf.map((stages, index) =>
     startStages(childFile, env, stages, (passes) => {
       onPassed(index, passes);
@@ -100,6 +108,7 @@ function startStages(
   const who = whose(stages);
   return startProcess<RehearsalRequest, RehearsalReply>(childFile, env, {
     args: [stageArgument],
+    execArgv: [...collectsAlone],
     parse: parseRehearsalReply,
     isNotice(reply) {
       if (reply.type === 'passed') onPassed(reply.passes);

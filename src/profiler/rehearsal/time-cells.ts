@@ -1,10 +1,11 @@
 import type { Tensor } from 'onnxruntime-node';
+import { memoized } from '../../core/memoized';
 import { operationKind, type OperationKind, type WorkUnit } from '../../core/schedules/schedule';
 import type { Cell } from '../../core/spec/profile';
 import type { CellTimes, RehearsedStep } from '../../protocol/rehearsal';
 import type { Runtime } from '../sessions';
 import type { TimeWork } from './machine-clock';
-import { madeUp } from './parameters';
+import { madeUpNumbers } from './parameters';
 import type { StageRunner, StepOrder } from './stage';
 import type { Bag } from './tensors';
 
@@ -16,6 +17,9 @@ interface Asked {
   readonly split: boolean;
   readonly rounds: number;
 }
+
+/** Made-up activations: always the same of a name and extents. */
+type MadeUp = (name: string, dims: readonly number[]) => Tensor;
 
 /** A cell on a chunk, and the unit that it is among those of its group. */
 interface TimedCell {
@@ -40,6 +44,7 @@ export async function timeCells(
   { cells, chunks, split, rounds }: Asked,
   timeWork: TimeWork,
 ): Promise<CellTimes[]> {
+  const madeUp = madeUpTensors(runtime);
   const groups = groupsOf(step, cells).map((group) => timedCells(group, chunks));
   const run = async (timed: TimedCell, kind: OperationKind, isCounted: boolean): Promise<void> => {
     const { ms } = await timeWork(() => timed.runner.run(orderOf(step, timed, kind), 0));
@@ -50,11 +55,11 @@ export async function timeCells(
     for (const group of groups) {
       for (const backwards of split ? [[backward], [backwardInput, backwardWeight]] : [[backward]]) {
         for (const timed of group) {
-          giveForward(runtime, step, timed);
+          giveForward(madeUp, step, timed);
           await run(timed, forward, round >= 0);
         }
         for (const timed of group.toReversed()) {
-          giveBackward(runtime, step, timed);
+          giveBackward(madeUp, step, timed);
           for (const kind of backwards) await run(timed, kind, round >= 0);
         }
         for (const { runner } of chunks) runner.forget();
@@ -103,29 +108,32 @@ function orderOf({ chunks }: RehearsedStep, { chunk, units, unit }: TimedCell, k
 }
 
 /** Puts there what the forward pass takes from others. */
-function giveForward(runtime: Runtime, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
+function giveForward(madeUp: MadeUp, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
   const { shape } = job;
   const { batch, tokens, context } = cell;
-  if (chunk > 0)
-    runner.give({ item: { what: 'activation', chunk, unit }, tensor: tensorOf(runtime, 'activation', [batch * tokens, shape.hidden]) });
+  if (chunk > 0) runner.give({ item: { what: 'activation', chunk, unit }, tensor: madeUp('activation', [batch * tokens, shape.hidden]) });
   if (context === 0) return;
   const dims = [batch, shape.kvHeads, context, shape.headDim];
   const keys = (): Bag =>
     new Map([
-      ['presentKey', tensorOf(runtime, 'keys', dims)],
-      ['presentValue', tensorOf(runtime, 'values', dims)],
+      ['presentKey', madeUp('keys', dims)],
+      ['presentValue', madeUp('values', dims)],
     ]);
   runner.giveKeys(chunk, unit - 1, Array.from({ length: chunks[chunk]?.count ?? 0 }, keys));
 }
 
 /** Puts there what the backward pass takes from others. */
-function giveBackward(runtime: Runtime, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
+function giveBackward(madeUp: MadeUp, { job, chunks }: RehearsedStep, { runner, chunk, cell, unit }: TimedCell): void {
   if (chunk === chunks.length - 1) return;
-  const tensor = tensorOf(runtime, 'gradient', [cell.batch * cell.tokens, job.shape.hidden]);
+  const tensor = madeUp('gradient', [cell.batch * cell.tokens, job.shape.hidden]);
   runner.give({ item: { what: 'gradient', chunk, unit }, tensor });
 }
 
-function tensorOf(runtime: Runtime, name: string, dims: readonly number[]): Tensor {
-  const elements = dims.reduce((product, extent) => product * extent, 1);
-  return new runtime.Tensor('float32', madeUp(name, elements), dims);
+function madeUpTensors(runtime: Runtime): MadeUp {
+  const made = new Map<string, Tensor>();
+  return (name, dims) =>
+    memoized(made, `${name} ${dims.join()}`, () => {
+      const elements = dims.reduce((product, extent) => product * extent, 1);
+      return new runtime.Tensor('float32', madeUpNumbers(name, elements), dims);
+    });
 }
