@@ -1,4 +1,4 @@
-import { ExpectedError } from '../../src/core/errors';
+import { memoized } from '../../src/core/memoized';
 import { calibrated } from '../../src/core/resolve/calibrate';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { once } from './data';
@@ -10,16 +10,18 @@ export interface Calibration {
   readonly family: string;
   /** The run that was measured. */
   readonly id: string;
-  /** Mean absolute error of the other runs as fractions; `after` is null when no GEMM efficiency gives the measured step. */
+  /** Mean absolute error of the other runs, as fractions. */
   readonly before: number;
-  readonly after: number | null;
+  readonly after: number;
+  /** Share of them inside the range that is then stated. */
+  readonly inside: number;
 }
 
-const families = ['MPT H100', 'MPT A100', 'TorchTitan', 'NeMo', 'BLOOM', 'zero bubble'];
+const families = ['MPT H100', 'MPT A100', 'TorchTitan', 'NeMo', 'BLOOM', 'V100', 'zero bubble'];
 /** Runs that stand for the measured one, by their place among those of their source: chosen before anything was looked at. */
 const measuredAt = [0, 7, 13];
 
-/** Each source calibrated to one of its runs, as `calibration` of a terapipe.json does, with the other runs predicted again. */
+/** Each source calibrated to one of its runs, as `calibration.steps` of a terapipe.json does, with the other runs predicted again. */
 export const calibrations = once(async (): Promise<readonly Calibration[]> => {
   const all = await wildRows(({ seconds }) => seconds !== null);
   return families.flatMap((family) => {
@@ -31,32 +33,37 @@ export const calibrations = once(async (): Promise<readonly Calibration[]> => {
 function calibration(family: string, rows: readonly WildRow[], at: number): Calibration[] {
   const measured = rows[at];
   if (measured === undefined) return [];
-  const others = rows.filter((row) => row !== measured);
-  const gemmEfficiency = efficiencyFrom(measured);
+  const { name } = measured.request.cluster.gpu;
+  const others = rows.filter((row) => row !== measured && row.request.cluster.gpu.name === name);
+  const calibrate = calibratedBy(measured);
+  const after = others.map((row) => {
+    const { request, errorPercent } = calibrate(row.request);
+    return { ...timesOf(row, predictAsFixed(request).iterationMs), errorPercent };
+  });
   return [
     {
       family,
       id: measured.case.id,
-      before: meanError(others, ({ predicted }) => predicted.iterationMs),
-      after: gemmEfficiency === null ? null : meanError(others, ({ request }) => predictedMs(request, gemmEfficiency)),
+      before: errors(others.map((row) => timesOf(row, row.predicted.iterationMs))).mean,
+      after: errors(after).mean,
+      inside: after.filter((one) => Math.abs(one.measured / one.predicted - 1) <= one.errorPercent / 100).length / after.length,
     },
   ];
 }
 
-function efficiencyFrom({ request, case: { seconds } }: WildRow): number | null {
-  try {
-    return calibrated(request, 1e3 * (seconds ?? NaN)).cluster.gpu.gemmEfficiency;
-  } catch (error) {
-    if (error instanceof ExpectedError && error.code === 'calibration-unreachable') return null;
-    throw error;
-  }
+/** Corrects requests by one measured step of another run; those on one machine share the correction. */
+function calibratedBy({ request: of, case: { seconds } }: WildRow) {
+  const known = new Map<string, PlanRequest>();
+  return (request: PlanRequest): { readonly request: PlanRequest; readonly errorPercent: number } => {
+    const { gpu, links } = request.cluster;
+    const key = JSON.stringify([gpu, links, request.constants]);
+    const made = memoized(known, key, () => calibrated(request, null, [{ iterationMs: 1e3 * (seconds ?? NaN), request: of }]));
+    const { cluster, constants } = made;
+    const here = { ...request, constants, cluster: { ...request.cluster, gpu: cluster.gpu, links: cluster.links } };
+    return { request: here, errorPercent: made.calibration?.errorPercent ?? NaN };
+  };
 }
 
-function predictedMs(request: PlanRequest, gemmEfficiency: number): number {
-  const { cluster } = request;
-  return predictAsFixed({ ...request, cluster: { ...cluster, gpu: { ...cluster.gpu, gemmEfficiency } } }).iterationMs;
-}
-
-function meanError(rows: readonly WildRow[], predicted: (row: WildRow) => number): number {
-  return errors(rows.map((row) => ({ measured: 1e3 * (row.case.seconds ?? NaN), predicted: predicted(row) }))).mean;
+function timesOf({ case: { seconds } }: WildRow, predicted: number): { readonly measured: number; readonly predicted: number } {
+  return { measured: 1e3 * (seconds ?? NaN), predicted };
 }

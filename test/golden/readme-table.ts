@@ -108,13 +108,8 @@ export function rangesTable(runs: readonly MeasuredRun[]): string[] {
 
 /** The table of calibrations in docs/accuracy.md, one string per line. */
 export function calibrationTable(found: readonly Calibration[]): string[] {
-  const rows = found.map(({ family, id, before, after }) => [
-    family,
-    id,
-    percent(before),
-    after === null ? 'no efficiency gives its step' : percent(after),
-  ]);
-  return table(['calibrated source', 'run that was measured', 'other runs before', 'other runs after'], 2, rows);
+  const rows = found.map(({ family, id, before, after, inside }) => [family, id, percent(before), percent(after), percent(inside)]);
+  return table(['calibrated source', 'run that was measured', 'other runs before', 'other runs after', 'inside their range'], 2, rows);
 }
 
 /**

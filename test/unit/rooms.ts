@@ -51,7 +51,19 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   resolve: {
     about: 'fills in what the files leave open, each assumption with its reason',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'slice-times', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+    imports: [
+      'spec',
+      'model',
+      'cluster',
+      'schedules',
+      'slice-times',
+      'time-model',
+      'memory-model',
+      'formats',
+      'partition',
+      'planner',
+      'layout-search',
+    ],
   },
   rules: {
     about:

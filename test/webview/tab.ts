@@ -92,7 +92,15 @@ export const tabCases: readonly Case[] = [
     options: wide,
     state: () => {
       const plan = planOf({ unit: 56 });
-      const calibration = { iterationMs: 2000, predictedMs: 1600, before: 0.96, gemmEfficiency: 0.7 };
+      const calibration = {
+        iterationMs: 2000,
+        predictedMs: 1600,
+        before: 0.96,
+        gemmEfficiency: 0.7,
+        constants: [],
+        steps: [],
+        errorPercent: 10,
+      };
       return stateOf('tab', { ...plan, request: { ...plan.request, calibration } });
     },
     steps: async ({ page }) => {

@@ -45,20 +45,23 @@ export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Ca
   return h('p', { class: 'limiter' }, `${most} ${stage}`);
 }
 
-/** The GPU's efficiency before and after calibration with a measured step; null without one. */
+/** What measured steps made of the machine's constants; null without one. */
 function calibrationLine({ request: { calibration } }: Plan): HTMLElement | null {
   if (calibration === undefined) return null;
-  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
+  const { iterationMs, predictedMs, before, gemmEfficiency, steps } = calibration;
+  const [after, peak] = [formatNumber(gemmEfficiency), formatNumber(before)];
   return h(
     'p',
     { class: 'calibration' },
-    t(
-      'Calibrated to a measured step of {0}, predicted {1} before: GEMMs at {2} of peak, not {3}.',
-      formatDuration(iterationMs),
-      formatDuration(predictedMs),
-      formatNumber(gemmEfficiency),
-      formatNumber(before),
-    ),
+    iterationMs === null || predictedMs === null
+      ? t('Calibrated to {0} measured steps of other runs on this machine: GEMMs at {1} of peak, not {2}.', steps.length, after, peak)
+      : t(
+          'Calibrated to a measured step of {0}, predicted {1} before: GEMMs at {2} of peak, not {3}.',
+          formatDuration(iterationMs),
+          formatDuration(predictedMs),
+          after,
+          peak,
+        ),
   );
 }
 

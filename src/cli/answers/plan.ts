@@ -10,7 +10,8 @@ import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
 import { isTie } from '../../core/planner/reasons';
-import { reportedAssumptions } from '../../core/spec/request';
+import { sum } from '../../core/numbers';
+import { reportedAssumptions, type CalibratedStep } from '../../core/spec/request';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { stacksText } from '../../core/partition/stack-cut';
 import { printable } from '../../core/text';
@@ -133,14 +134,25 @@ function bubbleText(rate: number, format = formatPercent): string {
   return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
 }
 
-/** What a measured step made of the GPU's efficiency, and what was predicted without it. */
+/** What measured steps made of the machine's constants, and what was predicted without them. */
 function calibrationLines({ request: { calibration } }: Plan): string[][] {
   if (calibration === undefined) return [];
-  const { iterationMs, predictedMs, before, gemmEfficiency } = calibration;
-  return [
-    [
-      'calibrated',
-      `to a measured step of ${formatDuration(iterationMs)}, predicted ${formatDuration(predictedMs)} before: GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`,
-    ],
-  ];
+  const { iterationMs, predictedMs, before, gemmEfficiency, steps } = calibration;
+  const gemms = `GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`;
+  const own =
+    iterationMs === null || predictedMs === null
+      ? []
+      : [`to a measured step of ${formatDuration(iterationMs)}, predicted ${formatDuration(predictedMs)} before: ${gemms}`];
+  const others =
+    steps.length === 0
+      ? []
+      : [
+          `by ${plural(steps.length, 'measured step')} of other runs, off by ${stepErrors(steps, 'predictedMs')} before and ${stepErrors(steps, 'calibratedMs')} since: ${gemms}`,
+        ];
+  return [...own, ...others].map((line) => ['calibrated', line]);
+}
+
+/** Mean error of measured steps. */
+function stepErrors(steps: readonly CalibratedStep[], of: 'predictedMs' | 'calibratedMs'): string {
+  return formatPercent(sum(steps.map((one) => Math.abs(one[of] / one.iterationMs - 1))) / steps.length);
 }

@@ -42,7 +42,7 @@ function requestValues({ request }: Plan, candidate: Candidate): Map<string, str
   found.set('microBatches', String(candidate.scheme.length));
   found.set('slices', String(slicesOf(candidate)));
   add(found, 'cost', constants);
-  if (calibration !== undefined) found.set('calibration.iterationMs', String(calibration.iterationMs));
+  if (calibration !== undefined && calibration.iterationMs !== null) found.set('calibration.iterationMs', String(calibration.iterationMs));
   if (profile !== null) found.set('cost.profile', profile.file);
   for (const key of found.keys()) if (untold.test(key)) found.delete(key);
   if (model.experts === null) for (const key of ['layout.expert', 'layout.expertTensor']) found.delete(key);

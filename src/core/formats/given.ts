@@ -16,4 +16,12 @@ export interface TrainingGiven extends Omit<TrainingSpec, 'attentionKernel' | 'n
 /** Under `calibration`. */
 export interface CalibrationGiven {
   readonly iterationMs: number;
+  readonly steps: readonly MeasuredStepGiven[];
 }
+
+/** A measured step of another run: what differs there from this file, by the keys of `--set`. */
+export interface MeasuredStepGiven {
+  readonly iterationMs: number;
+  readonly set: Readonly<Record<string, SettingGiven>>;
+}
+export type SettingGiven = string | number | boolean | readonly number[];

@@ -116,8 +116,14 @@ function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknow
   );
 }
 
-/** Scalars and (nested) lists as plain values; an object inside stays undefined, so that no rule accepts it. */
+/** Scalars, lists and objects as plain values. */
 function plainValue(node: Node): unknown {
-  if (node.type === 'array') return (node.children ?? []).map(plainValue);
-  return node.type === 'object' || node.type === 'property' ? undefined : node.value;
+  const { type, children = [] } = node;
+  if (type === 'array') return children.map(plainValue);
+  if (type !== 'object') return node.value;
+  return Object.fromEntries(
+    children.flatMap(({ children: [key, value] = [] }) =>
+      key === undefined || value === undefined ? [] : [[String(key.value), plainValue(value)]],
+    ),
+  );
 }

@@ -1,5 +1,7 @@
 import type { Run } from '../formats/run';
-import type { Given } from '../formats/given';
+import type { Given, MeasuredStepGiven } from '../formats/given';
+import { applyOverrides } from '../formats/overrides';
+import type { Located } from '../spec/located';
 import { clusterOf, clusterText } from '../cluster/groups';
 import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
 import type { ClusterSpec, GpuSpec } from '../spec/cluster';
@@ -13,7 +15,7 @@ import type { NamedProfile } from '../spec/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { abilitiesOf } from '../layout-search/abilities';
-import { calibrated } from './calibrate';
+import { calibrated, type MeasuredStep } from './calibrate';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
 import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
@@ -83,7 +85,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   };
   requireStacks(request);
   const profile = resolveProfile(run, request, found, valueOrDefault);
-  return calibratedTo(run, { ...request, profile }, valueOrDefault, signal);
+  return calibratedTo(run, defaults, { ...request, profile }, valueOrDefault, signal);
 }
 
 /** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
@@ -105,25 +107,53 @@ function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefau
   };
 }
 
-/** With the GPU's efficiency rescaled to a measured step that the files give; measured layer times need none. */
+/** With the constants of the machine corrected by measured steps that the files give; measured layer times need none. */
 function calibratedTo(
-  { calibration }: Run,
+  run: Run,
+  defaults: ResolveDefaults,
   request: PlanRequest,
   valueOrDefault: ValueOrDefault,
   signal: CancelSignal | undefined,
 ): PlanRequest {
-  const measured = calibration?.iterationMs;
-  if (measured === undefined) return request;
+  const { iterationMs, steps } = run.calibration ?? {};
+  if (iterationMs === undefined && steps === undefined) return request;
   if (request.costTable !== null || request.profile !== null) {
     valueOrDefault('calibration.iterationMs', undefined, () => ({ value: 'not used', reason: sentence`layer times are measured already` }));
     return request;
   }
   requireCountable(request);
+  const others =
+    steps === undefined ? [] : placedAt(steps, () => steps.value.map((one) => measuredStep(run, defaults, request, one, signal)));
+  return placedAt(iterationMs ?? steps, () => calibrated(request, iterationMs?.value ?? null, others, signal));
+}
+
+/** A step of another run on the machine, with that run's request: this one's but for what its settings change. */
+function measuredStep(
+  run: Run,
+  defaults: ResolveDefaults,
+  { layout, cluster }: PlanRequest,
+  { iterationMs, set }: MeasuredStepGiven,
+  signal: CancelSignal | undefined,
+): MeasuredStep {
+  const keys = Object.keys(set);
+  const isCutAnew = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
+  const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isCutAnew && key === 'stageLayers'));
+  const source = { kind: 'default', reason: sentence`as in this file` } as const;
+  const sizes = Object.fromEntries(asHere.map(([key, value]) => [key, { value, source }])) as Given<Layout>;
+  const settings = Object.entries(set).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
+  const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };
+  const placed = keys.includes('cluster.nodes') ? changed : { ...changed, nodes };
+  return { iterationMs, request: resolveRun(placed, defaults, [], signal) };
+}
+
+/** What `work` gives; its errors without a place are put where the value stands. */
+function placedAt<T>(value: Located<unknown> | undefined, work: () => T): T {
   try {
-    return calibrated(request, measured.value, signal);
+    return work();
   } catch (error) {
-    if (!(error instanceof ExpectedError) || error.place !== undefined || measured.source.kind !== 'file') throw error;
-    throw new ExpectedError(error.code, error.what, error.remedy, measured.source.place);
+    if (!(error instanceof ExpectedError) || error.place !== undefined || value?.source.kind !== 'file') throw error;
+    throw new ExpectedError(error.code, error.what, error.remedy, value.source.place);
   }
 }
 
@@ -193,6 +223,7 @@ function mixedCluster(run: Run): ClusterSpec | null {
     ['cost.table', costTable],
     ['cost.profile', profile?.value === null ? undefined : profile],
     ['calibration.iterationMs', calibration?.iterationMs],
+    ['calibration.steps', calibration?.steps],
   ] as const;
   for (const [key, setting] of measured)
     if (setting !== undefined)

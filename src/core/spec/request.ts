@@ -155,14 +155,36 @@ export function reportedAssumptions(assumptions: readonly Assumption[]): Assumpt
   return assumptions.filter(({ key, value }) => !key.startsWith('model.') || (key === 'model.vocab' && value === '0'));
 }
 
-/** What a measured step made of the GPU's efficiency. */
+/** What measured steps made of the constants of the machine. */
 export interface Calibration {
-  /** As measured, and as it was predicted before. */
-  readonly iterationMs: number;
-  readonly predictedMs: number;
+  /** The run's own step, as measured and as it was predicted before; null: none was measured. */
+  readonly iterationMs: number | null;
+  readonly predictedMs: number | null;
   /** GEMM efficiency of the GPU before and since. */
   readonly before: number;
   readonly gemmEfficiency: number;
+  readonly constants: readonly CalibratedConstant[];
+  /** Of other runs on the machine. */
+  readonly steps: readonly CalibratedStep[];
+  /** Half width that holds 80 % of other runs on the machine, percent. */
+  readonly errorPercent: number;
+}
+
+/** A constant of the machine, as assumed and as the measured steps have it; null: the GPU has none. */
+export interface CalibratedConstant {
+  /** As in terapipe.json. */
+  readonly key: string;
+  readonly before: number | null;
+  readonly after: number | null;
+  /** Standard deviation of its logarithm after the steps of other runs. */
+  readonly spread: number;
+}
+
+/** A measured step of another run, as predicted before and since. */
+export interface CalibratedStep {
+  readonly iterationMs: number;
+  readonly predictedMs: number;
+  readonly calibratedMs: number;
 }
 
 /** Everything `plan()` needs, resolved to numbers. Plain data: crosses threads. */
@@ -186,7 +208,7 @@ export interface PlanRequest {
   readonly costTable: CostTable | null;
   /** A profile that matches model, layout and GPU; its measured layer times replace the analytic ones. */
   readonly profile: NamedProfile | null;
-  /** A measured step to which the GPU's GEMM efficiency was rescaled, and what that was before and is now. */
+  /** Measured steps that corrected the constants of the machine, and what those were before and are now. */
   readonly calibration?: Calibration;
   /** What no file said and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];

@@ -17,13 +17,7 @@ import type { CostProvenance } from '../spec/slice-cost';
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
   const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
-  if (calibration !== undefined)
-    return {
-      kind: 'roofline',
-      description: `${description}, rescaled from ${formatNumber(calibration.before)}, which predicted ${formatDuration(calibration.predictedMs)}, to meet a measured step of ${formatDuration(calibration.iterationMs)}`,
-      ...halfWidth(calibratedPercent),
-      errorBecause: 'rescaled to one measured step; other layouts on the same machine follow',
-    };
+  if (calibration !== undefined) return calibratedProvenance(description, calibration);
   const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
   const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
   const [low, high] = [Math.min(runs.low, 1 - (wider?.percent ?? 0) / 100), Math.max(runs.high, 1 + (wider?.percent ?? 0) / 100)];
@@ -34,6 +28,25 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
     range: [low, high],
     errorPercent: Math.round(100 * Math.max(1 - low, high - 1)),
     errorBecause: wider === undefined ? measured : `${wider.reason}; ${measured}`,
+  };
+}
+
+/** Where times come from whose constants measured steps corrected. */
+function calibratedProvenance(description: string, calibration: Calibration): CostProvenance {
+  const { before, iterationMs, predictedMs, steps, errorPercent } = calibration;
+  const rescaled = `${description}, rescaled from ${formatNumber(before)}`;
+  const others = plural(steps.length, 'measured step');
+  return {
+    kind: 'roofline',
+    description:
+      iterationMs === null || predictedMs === null
+        ? `${rescaled} by ${others} of the machine`
+        : `${rescaled}, which predicted ${formatDuration(predictedMs)}, to meet a measured step of ${formatDuration(iterationMs)}`,
+    ...halfWidth(errorPercent),
+    errorBecause:
+      iterationMs === null
+        ? `corrected by ${others} of the same machine`
+        : 'rescaled to one measured step; other layouts on the same machine follow',
   };
 }
 

@@ -187,13 +187,13 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'calibration.iterationMs': {
     meaning: (t) =>
       t(
-        'A step of this very run, measured: the GPU’s efficiency is rescaled until the plan as launched takes that long. Other layouts follow.',
+        'A step of this very run, measured: the constants of the machine are corrected until the plan as launched takes that long. Other layouts follow.',
       ),
     derived: ({ request: { calibration } }, t) =>
       calibration === undefined
         ? []
         : [
-            t('Predicted {0} before.', formatDuration(calibration.predictedMs)),
+            ...(calibration.predictedMs === null ? [] : [t('Predicted {0} before.', formatDuration(calibration.predictedMs))]),
             t('GEMMs at {0} of peak, not {1}.', formatNumber(calibration.gemmEfficiency), formatNumber(calibration.before)),
           ],
   },

@@ -154,8 +154,24 @@ export const constantFields: Fields<CostConstants> = {
   memoryEfficiency: positive(1),
 };
 
+const setting = v.union([
+  v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  v.number(),
+  v.boolean(),
+  v.pipe(v.array(v.number()), v.maxLength(10_000)),
+]);
+const settings = v.record(v.pipe(v.string(), v.maxLength(200)), setting);
+
 /** Under `calibration`. */
-export const calibrationFields: Fields<CalibrationGiven> = { iterationMs: positive(1e9) };
+export const calibrationFields: Fields<CalibrationGiven> = {
+  iterationMs: positive(1e9),
+  steps: list(
+    v.strictObject({ iterationMs: positive(1e9).schema, set: settings }),
+    1,
+    64,
+    'a list of { "iterationMs": 9200, "set": { "layout.tensor": 8 } }',
+  ),
+};
 
 export const scheduleRule = oneOf(namedSchedules);
 export const schedulesRule = list(v.picklist(namedSchedules), 1, 64, `a list of ${namedSchedules.join(', ')}`);
