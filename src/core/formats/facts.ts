@@ -1,6 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
+import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
@@ -173,6 +174,14 @@ export interface FactValues {
   readonly overlapExpertComm: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
+  /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that says so, and into how many slices. */
+  readonly sliceRuntime: string;
+  readonly slices: number;
+  readonly sliceRule: SplitRule | 'list';
+  /** Tokens of each slice, where they are listed. */
+  readonly sliceLengths: readonly number[];
+  /** Flags that this runtime needs for slices and the file does not give, as they are written. */
+  readonly sliceNeeds: readonly string[];
   /** MindSpeed-LLM's `--num-layer-list`: layers of each stage. */
   readonly stageLayers: readonly number[];
   /** MindSpeed-LLM's `--noop-layers`: of the layers that are dealt to stages, those that are none, from 0. */

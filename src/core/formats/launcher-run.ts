@@ -54,6 +54,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),
+    ...splitOf(facts),
     constants: {},
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
@@ -347,6 +348,21 @@ function scheduleNamed(written: string): ScheduleName {
 function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
   if (schedule !== undefined) return from(schedule, scheduleNamed(schedule.value));
   return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', sentence`what this launcher runs on a pipeline`) : undefined;
+}
+
+/** How the runtime cuts sequences, where it is told to. */
+function splitOf({ sliceRuntime, slices, sliceRule, sliceLengths, ffn }: Facts): Pick<Run, 'split'> {
+  if (sliceRuntime === undefined || slices === undefined) return {};
+  const rule = sliceRule?.value ?? 'average';
+  return {
+    split: from(slices, {
+      runtime: sliceRuntime.value,
+      slices: slices.value,
+      rule,
+      lengths: rule === 'list' ? (sliceLengths?.value ?? []) : [],
+      ...(ffn === undefined ? {} : { ffn: ffn.value }),
+    }),
+  };
 }
 
 function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly [N in K]?: Located<FactValues[N]> } {

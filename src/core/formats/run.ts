@@ -11,6 +11,7 @@ import type { EncoderSizes } from '../model/ends';
 import type { Layout } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
+import type { SequenceSplit } from '../spec/sequence-split';
 import type { GivenElastic } from './given-elastic';
 import type { FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
@@ -57,6 +58,8 @@ export interface Run {
   readonly schedules?: Located<readonly ScheduleName[]>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
+  /** How the launcher's flags have its runtime cut sequences. */
+  readonly split?: Located<SequenceSplit>;
   readonly constants: Given<CostConstants>;
   /** A step of this very run, measured. */
   readonly calibration?: Given<CalibrationGiven>;

@@ -8,6 +8,7 @@ import type { CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
 import { kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
+import { comparedSplits, splitSpec } from './splits';
 import { maximumOperations, maximumUnits, runsStacks } from './refusals';
 import { counted, sentence } from '../sentence';
 
@@ -36,7 +37,7 @@ export interface CandidateSpecs {
 export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpecs {
   const usual = usualSpecs(request, pipeline, listener);
   const { specs, skipped } = otherSpecs(request, usual);
-  return { specs: [...usual, ...specs], skipped };
+  return { specs: [...usual, ...specs, ...comparedSplits(request, pipeline, listener)], skipped };
 }
 
 /**
@@ -53,7 +54,8 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
   const specs: CandidateSpec[] = [];
   if (slicing.scheme !== null) {
     requireComplete(slicing.scheme, batch, sequenceLength);
-    specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
+    if (slicing.split === undefined)
+      specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
   }
   if (
     batch <= affordableUnits &&
@@ -121,6 +123,11 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
       schedule === asked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations;
     if (operations > most) skipped.push(schedule);
     else {
+      const { split } = slicing;
+      if (kind.slices && split !== undefined) {
+        specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
+        continue;
+      }
       specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });
       if (kind.ownCut === 'equal-work')
         specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));

@@ -9,9 +9,21 @@ import type { PlanRequest } from '../spec/request';
 
 /**
  * terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has
- * virtual stages. equal-work: Seq1F1B with slices of equal compute. The others by their schedule.
+ * virtual stages. equal-work: Seq1F1B with slices of equal compute. best-split, solved: beside slices that a launcher's flags give, the
+ * best that its flags can give, and the best that are known. The others by their schedule.
  */
-export const candidateIds = ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', 'given', ...otherSchedules, 'equal-work'] as const;
+export const candidateIds = [
+  'terapipe',
+  'uniform',
+  'whole',
+  '1f1b',
+  'gpipe',
+  'given',
+  ...otherSchedules,
+  'equal-work',
+  'best-split',
+  'solved',
+] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
 /** The candidate of each schedule in equal slices, or whole sequences. */

@@ -59,7 +59,7 @@ function virtualStagesError(asked: ScheduleName, virtualStages: number): Expecte
 }
 
 /** Why no candidate is left. */
-export function nothingToPlan({ training, layout }: PlanRequest): ExpectedError {
+export function nothingToPlan({ training, layout }: Pick<PlanRequest, 'training' | 'layout'>): ExpectedError {
   const batch = training.globalBatch / layout.data;
   if (batch % training.microBatch !== 0)
     return new ExpectedError(

@@ -16,6 +16,7 @@ import type { CandidateSpec } from './predict';
 import { fitsOn } from '../partition/scheduling';
 import { slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
+import { leastCommonMultiple } from '../numbers';
 import { defaultUnit, type PlanRequest } from '../spec/request';
 
 /** How far the solver is. */
@@ -113,6 +114,54 @@ function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, list
   );
   return { grid, solution };
 }
+
+/**
+ * Lists of slice lengths for a runtime that cuts all micro-batches alike: the optimum of eq. 5 for units of one, two, four, ... times the
+ * asked length, and on each of them equal slices and those of equal work and of equal time.
+ * @param multiple that every length is of.
+ */
+export function solvedAlike(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  multiple: number,
+  { signal }: Pick<SlicingListener, 'signal'>,
+): readonly (readonly number[])[] {
+  const { training, layout, model } = request;
+  const tokens = training.sequenceLength;
+  const { microBatch } = training;
+  const batch = training.globalBatch / layout.data / microBatch;
+  if (!Number.isInteger(batch) || tokens % multiple !== 0) return [];
+  const lists: (readonly number[])[] = [];
+  const asked = leastCommonMultiple(request.slicing.unit ?? defaultUnit(tokens), multiple);
+  for (let unit = asked, solved = 0; 2 * unit <= tokens && solved < mostUnitsTried; unit *= 2, solved += 1) {
+    throwIfCancelled(signal);
+    const grid = gridOf({ ...request, slicing: { ...request.slicing, unit } }, pipeline, microBatch);
+    const { cost } = grid.stages;
+    const kinks = microBatch <= grid.largestChunk ? (grid.contextKinks?.(microBatch) ?? null) : null;
+    unit = Math.max(unit, grid.unit);
+    const { scheme, baselines } = solveSlicing(
+      {
+        batch,
+        tokens,
+        unit,
+        stages: layout.pipeline,
+        maximumBatchSlice: 1,
+        cost: (_, length, context) => cost(microBatch, length, context),
+        ...(grid.stages.factors === null ? {} : { stageFactors: grid.stages.factors }),
+        maximumEvaluations: Math.max(16, Math.floor(visitBudget / (Math.ceil(tokens / unit) ** 2 / 2))),
+        work: sliceWork(model),
+        ...(kinks === null ? {} : { contextKinks: kinks }),
+      },
+      { signal },
+    );
+    const own = [scheme[0]?.tokens ?? [], uniformLengths(tokens, unit, baselines.uniform.slices), baselines.equalTime.tokens];
+    lists.push(...own, ...(baselines.equalWork === null ? [] : [baselines.equalWork.tokens]));
+  }
+  return lists.filter((lengths) => lengths.every((length) => length % multiple === 0));
+}
+
+/** Units that lists are solved for. */
+const mostUnitsTried = 6;
 
 /** The cut that is taken, and what says so. */
 interface FastestCut {

@@ -34,8 +34,10 @@ import {
 } from './first-layout';
 import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
-import { requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
-import { sentence, type Sentence } from '../sentence';
+import { scheduleKind } from '../schedules/registry';
+import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
+import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/splits';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
@@ -77,7 +79,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     layout,
     schedule: scheduleOf(run, layout),
     ...(runs === null ? {} : { runs }),
-    slicing: { unit: run.unit?.value ?? null, scheme: run.scheme?.value ?? null },
+    slicing: slicingOf(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,
     profile: null,
@@ -92,6 +94,33 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
 function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanRequest['schedule'] {
   const isOwn = format === 'terapipe' || format === 'huggingface' || format === 'onnx';
   return schedule === undefined || (pipeline === 1 && !isOwn) ? null : schedule.value;
+}
+
+/**
+ * The slices that the files give, or that the runtime they name makes of its flags.
+ * @throws ExpectedError `slices-not-cut` where it would stop at them.
+ */
+function slicingOf(run: Run, request: Pick<PlanRequest, 'model' | 'training' | 'layout'>): PlanRequest['slicing'] {
+  const unit = run.unit?.value ?? null;
+  const schedule = scheduleOf(run, request.layout);
+  const isSliced = schedule !== null && scheduleKind(schedule).sliced && request.layout.virtualStages === 1;
+  if (run.scheme !== undefined || run.split === undefined || !isSliced) return { unit, scheme: run.scheme?.value ?? null };
+  const { value: split, source } = run.split;
+  const lengths = splitLengths(request, split);
+  if (lengths === null) {
+    const tokens = request.training.sequenceLength;
+    const multiple = sliceMultiple(request);
+    const { place } = source.kind === 'file' ? source : run;
+    throw new ExpectedError(
+      'slices-not-cut',
+      sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${splitName(split)}${multiple > 1 ? sentence` of multiples of ${multiple} tokens` : ''}`,
+      sentence`use a number of slices that divides the sequence, or slices of equal work`,
+      place,
+    );
+  }
+  const scheme = schemeAlike(request, lengths);
+  if (scheme === null) throw nothingToPlan(request);
+  return { unit, scheme, split: { ...split, lengths } };
 }
 
 /** The training on a layout: what depends on its sizes. */

@@ -127,6 +127,20 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: '[TeraPipe](https://arxiv.org/abs/2102.07988) and [Seq1F1B](https://arxiv.org/abs/2406.03488).',
     ignore: 'your launcher cannot cut sequences: most cannot.',
   },
+  'slices-not-cut': {
+    source:
+      'thunlp/Seq1F1B at 68934661, `megatron/core/pipeline_parallel/sp_utils.py`, line 123; sail-sg/zero-bubble-pipeline-parallelism at 39f2c186, `megatron/training/arguments.py`, line 422',
+    ignore: neverStarts,
+  },
+  'slices-runtime': {
+    source: "MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines",
+    ignore: neverStarts,
+  },
+  'slices-flags': {
+    source:
+      'thunlp/Seq1F1B at 68934661, `megatron/model/transformer.py`, line 855; sail-sg/zero-bubble-pipeline-parallelism at 39f2c186, `megatron/training/arguments.py`, lines 418 to 421',
+    ignore: 'the flags are given somewhere else than in this file.',
+  },
   'recompute-granularity': { source: megatronArguments('line 1427'), ignore: neverStarts },
   'selective-recompute-flash': {
     source:

@@ -9,6 +9,7 @@ import { modelRules } from './checks/model-rules';
 import { recomputeRules } from './checks/recompute-rules';
 import { scheduleRules } from './checks/schedule-rules';
 import { sequenceRules } from './checks/sequence-rules';
+import { sliceRules } from './checks/slice-rules';
 import { tensorRules } from './checks/tensor-rules';
 import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
@@ -27,6 +28,7 @@ export const rules: readonly Rule[] = [
   ...batchRules,
   ...sequenceRules,
   ...scheduleRules,
+  ...sliceRules,
   ...recomputeRules,
   ...memoryRules,
   ...deepspeedRules,

@@ -11,6 +11,7 @@ import type { NamedProfile } from './profile';
 import type { ScheduleName } from './schedule-names';
 import type { Scheme } from './scheme';
 import type { Sentence } from '../sentence';
+import type { SequenceSplit } from './sequence-split';
 
 /** What is trained and how. */
 export interface TrainingSpec extends Recompute {
@@ -137,6 +138,8 @@ export interface SlicingSpec {
   readonly unit: number | null;
   /** A scheme to predict as it stands instead of solving for one. */
   readonly scheme: Scheme | null;
+  /** How a launcher's flags gave `scheme`; absent: they did not. */
+  readonly split?: SequenceSplit;
 }
 
 /** One choice that no file made, said with the plan. */

@@ -70,6 +70,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
     ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8ParamGather'] as const),
     ...(['cudaGraphs', 'expertDispatcher', 'overlapExpertComm'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
+    ...(['slices', 'sliceRule', 'sliceLengths'] as const),
   ]),
   ...inGroup('cluster', ['nodes', 'gpusPerNode', 'world']),
 };

@@ -1,12 +1,14 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
 import type { Finding } from '../../findings';
-import type { Place, TextRange } from '../../spec/located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
 import { emptied, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
+import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
+import { scheduleOf, slicedFacts } from './schedule-flags';
+import { sliceFlags } from '../slice-runtimes/flags';
 import {
   any,
   choice,
@@ -28,27 +30,6 @@ import {
   type FlagRead,
 } from '../shell/flag-reads';
 import { anyOf, sentence, type Value } from '../../sentence';
-
-/** One word after a flag (or a YAML value). */
-export interface FlagWord {
-  /** Without its quotes; null where it is only known when the script runs. */
-  readonly text: string | null;
-  /** Exactly the value's text. */
-  readonly place: Place;
-}
-
-/** A command-line flag where a file gives it. */
-export interface LocatedFlag {
-  /** As written: `--num-layers`. */
-  readonly name: string;
-  readonly place: Place;
-  /** Empty for a plain switch. A YAML reader gives `true` or `false` for a switch. */
-  readonly words: readonly FlagWord[];
-  /** What to cut out to remove the flag with its words. */
-  readonly whole?: TextRange;
-  /** Given under a condition that only a run can tell. */
-  readonly isConditional?: true;
-}
 
 interface FlagRule<T> {
   readonly flag: string;
@@ -213,6 +194,9 @@ const flagTable: FlagTable = {
   routerGroupTopk: [rule('moe-router-group-topk', count(1))],
   overlapExpertComm: [rule('overlap-moe-expert-parallel-comm', on(true))],
   overlapP2p: [rule('no-overlap-p2p-communication', on(false)), rule('overlap-p2p-communication', on(true))],
+  slices: sliceFlags.splits.map((flag) => rule(flag, count(1))),
+  sliceRule: [...sliceFlags.rules].map(([flag, words]) => rule(flag, choice(words))),
+  sliceLengths: sliceFlags.lengths.map((flag) => rule(flag, numbers)),
   nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [
     rule('nproc-per-node', processCount),
@@ -231,12 +215,11 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   'deepspeed-config': text,
   'n-shared-experts': count(0),
   'schedules-method': text,
-  'enable-seq1f1b': on(true),
   'enable-zero-bubble': on(true),
   'zero-bubble-v-schedule': on(true),
   'zero-bubble-v-schedule-mem-setup': text,
   'enable-zbh1-pipeline': on(true),
-  'pipe-sp-splits': count(1),
+  ...Object.fromEntries(sliceFlags.others.map(({ flag, word }): [string, FlagRead<unknown>] => [flag, word === null ? on(true) : text])),
 };
 
 const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
@@ -334,6 +317,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...emptied(facts),
     ...partitioned(facts),
     ...scheduleOf(flags),
+    ...slicedFacts(flags),
     ...(encoderLayers && { encoderLayers }),
     ...(encoderLayers && decoderLayers && { decoderLayers }),
     // Under a launcher of its own on every node, tasks are nodes.
@@ -351,42 +335,8 @@ function sharedWidth(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     : { value: shared.value * width, source: { kind: 'default', reason: sentence`${shared.value} shared experts of ${width}` } };
 }
 
-/** The schedule that flags of forks pick. */
-function scheduleOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const method = factOf(flags.get('schedules-method'), text);
-  if (method !== undefined && /^dualpipev$/i.test(method.value)) return { schedule: { ...method, value: 'DualPipeV' } };
-  const sliced = factOf(flags.get('enable-seq1f1b'), fixed('Seq1F1B')) ?? factOf(flags.get('pipe-sp-splits'), count(2));
-  if (sliced !== undefined) return { schedule: { ...sliced, value: 'Seq1F1B' } };
-  const setup = factOf(flags.get('zero-bubble-v-schedule-mem-setup'), text)?.value ?? 'zb';
-  const byV = factOf(flags.get('zero-bubble-v-schedule'), on(true));
-  if (byV?.value === true)
-    return { schedule: { ...byV, value: setup === 'min' ? 'V-Min' : setup === 'half' ? 'V-Half' : 'ZBVZeroBubble' } };
-  const plain = factOf(flags.get('enable-zero-bubble'), on(true)) ?? factOf(flags.get('enable-zbh1-pipeline'), on(true));
-  return plain?.value === true ? { schedule: { ...plain, value: 'ZB-H1' } } : {};
-}
-
 /** Shared experts counted in widths of one routed expert; undefined where that is no whole number. */
 function wholeRatio(total: Fact<number>, one: Fact<number> | undefined): Fact<number> | undefined {
   const value = one === undefined ? NaN : total.value / one.value;
   return Number.isInteger(value) ? { ...total, value } : undefined;
-}
-
-function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
-  const outcome = flag === undefined ? null : outcomeOf(flag, read);
-  if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;
-  const source = { kind: 'file', place: placeOfValue(flag), key: flag.name } as const;
-  const { name, whole, isConditional } = flag;
-  return { value: outcome.value, source, name, ...(whole && { whole }), ...(isConditional && { isConditional }) };
-}
-
-function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
-  const texts = words.map((entry) => entry.text);
-  return texts.every((entry) => entry !== null) ? read.of(texts) : null;
-}
-
-function placeOfValue({ place, words }: LocatedFlag): Place {
-  const [first, last] = [words[0], words.at(-1)];
-  if (first === undefined || last === undefined) return place;
-  const sameFile = first.place.file === last.place.file && last.place.range.end >= first.place.range.end;
-  return sameFile ? { file: first.place.file, range: { start: first.place.range.start, end: last.place.range.end } } : first.place;
 }

@@ -6,7 +6,8 @@ import { replacedKeys } from '../yaml/launcher-file';
 import { removalOf } from '../yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../yaml/yaml-document';
 import { unknownFork } from './forks/others';
-import { flagKey, flagWords, megatronFacts, megatronRemarks, type FlagWord, type LocatedFlag } from './megatron-flags';
+import type { FlagWord, LocatedFlag } from './located-flag';
+import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 
 /** What a scalar's text means; null where only the run can tell. */
 export type Expand = (text: string) => string | null;

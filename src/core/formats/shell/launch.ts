@@ -1,6 +1,7 @@
 import type { Place, TextRange } from '../../spec/located';
 import type { Command, Evaluation } from './evaluate';
-import { flagKey, flagWords, type LocatedFlag } from '../megatron/megatron-flags';
+import type { LocatedFlag } from '../megatron/located-flag';
+import { flagKey, flagWords } from '../megatron/megatron-flags';
 import { wholeOf } from './whole-flag';
 import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from './words';
 

@@ -97,7 +97,7 @@ function longSequences({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const microBatches = microBatchesOf(facts, format);
   if (tokens === null || pipeline === null || microBatches === null || pipeline === 1) return null;
-  if (tokens < longSequence || microBatches >= 4 * pipeline) return null;
+  if (tokens < longSequence || microBatches >= 4 * pipeline || facts.sliceRuntime !== undefined) return null;
   const virtual = virtualStagesOf(facts, format) ?? 1;
   const now = bubbleOf(pipeline, virtual, microBatches);
   const sliced = bubbleOf(pipeline, 1, microBatches * slices);

@@ -16,6 +16,8 @@ const scheduleOf: Readonly<Partial<Record<CandidateId, ScheduleName>>> = {
   '1f1b': '1F1B',
   gpipe: 'GPipe',
   'equal-work': 'Seq1F1B',
+  'best-split': 'Seq1F1B',
+  solved: 'Seq1F1B',
 };
 
 function candidate(id: CandidateId, iterationMs: number, peakBytes: number): Candidate {

@@ -24,6 +24,7 @@ export const zeroBubble: MegatronFork = {
       'zero-bubble-v-schedule-mem-setup',
       'enable-1f1b-v',
       'enable-zb-runtime',
+      'num-seq-splits',
       'zero-bubble-max-pending-backward',
       'allow-padding-num-layers',
       'interleave-group-size',
@@ -42,7 +43,7 @@ export const zeroBubble: MegatronFork = {
 export const seq1f1b: MegatronFork = {
   name: 'Seq1F1B',
   source: 'thunlp/Seq1F1B',
-  signs: { flags: ['pipe-sp-splits', 'pipe-sp-strategy'], text: null, repository: /seq1f1b/i },
+  signs: { flags: ['pipe-sp-splits', 'pipe-sp-strategy', 'seq1f1b-fix-splits'], text: null, repository: /seq1f1b/i },
   choices: {},
   traits: {},
 };

@@ -3,13 +3,8 @@ import { describe, it } from 'mocha';
 import { nvidia } from '../../../../../src/core/formats/megatron/forks/nvidia';
 import type { FactName, Facts } from '../../../../../src/core/formats/facts';
 import { megatronDefaults } from '../../../../../src/core/formats/megatron/megatron-defaults';
-import {
-  flagKey,
-  flagWords,
-  megatronFacts,
-  megatronRemarks,
-  type LocatedFlag,
-} from '../../../../../src/core/formats/megatron/megatron-flags';
+import type { LocatedFlag } from '../../../../../src/core/formats/megatron/located-flag';
+import { flagKey, flagWords, megatronFacts, megatronRemarks } from '../../../../../src/core/formats/megatron/megatron-flags';
 import { say } from '../../../../../src/core/sentence';
 
 /** Flags of one line, located in it; `?` is a word that is known only at run time. */

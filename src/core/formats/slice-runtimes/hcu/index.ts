@@ -1,0 +1,20 @@
+import type { SliceRuntime } from '../slice-runtime';
+
+/** Seq1F1B in Hygon's patches over Megatron-LM: the same flags, and a schedule by name. */
+export const hcu: SliceRuntime = {
+  id: 'hcu-megatron',
+  name: 'hcu-megatron',
+  source: 'hcu-megatron: its page on pipelines, Seq1F1B (no recompute, no Transformer Engine), and the flags of its arguments',
+  on: { flag: 'schedule-method', word: 'seq1f1b' },
+  splits: { flag: 'pipe-sp-splits', usual: 1 },
+  rule: { flag: 'pipe-sp-strategy', words: { average: 'average', 'equal-work': 'uniform_comp' } },
+  lengths: null,
+  needs: [
+    { flag: 'use-flash-attn', word: null },
+    { flag: 'transformer-impl', word: 'local' },
+  ],
+  lacks: {},
+  limits: ['recompute'],
+  shortest: 1,
+  splitsFile: null,
+};

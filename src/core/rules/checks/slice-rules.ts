@@ -1,0 +1,92 @@
+import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
+import type { SliceLimit } from '../../formats/slice-runtimes/slice-runtime';
+import { formatNumber } from '../../format';
+import { divisorsOf } from '../../numbers';
+import { allOf, sentence, type Sentence } from '../../sentence';
+import { countOf, sizeOf } from '../derived';
+import { megatronLmFormats } from '../formats';
+import { isWritten, listed, many, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
+import type { ConfigView } from '../view';
+
+/** What runtimes of token slices refuse. */
+export const sliceRules: readonly Rule[] = [
+  {
+    code: 'slices-not-cut',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: unequalSlices,
+    doc: 'Runtimes that cut sequences into equal slices (`--pipe-sp-strategy average`, `--seq1f1b-balance-method average`, `--num-seq-splits`) divide the tokens and drop the rest, which leaves shapes that do not fit together; with sequence parallelism each slice is divided by the tensor size too. Choose a number that divides both, or slices of equal work (`uniform_comp`), where the runtime has them.',
+  },
+  {
+    code: 'slices-runtime',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: besideSlices,
+    doc: 'A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context parallelism, hcu-megatron recomputes nothing beside slices, and the first Seq1F1B knows neither context parallelism nor experts.',
+  },
+  {
+    code: 'slices-flags',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: missingFlags,
+    doc: 'Slices keep keys and values of earlier ones, for which their runtime has one kind of attention alone: it stops without the flags that choose it.',
+  },
+];
+
+function unequalSlices({ facts, format }: ConfigView): Issue | null {
+  const [tokens, slices] = [countOf(facts, 'sequenceLength'), countOf(facts, 'slices')];
+  if (facts.sliceRuntime === undefined || facts.sliceRule?.value !== 'average' || tokens === null || slices === null) return null;
+  const multiple = facts.sequenceParallel?.value === true ? (sizeOf(facts, format, 'tensor') ?? 1) : 1;
+  if (tokens % (slices * multiple) === 0) return null;
+  const near = nearestFitting(divisorsOf(tokens), slices, (size) => tokens % (size * multiple) === 0);
+  return {
+    at: ['slices', 'sequenceLength'],
+    message: sentence`${many(tokens, 'token')} cannot be cut into ${formatNumber(slices)} equal slices${multiple > 1 ? sentence` that a tensor size of ${formatNumber(multiple)} divides` : ''}`,
+    remedy: sentence`use ${listed(near)} slices`,
+    changes: setTo('slices', near),
+  };
+}
+
+function besideSlices({ facts, format }: ConfigView): readonly Issue[] {
+  const runtime = sliceRuntimeOf(facts.sliceRuntime?.value ?? '');
+  if (runtime === undefined) return [];
+  const issues: Readonly<Record<SliceLimit, () => Issue | null>> = {
+    'micro-batch': () => {
+      const size = countOf(facts, 'microBatch');
+      if (size === null || size === 1) return null;
+      const message = sentence`${runtime.name} slices micro-batches of 1 sequence, not ${formatNumber(size)}`;
+      return { at: ['microBatch', 'slices'], message, remedy: sentence`use a micro-batch of 1`, changes: setTo('microBatch', [1]) };
+    },
+    context: () => {
+      const size = sizeOf(facts, format, 'context') ?? 1;
+      return size === 1 ? null : withoutIt(['context', 'slices'], sentence`context parallelism`, setTo('context', [1]));
+    },
+    recompute: () => {
+      const granularity = facts.recomputeGranularity?.value ?? 'none';
+      const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const;
+      return granularity === 'none'
+        ? null
+        : withoutIt([...names, 'slices'], sentence`recompute`, remove(...names.filter((name) => isWritten(facts, name))));
+    },
+    experts: () => (facts.experts === undefined ? null : withoutIt(['experts', 'slices'], sentence`experts`, [])),
+  };
+  const withoutIt = (at: Issue['at'], what: Sentence, changes: readonly Change[]): Issue => ({
+    at,
+    message: sentence`${runtime.name} runs no ${what} beside token slices`,
+    remedy: sentence`train without ${what}, or whole sequences`,
+    changes,
+  });
+  return runtime.limits.flatMap((limit) => issues[limit]() ?? []);
+}
+
+function missingFlags({ facts }: ConfigView): Issue | null {
+  const { sliceRuntime, sliceNeeds } = facts;
+  const name = sliceRuntimeOf(sliceRuntime?.value ?? '')?.name;
+  if (name === undefined || sliceNeeds === undefined) return null;
+  const missing = allOf(sliceNeeds.value);
+  return {
+    at: ['sliceNeeds', 'slices'],
+    message: sentence`${name} stops at token slices without ${missing}`,
+    remedy: sentence`add ${missing}`,
+  };
+}

@@ -1,0 +1,16 @@
+/** Rules by which runtimes cut a sequence themselves: into equal slices, or slices of equal arithmetic (Seq1F1B's `uniform_comp`). */
+export const splitRules = ['average', 'equal-work'] as const;
+export type SplitRule = (typeof splitRules)[number];
+
+/** How a runtime is told to cut every sequence, all of them alike. */
+export interface SequenceSplit {
+  /** Id of the runtime, as `formats/slice-runtimes` lists them. */
+  readonly runtime: string;
+  readonly slices: number;
+  /** `list`: as `lengths` says. */
+  readonly rule: SplitRule | 'list';
+  /** Tokens of each slice; empty unless a list is given. */
+  readonly lengths: readonly number[];
+  /** Width of the feed-forward that the rule counts; absent: the model's. */
+  readonly ffn?: number;
+}
