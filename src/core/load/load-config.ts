@@ -177,15 +177,15 @@ function asLaunched(launcher: LauncherFile): LauncherFile {
 }
 
 const purposeWords = {
-  conversion: sentence`This script converts or changes a checkpoint: nothing is trained, so nothing is planned`,
-  evaluation: sentence`This script evaluates a model: nothing is trained, so nothing is planned`,
-  serving: sentence`This script generates text or serves a model: nothing is trained, so nothing is planned`,
-  data: sentence`This script prepares data: nothing is trained, so nothing is planned`,
+  conversion: sentence`This converts or changes a checkpoint: nothing is trained, so nothing is planned`,
+  evaluation: sentence`This evaluates a model: nothing is trained, so nothing is planned`,
+  serving: sentence`This generates text or serves a model: nothing is trained, so nothing is planned`,
+  data: sentence`This prepares data: nothing is trained, so nothing is planned`,
 } as const satisfies Record<Exclude<Purpose, 'training'>, Sentence>;
 
 /** A script that starts something else than training is read, and nothing is planned. */
 function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): ExpectedError {
-  return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script that trains`, place);
+  return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script or a config that trains`, place);
 }
 
 function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {

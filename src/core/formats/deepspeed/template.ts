@@ -16,7 +16,7 @@ export interface FilledTemplate {
 
 /** Forms of a placeholder without quotes: of shells, of Jinja, of sed scripts (`<NAME>`, `@NAME@`, `%NAME%`, `NAME`). */
 const form =
-  /\$\{[^{}\n"]{1,200}\}|\$\(\([^\n"]{1,200}?\)\)(?!\))|\$\([^()\n"]{1,200}\)|\$[A-Za-z_]\w*|\{\{[^{}\n"]{1,200}\}\}|<[A-Za-z_]\w{0,99}>|([@%])[A-Za-z_]\w{0,99}\1|[A-Z][A-Z0-9_]+(?!\w)/y;
+  /\$\{[^{}\n"]{1,200}\}|\$\(\([^\n"]{1,200}?\)\)(?!\))|\$\([^()\n"]{1,200}\)|\$[A-Za-z_]\w*|\{\{[^{}\n"]{1,200}\}\}|<[A-Za-z_]\w{0,99}>|([@%])[A-Za-z_]\w{0,99}\1|[A-Z][A-Z0-9_]+(?!\w)|[A-Z]\w{0,99}_\w{1,99}(?!\w)/y;
 /** Words in capitals that people write for JSON values by mistake. */
 const mistakes = /^(TRUE|FALSE|NULL|NONE|NAN|INF|INFINITY|AUTO)$/;
 

@@ -1,4 +1,8 @@
+import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
+import { sentence } from '../../sentence';
+import { quoted } from '../../text';
+import { fillTemplate } from '../deepspeed/template';
 import { completeFamily } from '../families';
 import type { Facts, LauncherFile } from '../facts';
 import { readEncoder } from './encoder';
@@ -29,7 +33,7 @@ export interface HuggingFaceModel extends RunModel {
  * @throws ExpectedError as `parseDocument`, `config-unknown-model-type`, `config-wrong-type`, `config-out-of-range`; all placed.
  */
 export function readHuggingFace(file: string, text: string): HuggingFaceModel {
-  const document = parseDocument(file, text, 'json');
+  const document = documentOf(file, text);
   const found = findModel(document);
   const model = completeFamily(found.family, found.modelType, readSizes(found, found.around));
   const state = readState(found, model);
@@ -52,6 +56,23 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
     ...(encoder === null ? {} : { encoder }),
     remarks: remarksOn(found, facts, unplanned, guessed),
   };
+}
+
+/** @throws ExpectedError as `parseDocument`; `model-not-planned` for a template whose sizes are still to be filled in. */
+function documentOf(file: string, text: string): JsonDocument {
+  try {
+    return parseDocument(file, text, 'json');
+  } catch (error) {
+    const [first] = error instanceof ExpectedError && error.code === 'config-json-syntax' ? fillTemplate(text).placeholders.values() : [];
+    if (first === undefined) throw error;
+    const place = { file, range: { start: first.start, end: first.start + first.written.length } };
+    throw new ExpectedError(
+      'model-not-planned',
+      sentence`This is a template: ${quoted(first.name)} stands for a value`,
+      sentence`name the config.json that it is filled in to`,
+      place,
+    );
+  }
 }
 
 /** What it says of the model alone. */

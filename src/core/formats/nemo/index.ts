@@ -11,7 +11,13 @@ export const nemo: Launcher = {
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
 };
 
-/** NeMo 1.x: a Lightning trainer, and a model with Megatron's parallel sizes. Its speech and vision configs have none. */
+/**
+ * NeMo 1.x: a Lightning trainer, and a model with Megatron's parallel sizes, or the batches of a run that takes them from a checkpoint
+ * (NeMo-Aligner). Its speech and vision configs have neither.
+ */
 function isNemo({ sections }: YamlHead): boolean {
-  return sections.has('trainer') && hasAny(sections.get('model'), [...parallelSizes, 'encoder_seq_length']);
+  if (!sections.has('trainer')) return false;
+  const model = sections.get('model');
+  const isAligned = model?.has('micro_batch_size') === true && model.has('global_batch_size') && model.has('mcore_gpt');
+  return isAligned || hasAny(model, [...parallelSizes, 'encoder_seq_length']);
 }

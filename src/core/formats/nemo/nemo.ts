@@ -7,7 +7,8 @@ import { createKeyReader, joined, key, lenient, under, type KeyReader, type KeyT
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, devices, word } from '../yaml/reads';
 import { createResolver } from '../yaml/references';
-import { parseYaml } from '../yaml/yaml-document';
+import type { Purpose } from '../purpose';
+import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
 import { sentence } from '../../sentence';
 
 /** PyTorch Lightning's names. */
@@ -75,7 +76,14 @@ export function readNemo(file: string, text: string): LauncherFile {
   const written = withoutIdleRecompute(withoutIdleExperts(reader.facts(nemoKeys)));
   const shared = sharedExperts(written);
   const facts = { ...written, ...shared, ...attentionOf(reader, written), ...encoderLength(written) };
-  return launcherFile(document, 'nemo', { ...defaultsOf(facts), ...facts }, reader);
+  const purpose = purposeIn(document);
+  return { ...launcherFile(document, 'nemo', { ...defaultsOf(facts), ...facts }, reader), ...(purpose && { purpose }) };
+}
+
+/** NeMo-Framework-Launcher names the results of what a file does in its section `run`: a stage that trains none of these. */
+function purposeIn({ root }: YamlDocument): Purpose | null {
+  const has = (name: string): boolean => entryAt(root, ['run', name]) !== null;
+  return has('convert_name') && !has('convert_dir') ? 'conversion' : has('eval_name') ? 'evaluation' : null;
 }
 
 /** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */

@@ -15,7 +15,7 @@ export const recomputeRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: granularity,
-    doc: 'Megatron: "recompute method is not yet supported for selective recomputing granularity". Full recompute needs a method (uniform or block) and a number of layers, selective takes neither. As a warning: without a granularity the others have no effect.',
+    doc: 'Megatron: "recompute method is not yet supported for selective recomputing granularity". Full recompute needs a method (uniform or block) and a number of layers, selective takes no number of layers, and in Megatron-LM\'s own arguments no method. As a warning: without a granularity the others have no effect.',
   },
   {
     code: 'selective-recompute-flash',
@@ -70,7 +70,8 @@ function wordOf(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'):
 }
 
 function selective(method: string | null, layers: number | null, format: ConfigFormat): Issue | null {
-  if (method !== null)
+  // the check of the method is of Megatron-LM's arguments.py; Megatron Core's TransformerConfig takes one
+  if (method !== null && launcherTraitsOf(format).takesMegatronArguments)
     return {
       at: ['recomputeMethod', 'recomputeGranularity'],
       message: sentence`Selective recompute takes no method, and ${quoted(method)} is given`,

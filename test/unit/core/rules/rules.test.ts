@@ -147,6 +147,8 @@ describe('launch findings', () => {
       'error: Selective recompute takes no number of layers, and 2 layers are given',
     ]);
     assert.deepEqual(saidOf({ recomputeGranularity: 'selective' }), []);
+    // Megatron Core takes a method, and NeMo's own layers want one
+    assert.deepEqual(launchFindings(launcherOf({ recomputeGranularity: 'selective', recomputeMethod: 'uniform' }, 'nemo')), []);
   });
 
   it('count an embedding or a loss as a layer where the run does', () => {

@@ -51,6 +51,12 @@ describe('DeepSpeed JSON reader', () => {
     ]);
   });
 
+  it('takes placeholders of any case that no value of JSON looks like', () => {
+    const { placeholders } = factsOf('{ "train_batch_size": GB_SIZE, "fp16": { "enabled": Quant_ON }, "a": { "b": CL_1st_MIN } }');
+    assert.deepEqual(placeholders, ['CL_1st_MIN', 'GB_SIZE', 'Quant_ON']);
+    assert.equal(errorOf('{ "train_batch_size": Auto }').code, 'config-json-syntax');
+  });
+
   it('reads a run, each value at its place', () => {
     const text = fixture('deepspeed.json');
     const { facts, remarks, modelFiles, placeholders, place } = readDeepSpeed('ds.json', text);

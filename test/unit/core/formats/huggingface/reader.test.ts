@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { ExpectedError } from '../../../../../src/core/errors';
 import { readHuggingFace } from '../../../../../src/core/formats/huggingface/reader';
 import { families } from '../../../../../src/core/formats/families';
 import { modelSpecOf } from '../../../../../src/core/formats/written-model';
@@ -27,6 +28,19 @@ describe('HuggingFace config reader', () => {
     assert.equal(model.ffn.value, 1024);
     assert.deepEqual(saidSource(model.ffn), { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
     assert.deepEqual(saidSource(model.tiedEmbeddings), { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
+  });
+
+  it('says of a template that its sizes are to be filled in, and of broken JSON that it is broken', () => {
+    const code = (text: string) => {
+      try {
+        readHuggingFace('config.json', text);
+      } catch (error) {
+        return error instanceof ExpectedError ? error.code : 'thrown';
+      }
+      return null;
+    };
+    assert.equal(code('{ "model_type": "llama", "hidden_size": CONFIG_HIDDEN, "num_hidden_layers": 3 }'), 'model-not-planned');
+    assert.equal(code('{ "model_type": "llama", "hidden_size": , "num_hidden_layers": 3 }'), 'config-json-syntax');
   });
 
   it('fills each family by its documented defaults', () => {

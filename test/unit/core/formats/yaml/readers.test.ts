@@ -200,6 +200,22 @@ model:
     assert.deepEqual([some.recomputeGranularity?.value, some.recomputeLayers?.value], ['full', 4]);
   });
 
+  it('knows a stage that converts or evaluates by its section run', () => {
+    const model = 'trainer: { devices: 1 }\nmodel: { tensor_model_parallel_size: 1 }\n';
+    const purposeOf = (run: string) => yamlReaders.nemo('nemo.yaml', `run: ${run}\n${model}`).purpose;
+    assert.equal(purposeOf('{ convert_name: convert_ours }'), 'conversion');
+    assert.equal(purposeOf('{ eval_name: ours }'), 'evaluation');
+    assert.equal(purposeOf('{ convert_name: convert_nemo, convert_dir: there, task_name: squad }'), undefined);
+  });
+
+  it('is known by its batches where a checkpoint decides the rest', () => {
+    assert.equal(
+      recogniseYaml('trainer:\n  num_nodes: 8\nmodel:\n  mcore_gpt: True\n  micro_batch_size: 1\n  global_batch_size: 64\n'),
+      'nemo',
+    );
+    assert.equal(recogniseYaml('trainer:\n  num_nodes: 8\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 64\n'), null);
+  });
+
   it('believes use_flash_attention: false only without Transformer Engine', () => {
     const plain = nemo.replace('  data:', '  use_flash_attention: false\n  data:');
     assert.equal(read(plain).facts.attention?.value, 'unfused');
