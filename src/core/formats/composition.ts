@@ -1,5 +1,5 @@
 import type { Place } from '../spec/located';
-import type { LauncherFile } from './facts';
+import type { LauncherFile, LauncherReader } from './facts';
 
 /** One of the files that a config is composed of. */
 export interface Layer {
@@ -21,7 +21,12 @@ export interface Composition {
   readonly basesOf: (layer: Layer) => readonly Base[];
   /** Reads a config over what it builds on, weakest first; the last is the one that was opened. */
   readonly read: (layers: readonly Layer[]) => LauncherFile;
+  /** `read` says itself which files are missing, and they are few: what is found holds without them. */
+  readonly saysMissing?: true;
 }
+
+/** A reader of one file that can compose a run of several. */
+export type ComposingReader = LauncherReader & { readonly composition?: Composition };
 
 /** The layer that was opened. @throws Error where there is none. */
 export function ownLayer(layers: readonly Layer[]): Layer {

@@ -24,7 +24,8 @@ export async function readComposed(own: Layer, composition: Composition, read: R
   };
   await add(own, [own.file]);
   const launcher = composition.read(layers);
-  return { ...launcher, remarks: [...launcher.remarks, ...missing.map(notThere)] };
+  const remarks = composition.saysMissing === true ? [] : missing.map(notThere);
+  return { ...launcher, remarks: [...launcher.remarks, ...remarks] };
 }
 
 async function firstOf({ paths }: Base, from: string, read: ReadReferenced): Promise<Layer | null> {

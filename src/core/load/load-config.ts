@@ -1,6 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { LauncherFile, LauncherReader } from '../formats/facts';
+import type { ComposingReader } from '../formats/composition';
+import type { LauncherFile } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
 import { megatronDefaults } from '../formats/megatron/megatron-defaults';
@@ -25,7 +26,7 @@ import type { Place } from '../spec/located';
 export interface ConfigHost {
   readonly read: ReadReferenced;
   /** The reader of shell scripts, whose grammar is loaded the first time. */
-  readonly shell: () => Promise<LauncherReader>;
+  readonly shell: () => Promise<ComposingReader>;
 }
 
 /** A config with everything its files say. */
@@ -57,11 +58,9 @@ export async function loadConfig(
   const format = recogniseConfig(file, text, 'named');
   if (format === null) throw unknownFormat(file, text);
   if (isLauncher(format)) {
-    const { composition } = launchers[format];
-    const launcher =
-      composition === undefined
-        ? (await readerOf(format, host.shell))(file, text)
-        : await readComposed({ file, text }, composition, host.read);
+    const reader = await readerOf(format, host.shell);
+    const composition = launchers[format].composition ?? reader.composition;
+    const launcher = composition === undefined ? reader(file, text) : await readComposed({ file, text }, composition, host.read);
     return loadLauncher(launcher, format, host.read);
   }
   const alone = { format, launcher: null, model: null, findings: [] };

@@ -1,6 +1,6 @@
 import { configError } from '../formats/errors';
 import { parseDocument, placeOf, startOf, topLevelKeys } from '../formats/json-document';
-import type { LauncherReader } from '../formats/facts';
+import type { ComposingReader } from '../formats/composition';
 import { rootKeys } from '../formats/terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
 import { glanceAt, type Launcher } from '../formats/launcher';
@@ -55,7 +55,7 @@ function launcherOf(text: string, isLooked: (launcher: Launcher) => boolean): La
 }
 
 /** The reader of a format. Shell needs a parser that the terminal or VS Code loads, when it is needed. */
-export async function readerOf(format: LauncherFormat, shell: () => Promise<LauncherReader>): Promise<LauncherReader> {
+export async function readerOf(format: LauncherFormat, shell: () => Promise<ComposingReader>): Promise<ComposingReader> {
   return launchers[format].read ?? shell();
 }
 

@@ -105,7 +105,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: neverStarts,
   },
   'sp-tp-seq': {
-    source: torchtitan('torchtitan/distributed/parallel_dims.py', 'line 665'),
+    source: `${megatron('megatron/core/tensor_parallel/mappings.py', 'lines 74 and 178')}; ${torchtitan('torchtitan/distributed/parallel_dims.py', 'line 665')}`,
     ignore: 'sequences are padded by your own code before they are cut.',
   },
   'sp-no-effect': {
@@ -215,6 +215,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: 'Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.',
     ignore: 'the file lies in the installed package of the launcher.',
   },
+  'shell-not-followed': { source: 'The script itself.', ignore: 'what is left out sets nothing that a plan needs: paths, logging, data.' },
   'policy-alone': {
     source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
     ignore: 'you plan the training step alone.',

@@ -19,9 +19,16 @@ export function launchFindings(file: LauncherFile): Finding[] {
   if (isPlannedAlone(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const view = viewOfLauncher(file);
   const findings = rules.flatMap((rule) =>
-    issuesWithFixes(rule, view).flatMap((issue) => findingOf(rule, issue, file.facts, file.place, textOf) ?? []),
+    issuesWithFixes(rule, view).flatMap(
+      (issue) => findingOf(partOf(file, rule), partOf(file, issue), file.facts, file.place, textOf) ?? [],
+    ),
   );
   return mostSevereFirst(findings);
+}
+
+/** What settings alone would fail with is no error yet: the script that starts them adds its own, and repeats some. */
+function partOf<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
+  return isPart === true && judged.severity !== undefined ? { ...judged, severity: 'information' } : judged;
 }
 
 /** The issues that a rule finds, with only those changes that mend them; none where the rule does not apply or nothing is wrong. */

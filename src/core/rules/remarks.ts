@@ -44,6 +44,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'The config builds on another file (`extends`, `defaults`, a preset of its launcher) that is not where it should lie, so what that one sets is not known: often the sizes of the model. Open the folder or the clone that holds both.',
   },
   {
+    code: 'shell-not-followed',
+    doc: 'A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line nested too deep: what they add is left out. Said only where the launch needs a value that nobody sets. Files beside the script and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.',
+  },
+  {
     code: 'policy-alone',
     doc: 'A config of reinforcement learning or fine-tuning (NeMo-RL). Planned is a training step of the policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.',
   },

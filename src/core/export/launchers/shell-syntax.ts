@@ -35,11 +35,11 @@ function open(launcher: LauncherFile): ReadonlyMap<FactName, string> {
 }
 
 /** The reader remarks on every flag whose value only the run knows, at the word it depends on. */
-function openFlags({ remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
+function openFlags({ file, remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
   const found = new Map<FactName, OpenFlag>();
   for (const { code, message, place } of remarks) {
     const [name] = message.values;
-    if (code !== 'flag-unknown-value' || typeof name !== 'string') continue;
+    if (code !== 'flag-unknown-value' || typeof name !== 'string' || place.file !== file) continue;
     const key = flagKey(name);
     const fact = Object.entries(flags).find(([, names]) => names.some((flag) => flagKey(flag) === key))?.[0];
     const { range } = place;
@@ -58,6 +58,8 @@ function put(launcher: LauncherFile, { fact, value }: SettingEdit): readonly str
   const unknown = openFlags(launcher).get(fact);
   if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
   const flag = flags[fact]?.[0];
+  // what a sourced file sets is changed there
+  if (isThere && given.source.place.file !== launcher.file) return [];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
   const { range } = given.source.place;
   const written = text.slice(range.start, range.end);
@@ -90,7 +92,8 @@ function editPrecision(launcher: LauncherFile, value: SettingValue): readonly st
   const { text, facts } = launcher;
   const given = facts.precision;
   if (given?.source.kind !== 'file') return value === undefined ? [text] : insertions(launcher, `--${plainText(value)}`);
-  const { range } = given.source.place;
+  const { range, file } = given.source.place;
+  if (file !== launcher.file) return [];
   if (value === undefined) return given.whole === undefined ? [] : [spliced(text, given.whole, '')];
   return text.slice(range.start, range.end).startsWith('--') ? [spliced(text, range, `--${plainText(value)}`)] : [];
 }

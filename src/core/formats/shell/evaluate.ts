@@ -1,35 +1,24 @@
-import type { TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../spec/located';
+import { appended, caseItem, isGroup, lineEnd, sameText } from './values';
 import { conditionHolds } from './conditions';
+import type { Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';
 import { elementOf, mixedParts, textOf, valueOf, type Scope, type Variable } from './expand';
-import type { ShellNode } from './shell-parser';
-import { valueText, type Element, type Part, type Value } from './words';
-
-/** A command that the script may run, with its variables as they are at that point. */
-export interface Command extends TextRange {
-  readonly words: readonly Element[];
-}
-
-/** A here-document that is written to a file. */
-export interface HereDocument extends TextRange {
-  readonly parts: readonly Part[];
-}
-
-/** A list of flags that is only used under a condition. */
-export interface MaybeValue {
-  readonly value: Value;
-  readonly condition: TextRange;
-}
-
-/** What a script does, as far as it can be known without running it. */
-export interface Evaluation {
-  readonly commands: readonly Command[];
-  readonly hereDocuments: readonly HereDocument[];
-  readonly variables: ReadonlyMap<string, Variable>;
-  readonly maybe: readonly MaybeValue[];
-}
+import { commandString, pathWritten, scriptRun, sourcePath } from './inner-scripts';
+import { mappedText } from './mapped-text';
+import type { Origin, ScriptTexts } from './script-texts';
+import { shifted, type ShellNode } from './shell-parser';
+import type { Element, Part, Value } from './words';
 
 interface State {
-  readonly text: string;
+  readonly texts: ScriptTexts;
+  readonly host: ScriptHost;
+  readonly sourced: Sourced[];
+  readonly lost: TextRange[];
+  /** Here-documents that are written to files, by their names. */
+  readonly written: Map<string, readonly Part[]>;
+  /** The words of the command that starts the shell that is followed: `srun -N 4`. */
+  starter: readonly Element[];
+  innerDepth: number;
   variables: Map<string, Variable>;
   readonly functions: Map<string, ShellNode>;
   readonly called: Set<string>;
@@ -42,15 +31,22 @@ interface State {
 
 const maximumSteps = 200_000;
 const maximumCallDepth = 10;
+const maximumInnerDepth = 5;
 
 /**
  * Follows a script statement by statement. Nothing is executed: assignments are remembered, conditions judged where their words are known,
  * both branches followed where not.
  */
-export function evaluate(text: string, root: ShellNode, environment: ReadonlyMap<string, Value>): Evaluation {
+export function evaluate(texts: ScriptTexts, root: ShellNode, environment: ReadonlyMap<string, Value>, host: ScriptHost): Evaluation {
   const variables = new Map([...environment].map(([name, value]): [string, Variable] => [name, { value }]));
   const state: State = {
-    text,
+    texts,
+    host,
+    sourced: [],
+    lost: [],
+    written: new Map(),
+    starter: [],
+    innerDepth: 0,
     variables,
     functions: new Map(),
     called: new Set(),
@@ -66,7 +62,7 @@ export function evaluate(text: string, root: ShellNode, environment: ReadonlyMap
 }
 
 function scopeOf(state: State): Scope {
-  return { text: state.text, get: (name) => state.variables.get(name), set: (name, value) => assign(state, name, value) };
+  return { text: state.texts.text(), get: (name) => state.variables.get(name), set: (name, value) => assign(state, name, value) };
 }
 
 function assign(state: State, name: string, value: Value): void {
@@ -103,7 +99,7 @@ const statements: ReadonlyMap<string, (state: State, node: ShellNode) => void> =
 
 function runUnset(state: State, { children }: ShellNode): void {
   for (const { type, start, end } of children)
-    if (type === 'variable_name') assign(state, state.text.slice(start, end), { kind: 'scalar', parts: [] });
+    if (type === 'variable_name') assign(state, state.texts.text().slice(start, end), { kind: 'scalar', parts: [] });
 }
 
 /** A body that runs never, once or often. */
@@ -115,33 +111,12 @@ function runLoop(state: State, node: ShellNode): void {
 function runAssignment(state: State, node: ShellNode): void {
   const [target, ...rest] = node.children;
   if (target?.type !== 'variable_name') return;
-  const name = state.text.slice(target.start, target.end);
+  const name = state.texts.text().slice(target.start, target.end);
   const source = rest.find(({ type }) => type !== '+=');
   const value: Value = source === undefined ? { kind: 'scalar', parts: [] } : valueOf(scopeOf(state), source);
   const old = rest[0]?.type === '+=' ? state.variables.get(name) : undefined;
   const next = old === undefined ? value : appended(old.value, value);
   state.variables.set(name, { value: next, ...(old?.condition !== undefined && { condition: old.condition }) });
-}
-
-/** Longer lists are linked, not copied, so that appending stays cheap. */
-const copiedLength = 2000;
-
-function appended(old: Value, more: Value): Value {
-  const length = old.kind === 'scalar' ? old.parts.length : old.elements.length;
-  if (length > copiedLength) {
-    const parts: readonly Part[] = [{ kind: 'ref', start: 0, end: 0, quoted: true, value: old }];
-    return old.kind === 'scalar' && more.kind === 'scalar'
-      ? { kind: 'scalar', parts: [...parts, ...more.parts] }
-      : { kind: 'array', elements: [{ start: 0, end: 0, parts }, ...elementsOf(more)] };
-  }
-  if (old.kind === 'scalar' && more.kind === 'scalar') return { kind: 'scalar', parts: [...old.parts, ...more.parts] };
-  return { kind: 'array', elements: [...elementsOf(old), ...elementsOf(more)] };
-}
-
-function elementsOf(value: Value): readonly Element[] {
-  if (value.kind === 'array') return value.elements;
-  const [first, last] = [value.parts[0], value.parts.at(-1)];
-  return first === undefined || last === undefined ? [] : [{ start: first.start, end: last.end, parts: value.parts }];
 }
 
 function runIf(state: State, node: ShellNode): void {
@@ -163,7 +138,7 @@ function runIf(state: State, node: ShellNode): void {
 
 function runCase(state: State, node: ShellNode): void {
   const [subject, ...rest] = node.children;
-  const items = rest.filter(({ type }) => type === 'case_item').map((item) => caseItem(state.text, item));
+  const items = rest.filter(({ type }) => type === 'case_item').map((item) => caseItem(state.texts.text(), item));
   const word = subject === undefined ? null : textOf(scopeOf(state), subject);
   const isGlob = (pattern: string): boolean => /[*?[$`\\]/.test(pattern);
   const match = word === null ? undefined : items.find(({ patterns }) => patterns.some((pattern) => pattern === word || isGlob(pattern)));
@@ -180,19 +155,6 @@ function runCase(state: State, node: ShellNode): void {
   }
 }
 
-function caseItem(
-  text: string,
-  { start, end, children }: ShellNode,
-): { readonly patterns: readonly string[]; readonly body: readonly ShellNode[] } {
-  const written = text
-    .slice(start, end)
-    .replace(/^\(/, '')
-    .replace(/\)[\s\S]*$/, '');
-  const patterns = written.split('|').map((pattern) => pattern.trim().replace(/^(["'])(.*)\1$/, '$2'));
-  const bodyStart = text.indexOf(')', start);
-  return { patterns, body: children.filter((child) => child.start > bodyStart) };
-}
-
 /** The body once, with the first word. */
 function runFor(state: State, node: ShellNode): void {
   const at = node.children.findIndex(({ type }) => type === 'do_group');
@@ -200,14 +162,17 @@ function runFor(state: State, node: ShellNode): void {
   const first = words[0];
   if (variable?.type === 'variable_name' && first !== undefined) {
     const value = valueOf(scopeOf(state), first);
-    state.variables.set(state.text.slice(variable.start, variable.end), { value, ...(words.length > 1 && { condition: variable }) });
+    state.variables.set(state.texts.text().slice(variable.start, variable.end), {
+      value,
+      ...(words.length > 1 && { condition: variable }),
+    });
   }
   runAll(state, node.children.slice(at));
 }
 
 function define(state: State, node: ShellNode): void {
   const [name, body] = [node.children[0], node.children.at(-1)];
-  if (name !== undefined && body !== undefined) state.functions.set(state.text.slice(name.start, name.end), body);
+  if (name !== undefined && body !== undefined) state.functions.set(state.texts.text().slice(name.start, name.end), body);
 }
 
 function runList(state: State, node: ShellNode): void {
@@ -231,7 +196,7 @@ function runList(state: State, node: ShellNode): void {
  */
 function runBranches(state: State, branches: readonly (readonly ShellNode[])[], exhaustive: boolean, { start, end }: TextRange): void {
   const before = state.variables;
-  const condition = { start, end: Math.min(end, lineEnd(state.text, start)) };
+  const condition = { start, end: Math.min(end, lineEnd(state.texts.text(), start)) };
   const results = branches.map((branch) => {
     state.variables = new Map(before);
     runAll(state, branch);
@@ -265,33 +230,87 @@ function mergeVariable(
   if (!settled) for (const { value } of changed) if (value !== kept.value && isGroup(value)) state.maybe.push({ value, condition });
 }
 
-function sameText(a: Value, b: Value): boolean {
-  const text = valueText(a);
-  return text !== null && text === valueText(b);
-}
-
-/** Whether a value is a list of flags: what differs is said flag by flag. */
-function isGroup(value: Value): boolean {
-  return value.kind === 'array' || value.parts.length > 1 || (valueText(value) ?? '--').includes('--');
-}
-
-function lineEnd(text: string, start: number): number {
-  const at = text.slice(start, start + 200).search(/[\r\n;]/);
-  return at === -1 ? start + 200 : start + at;
-}
-
 function runCommand(state: State, node: ShellNode): void {
   const words = node.children.filter(({ type }) => type !== 'variable_assignment' && !type.endsWith('redirect'));
   const name = words[0];
   if (name === undefined) return;
-  const written = state.text.slice(name.start, name.end);
+  const written = state.texts.text().slice(name.start, name.end);
   const body = state.functions.get(written);
   const scope = scopeOf(state);
   if (body !== undefined && state.callDepth < maximumCallDepth) {
     call(state, written, body, words.slice(1));
     return;
   }
-  state.commands.push({ start: node.start, end: node.end, words: words.map((word) => elementOf(scope, word)) });
+  const elements = words.map((word) => elementOf(scope, word));
+  if (runSourced(state, elements) || runWritten(state, elements) || runString(state, elements)) return;
+  state.commands.push({ start: node.start, end: node.end, words: [...state.starter, ...elements] });
+}
+
+/** `source env.sh`: its statements as if they stood here. */
+function runSourced(state: State, words: readonly Element[]): boolean {
+  const named = sourcePath(words);
+  if (named === null) return false;
+  const path = named.path ?? '';
+  const isWritten = path !== '' && runWritten(state, words.slice(1));
+  const found = isWritten || path === '' || state.innerDepth >= maximumInnerDepth ? null : state.host.sourced(path);
+  if (found !== null) runText(state, found.text, { placeOf: (range) => ({ file: found.file, range }) }, named.range);
+  state.sourced.push({ ...named, isFound: isWritten || found !== null });
+  return true;
+}
+
+/** `bash job.sh` of a file that a here-document wrote. */
+function runWritten(state: State, words: readonly Element[]): boolean {
+  const run = state.written.size === 0 ? null : scriptRun(words, (path) => state.written.has(path));
+  if (run === null) return false;
+  const parts = state.written.get(run.path) ?? [];
+  state.written.delete(run.path);
+  inStarter(state, run.starter, () => {
+    runParts(state, parts, run.range);
+  });
+  state.written.set(run.path, parts);
+  return true;
+}
+
+/** `bash -c '...'` and `eval "..."` of text that is more than the words of one command. */
+function runString(state: State, words: readonly Element[]): boolean {
+  const found = commandString(words);
+  if (found === null) return false;
+  let isRun = false;
+  inStarter(state, found.starter, () => {
+    isRun = runParts(state, found.parts, found.range);
+  });
+  return isRun;
+}
+
+function inStarter(state: State, starter: readonly Element[], follow: () => void): void {
+  const before = state.starter;
+  state.starter = [...before, ...starter];
+  follow();
+  state.starter = before;
+}
+
+function runParts(state: State, parts: readonly Part[], range: TextRange): boolean {
+  const { text, sourceOf, conditionOf } = mappedText(state.texts.text(), parts);
+  const placeOf = (inner: TextRange): Place | null => {
+    const source = sourceOf(inner);
+    return source === null ? null : state.texts.placeOf(source);
+  };
+  return runText(state, text, { placeOf, conditionOf }, range);
+}
+
+/** Whether a text that the statement at `range` brings in could be followed. */
+function runText(state: State, text: string, origin: Origin, range: TextRange): boolean {
+  if (state.innerDepth >= maximumInnerDepth) return false;
+  const root = state.host.parse(text);
+  const start = root === null ? null : state.texts.add(text, origin, state.texts.placeOf(range));
+  if (root === null || start === null) {
+    state.lost.push(range);
+    return false;
+  }
+  state.innerDepth += 1;
+  run(state, shifted(root, start));
+  state.innerDepth -= 1;
+  return true;
 }
 
 function call(state: State, name: string, body: ShellNode, words: readonly ShellNode[]): void {
@@ -299,13 +318,19 @@ function call(state: State, name: string, body: ShellNode, words: readonly Shell
   const outer = state.variables;
   const inner = new Map(outer);
   for (const [index, word] of words.entries()) inner.set(String(index + 1), { value: valueOf(scope, word) });
+  const all: Variable = { value: { kind: 'array', elements: words.map((word) => elementOf(scope, word)) } };
+  for (const every of allArguments) inner.set(every, all);
   state.variables = inner;
   state.called.add(name);
   state.callDepth += 1;
   run(state, body);
   state.callDepth -= 1;
   for (let index = 1; index <= words.length; index += 1) restore(state.variables, outer, String(index));
+  for (const every of allArguments) restore(state.variables, outer, every);
 }
+
+/** `"$@"` and `$*`. */
+const allArguments = ['@', '*'];
 
 function restore(variables: Map<string, Variable>, outer: ReadonlyMap<string, Variable>, name: string): void {
   const old = outer.get(name);
@@ -314,20 +339,36 @@ function restore(variables: Map<string, Variable>, outer: ReadonlyMap<string, Va
 }
 
 function runRedirected(state: State, node: ShellNode): void {
-  for (const child of node.children) {
-    if (child.type !== 'heredoc_redirect') {
-      if (!child.type.endsWith('redirect')) run(state, child);
-      continue;
-    }
-    const body = child.children.find(({ type }) => type === 'heredoc_body');
-    const delimiter = child.children.find(({ type }) => type === 'heredoc_start');
-    if (body === undefined || delimiter === undefined) continue;
-    const isRaw = /["'\\]/.test(state.text.slice(delimiter.start, delimiter.end));
-    const parts = mixedParts(scopeOf(state), body.start, body.end, isRaw ? [] : body.children, 'quoted');
-    state.hereDocuments.push({ start: body.start, end: body.end, parts });
+  const text = state.texts.text();
+  const documents = node.children.filter(({ type }) => type === 'heredoc_redirect');
+  const command = node.children.find(({ type }) => type === 'command');
+  const file = [...node.children, ...documents.flatMap(({ children }) => children)].find(({ type }) => type === 'file_redirect');
+  const isShell = command !== undefined && takesScript(text, command);
+  for (const child of node.children) if (!child.type.endsWith('redirect') && !(isShell && documents.length > 0)) run(state, child);
+  for (const document of documents) {
+    const parts = hereDocument(state, document);
+    if (parts === null) continue;
+    if (isShell) runParts(state, parts, command);
+    const path = command === undefined ? null : pathWritten(scopeOf(state), command, file);
+    if (path !== null) state.written.set(path, parts);
     runAll(
       state,
-      child.children.filter(({ type }) => type === 'command' || type === 'pipeline'),
+      document.children.filter(({ type }) => type === 'command' || type === 'pipeline'),
     );
   }
+}
+
+/** `sbatch <<EOF` and `bash -s <<EOF`: a command that reads a script and is given none. */
+function takesScript(text: string, { start, end }: ShellNode): boolean {
+  return /^(?:\S*\/)?(?:sbatch|ba?sh|zsh|srun\s[\s\S]*\bbash)(?:\s+-[^\n]*)?$/.test(text.slice(start, end).trim());
+}
+
+function hereDocument(state: State, { children }: ShellNode): readonly Part[] | null {
+  const body = children.find(({ type }) => type === 'heredoc_body');
+  const delimiter = children.find(({ type }) => type === 'heredoc_start');
+  if (body === undefined || delimiter === undefined) return null;
+  const isRaw = /["'\\]/.test(state.texts.text().slice(delimiter.start, delimiter.end));
+  const parts = mixedParts(scopeOf(state), body.start, body.end, isRaw ? [] : body.children, isRaw ? 'raw' : 'quoted');
+  state.hereDocuments.push({ start: body.start, end: body.end, parts });
+  return parts;
 }

@@ -134,8 +134,9 @@ function firstOf(value: Value): Value {
 
 function variablePart(scope: Scope, site: TextRange, target: ShellNode | undefined, quoted: boolean): Part {
   const name = target === undefined ? '' : scope.text.slice(target.start, target.end);
-  const found = target?.type === 'variable_name' ? scope.get(name) : undefined;
-  return found === undefined ? hole(site, name) : refPart(site, firstOf(found.value), quoted, found.condition);
+  const isAll = target?.type === 'special_variable_name' && /^[@*]$/.test(name);
+  const found = target?.type === 'variable_name' || isAll ? scope.get(name) : undefined;
+  return found === undefined ? hole(site, name) : refPart(site, isAll ? found.value : firstOf(found.value), quoted, found.condition);
 }
 
 function refPart({ start, end }: TextRange, value: Value, quoted: boolean, condition: TextRange | undefined): RefPart {

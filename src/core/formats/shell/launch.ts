@@ -1,5 +1,6 @@
 import type { Place, TextRange } from '../../spec/located';
-import type { Command, Evaluation } from './evaluate';
+import type { Command, Evaluation } from './evaluation';
+import type { ScriptTexts } from './script-texts';
 import type { LocatedFlag } from '../megatron/located-flag';
 import { flagKey, flagWords } from '../megatron/megatron-flags';
 import { wholeOf } from './whole-flag';
@@ -45,23 +46,30 @@ export interface Launch {
   readonly program: string | null;
   /** Whether there is such a command; else the flags are those of all lists that the script sets. */
   readonly isCommand: boolean;
+  /** Words that only a run can tell and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
+  readonly rest: readonly OpenWord[];
+}
+
+interface OpenWord {
+  readonly place: Place;
+  readonly variable: string;
 }
 
 /**
  * The command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in all lists
  * that the script sets.
  */
-export function launchOf(file: string, text: string, { commands, variables }: Evaluation): Launch {
+export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation): Launch {
   const budget = { left: maximumSteps };
-  let best: Launch = { flags: new Map(), program: null, isCommand: false };
+  let best: Launch = { flags: new Map(), program: null, isCommand: false, rest: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
     const words = flatten(command.words, budget);
-    const flags = flagsOf(file, text, words);
+    const flags = flagsOf(texts, words);
     const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
-    [best, bestScore] = [{ flags, program: programOf(words), isCommand: true }, score];
+    [best, bestScore] = [{ flags, program: programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
   }
   if (bestScore > 0) return best;
   const lists = [...variables.values()].map(({ value }): Element => ({
@@ -69,7 +77,20 @@ export function launchOf(file: string, text: string, { commands, variables }: Ev
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  return { flags: flagsOf(file, text, flatten(lists, budget)), program: null, isCommand: false };
+  return { flags: flagsOf(texts, flatten(lists, budget)), program: null, isCommand: false, rest: [] };
+}
+
+/** Variables that hold flags, by their names. */
+const holdsFlags = /^[@*]$|ARG|OPT|PARAM|FLAG|EXTRA|CMD/i;
+
+function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly OpenWord[] {
+  return words.flatMap((word, index) => {
+    const [piece] = word;
+    const before = words[index - 1];
+    const isValue = before !== undefined && headOf(before, false) !== null;
+    if (word.length !== 1 || piece?.variable === undefined || piece.text !== null || isValue || !holdsFlags.test(piece.variable)) return [];
+    return [{ place: placeOf(texts, word), variable: piece.variable }];
+  });
 }
 
 /** Modules that start other programs. */
@@ -91,8 +112,9 @@ function isQuiet({ words }: Command): boolean {
 }
 
 /** Flags with their words, by key; of a repeated one the last. */
-export function flagsOf(file: string, text: string, given: readonly FlatWord[]): LaunchFlags {
-  const words = given.flatMap(commandInWord);
+export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[]): LaunchFlags {
+  const text = texts.text();
+  const words = command.flatMap(commandInWord).map((word) => word.map((piece) => withCondition(texts, piece)));
   const flags = new Map<string, LaunchFlag>();
   const canBeShort = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
   for (let index = 0; index < words.length;) {
@@ -104,13 +126,17 @@ export function flagsOf(file: string, text: string, given: readonly FlatWord[]):
     const key = flagKey(head.name);
     const end = head.value === null ? valuesEnd(words, index + 1, flagWords(key)) : index + 1;
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
-    const whole = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
-    const place = placeOf(file, head.pieces);
+    const range = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
+    const place = placeOf(texts, head.pieces);
+    const given = values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(texts, word) }));
+    // a fix changes one file: what another one sets is changed there
+    const isOwn = given.every((word) => word.place.file === texts.file);
+    const whole = range === undefined || !isOwn ? undefined : texts.ownRange(range);
     const pieces = values.length === 0 ? head.pieces : values.flat();
     flags.set(key, {
       name: head.name,
       place,
-      words: values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(file, word) })),
+      words: given,
       pieces,
       ...(whole && { whole }),
       ...([...head.pieces, ...pieces].some(({ condition }) => condition !== undefined) && { isConditional: true as const }),
@@ -118,6 +144,11 @@ export function flagsOf(file: string, text: string, given: readonly FlatWord[]):
     index = Math.max(end, index + 1);
   }
   return flags;
+}
+
+function withCondition(texts: ScriptTexts, piece: Piece): Piece {
+  const condition = piece.condition ?? texts.conditionOf(piece);
+  return condition === undefined ? piece : { ...piece, condition };
 }
 
 interface Head {
@@ -166,10 +197,9 @@ function isValue(word: FlatWord): boolean {
   return text === null ? headOf(word, false) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
 }
 
-function placeOf(file: string, word: FlatWord): Place {
+function placeOf(texts: ScriptTexts, word: FlatWord): Place {
   const [first, last] = [word[0], word.at(-1)];
-  if (first === undefined || last === undefined) return { file, range: { start: 0, end: 0 } };
-  return { file, range: commonRange(first, last) };
+  return texts.placeOf(first === undefined || last === undefined ? { start: 0, end: 0 } : commonRange(first, last));
 }
 
 /** From one piece to another in the innermost text that holds both. */

@@ -1,11 +1,13 @@
 import type { TextRange } from '../../spec/located';
-import { flatten, type FlatWord, type Part } from './words';
+import { flatten, type FlatWord, type Part, type Piece } from './words';
 
 /** A text put together from pieces of another, such as a here-document with its variables filled in. */
 export interface MappedText {
   readonly text: string;
   /** Where a range of it stands in the other one; null when it spans pieces that do not follow each other. */
   readonly sourceOf: (range: TextRange) => TextRange | null;
+  /** The condition under which a range of it is so, where only a run can tell. */
+  readonly conditionOf: (range: TextRange) => TextRange | undefined;
 }
 
 /** Of one here-document. */
@@ -13,6 +15,7 @@ const maximumPieces = 5000;
 
 interface Span extends TextRange {
   readonly source: TextRange;
+  readonly condition: TextRange | undefined;
 }
 
 /** Fills in what is known; a variable that is not stays as it is written in `text`, in braces. */
@@ -21,13 +24,25 @@ export function mappedText(text: string, parts: readonly Part[]): MappedText {
   const spans: Span[] = [];
   const pieces: string[] = [];
   let at = 0;
-  for (const piece of words.flatMap((word: FlatWord) => word)) {
+  for (const piece of joined(words)) {
     const inner = piece.text ?? placeholder(text.slice(piece.start, piece.end));
-    spans.push({ start: at, end: at + inner.length, source: { start: piece.start, end: piece.end } });
+    spans.push({ start: at, end: at + inner.length, source: { start: piece.start, end: piece.end }, condition: piece.condition });
     pieces.push(inner);
     at += inner.length;
   }
-  return { text: pieces.join(''), sourceOf: (range) => sourceOf(spans, range) };
+  return {
+    text: pieces.join(''),
+    sourceOf: (range) => sourceOf(spans, range),
+    conditionOf: (range) => touchedBy(spans, range).find(({ condition }) => condition !== undefined)?.condition,
+  };
+}
+
+/** The pieces of words with a blank between two words, as an array in quotes has. */
+function joined(words: readonly FlatWord[]): readonly Piece[] {
+  return words.flatMap((word, index): readonly Piece[] => {
+    const [first] = word;
+    return index === 0 || first === undefined ? word : [{ ...first, start: first.start, end: first.start, text: ' ' }, ...word];
+  });
 }
 
 function placeholder(written: string): string {
@@ -35,8 +50,12 @@ function placeholder(written: string): string {
   return name === undefined ? written : `\${${name}}`;
 }
 
+function touchedBy(spans: readonly Span[], { start, end }: TextRange): readonly Span[] {
+  return spans.filter((span) => span.start < end && span.end > start);
+}
+
 function sourceOf(spans: readonly Span[], { start, end }: TextRange): TextRange | null {
-  const touched = spans.filter((span) => span.start < end && span.end > start);
+  const touched = touchedBy(spans, { start, end });
   const [first, last] = [touched[0], touched.at(-1)];
   if (first === undefined || last === undefined) return null;
   const from = exact(first) ? first.source.start + Math.max(start - first.start, 0) : first.source.start;

@@ -2,52 +2,91 @@ import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readDeepSpeed } from '../deepspeed/reader';
 import { configError } from '../errors';
-import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../facts';
+import type { Fact, FactName, Facts, LauncherFile } from '../facts';
 import { maximumConfigSize, startOf } from '../json-document';
+import { ownLayer, upwards, type Base, type ComposingReader, type Composition, type Layer } from '../composition';
 import { argumentWords } from './argument-file';
 import { clusterOfScheduler, slurmEnvironment } from './batch-header';
-import { evaluate, type HereDocument } from './evaluate';
+import { evaluate } from './evaluate';
+import type { HereDocument } from './evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
 import { forkOf } from '../megatron/forks';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { isArgumentFile } from './recognise';
+import { isOfSystem, notFollowedRemarks } from './not-followed';
+import { scriptTexts, type ScriptTexts } from './script-texts';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from './shell-parser';
 import { sentence } from '../../sentence';
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
- * said.
+ * said. What a script sources is followed where it is given (`composition`).
  * The reader throws ExpectedError `config-empty`, `config-binary`, `config-too-large` or `shell-too-complex`, placed.
  */
-export function createShellReader(parser: ShellParser): LauncherReader {
-  return (file, text) => {
-    refuseUnfit(file, text);
-    if (isArgumentFile(text)) {
-      const flags = flagsOf(file, text, argumentWords(text));
-      return launcherFile(file, text, { flags, program: null, isCommand: true }, {}, []);
-    }
-    const root = parser.parse(text);
-    if (root === null)
-      throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
-    const evaluation = evaluate(text, root, slurmEnvironment(text));
-    const launch = launchOf(file, text, evaluation);
-    const flags = withScheduler(file, text, launch.flags);
-    const written = evaluation.hereDocuments.map((document) => readHereDocument(file, text, document));
-    const remarks = [
-      ...conditionalRemarks(file, text, flags, evaluation),
-      ...written.flatMap((found) => found?.remarks ?? []),
-      ...syntaxRemarks(file, root),
-    ];
-    const ofDocuments = Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts;
-    return launcherFile(file, text, { ...launch, flags }, ofDocuments, remarks);
+export function createShellReader(parser: ShellParser): ComposingReader {
+  const composition: Composition = {
+    basesOf: (layer) => basesOf(parser, layer),
+    read: (layers) => readScript(parser, layers),
+    saysMissing: true,
   };
+  return Object.assign((file: string, text: string) => readScript(parser, [{ file, text }]), { composition });
 }
 
-function launcherFile(file: string, text: string, launch: Launch, written: Facts, remarks: readonly Finding[]): LauncherFile {
-  const { flags, program } = launch;
+/** A script with the files that it sources, itself last. */
+function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile {
+  const { file, text } = ownLayer(layers);
+  refuseUnfit(file, text);
+  const texts = scriptTexts(file, text);
+  if (isArgumentFile(text)) {
+    const flags = flagsOf(texts, argumentWords(text));
+    return launcherFile(texts, text, { flags, program: null, isCommand: true, rest: [] }, {}, []);
+  }
+  const root = parser.parse(text);
+  if (root === null)
+    throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
+  const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
+  const evaluation = evaluate(texts, root, slurmEnvironment(text), { parse: parser.parse, sourced });
+  const launch = launchOf(texts, evaluation);
+  const flags = withScheduler(file, text, launch.flags);
+  const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
+  const remarks = [
+    ...conditionalRemarks(texts, flags, evaluation),
+    ...notFollowedRemarks(texts, { ...launch, flags }, evaluation),
+    ...written.flatMap((found) => found?.remarks ?? []),
+    ...syntaxRemarks(file, root),
+  ];
+  const ofDocuments = Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts;
+  return launcherFile(texts, text, { ...launch, flags }, ofDocuments, remarks);
+}
+
+/** Whether a file can be the one that a script names by the end of its path. */
+function isAt(file: string, path: string): boolean {
+  const [there, end] = [`/${file.replaceAll('\\', '/')}`, path.replace(/^(?:\.{1,2}\/)+/, '')];
+  return there.endsWith(`/${end}`);
+}
+
+/** What a script sources and may lie beside it; a script that sources nothing is not parsed. */
+function basesOf(parser: ShellParser, { file, text }: Layer): readonly Base[] {
+  if (!/(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text) || text.length > maximumConfigSize || text.includes('\0')) return [];
+  const root = parser.parse(text);
+  if (root === null) return [];
+  const texts = scriptTexts(file, text);
+  const { sourced } = evaluate(texts, root, new Map(), { parse: parser.parse, sourced: () => null });
+  return sourced.flatMap(({ path, range, isWhole, isFound }) =>
+    path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeOf(range), paths: upwards(path) }],
+  );
+}
+
+function launcherFile(
+  { file }: ScriptTexts,
+  text: string,
+  { flags, program, isCommand }: Launch,
+  written: Facts,
+  remarks: readonly Finding[],
+): LauncherFile {
   const facts: Facts = { ...written, ...megatronFacts(flags) };
   const keys = new Set(flags.keys());
   const fork = forkOf(file, text, keys);
@@ -64,6 +103,7 @@ function launcherFile(file: string, text: string, launch: Launch, written: Facts
     remarks: isTraining ? [...megatronRemarks(flags, fork), ...unknownRemarks(flags), ...remarks] : [],
     modelFiles: [],
     placeholders: unknownVariables(flags),
+    ...(!isCommand && { isPart: true as const }),
   };
 }
 
@@ -118,12 +158,12 @@ function firstError(root: ShellNode): ShellNode | null {
 }
 
 /** Null for a text that is no DeepSpeed JSON. Facts are placed in the script. */
-function readHereDocument(file: string, text: string, { parts }: HereDocument): Pick<LauncherFile, 'facts' | 'remarks'> | null {
-  const document = mappedText(text, parts);
+function readHereDocument(texts: ScriptTexts, { parts }: HereDocument): Pick<LauncherFile, 'facts' | 'remarks'> | null {
+  const document = mappedText(texts.text(), parts);
   if (!/"(train_batch_size|train_micro_batch_size_per_gpu|zero_optimization)"/.test(document.text)) return null;
   try {
-    const { facts, remarks } = readDeepSpeed(file, document.text);
-    const place = (inner: Place): Place => ({ file, range: document.sourceOf(inner.range) ?? { start: 0, end: 0 } });
+    const { facts, remarks } = readDeepSpeed(texts.file, document.text);
+    const place = (inner: Place): Place => texts.placeOf(document.sourceOf(inner.range) ?? { start: 0, end: 0 });
     return {
       facts: Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name as FactName, relocated(fact as Fact<unknown>, place)])),
       remarks: remarks.map((remark) => ({ ...remark, place: place(remark.place), fixes: [] })),

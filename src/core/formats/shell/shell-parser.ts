@@ -50,12 +50,17 @@ export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
   return { parse: (text) => parse(language, types, text) };
 }
 
+/** A tree whose text stands `by` characters further on. */
+export function shifted(node: ShellNode, by: number): ShellNode {
+  return { type: node.type, start: node.start + by, end: node.end + by, children: node.children.map((child) => shifted(child, by)) };
+}
+
 function parse(language: Language, types: readonly (string | null)[], text: string): ShellNode | null {
   const parser = new Parser();
   try {
     parser.setLanguage(language);
     let left = maximumCalls;
-    const tree = parser.parse(text, null, { progressCallback: () => (left -= 1) < 0 });
+    const tree = parser.parse(readable(text), null, { progressCallback: () => (left -= 1) < 0 });
     if (tree === null) return null;
     const cursor = tree.walk();
     try {
@@ -67,6 +72,16 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
   } finally {
     parser.delete();
   }
+}
+
+/**
+ * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in;
+ * and a backslash that ends the file, which a shell takes and the grammar does not.
+ */
+function readable(text: string): string {
+  return text
+    .replace(/(?<=[\s="'/:,])<[A-Za-z][^<>\n$|;&()"'`]{0,120}(?<! )>(?=[\w\s"'/\\;:,.-]|$)/g, (found) => 'x'.repeat(found.length))
+    .replace(/\\[ \t]*\s*$/, (found) => ' '.repeat(found.length));
 }
 
 interface Open {

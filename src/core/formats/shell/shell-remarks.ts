@@ -1,19 +1,20 @@
 import type { Finding } from '../../findings';
 import type { TextRange } from '../../spec/located';
 import { printable } from '../../text';
-import type { Evaluation } from './evaluate';
+import type { Evaluation } from './evaluation';
 import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
 import { isOfTokenizer } from '../tokenizers';
+import type { ScriptTexts } from './script-texts';
 import { flatten } from './words';
 import { sentence } from '../../sentence';
 
 /** Far more pieces than the lists of a script have together. */
 const maximumSteps = 50_000;
 
-/** Flags that give sizes. Names of tokenizers do not count: without one a plan says by itself that it has no vocabulary. */
+/** Flags that give sizes. Names of tokenizers do not count: without one a plan says by itself that it has no vocabulary; nor do paths. */
 const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] =>
-  [...flags].filter(([key]) => flagWords(key) !== undefined && !isOfTokenizer(key));
+  [...flags].filter(([key]) => flagWords(key) !== undefined && !isOfTokenizer(key) && key !== 'deepspeed-config');
 
 /** Names of unset variables that a size depends on. */
 export function unknownVariables(flags: LaunchFlags): readonly string[] {
@@ -29,9 +30,14 @@ export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
     const word = words.find(({ text }) => text === null);
     if (word === undefined) return [];
     const variable = pieces.find(({ text }) => text === null)?.variable;
-    const isNamed = variable !== undefined && /^[A-Za-z_]\w*$/.test(variable);
+    const isNamed = variable !== undefined && /^\w+$/.test(variable);
     const [shown, withDefault] = [`$${variable ?? ''}`, `\${${variable ?? ''}:-value}`];
-    const what = isNamed ? sentence`${shown}, which` : sentence`a value that`;
+    const isArgument = isNamed && /^[1-9]/.test(variable);
+    const what = isArgument
+      ? sentence`${shown}, an argument of the script, which`
+      : isNamed
+        ? sentence`${shown}, which`
+        : sentence`a value that`;
     return [
       {
         code: 'flag-unknown-value',
@@ -46,7 +52,7 @@ export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
 }
 
 /** Flags that a condition decides about, which nobody can judge before the script runs: one remark for each condition. */
-export function conditionalRemarks(file: string, text: string, flags: LaunchFlags, { maybe }: Evaluation): readonly Finding[] {
+export function conditionalRemarks(texts: ScriptTexts, flags: LaunchFlags, { maybe }: Evaluation): readonly Finding[] {
   const names = new Map<string, { readonly condition: TextRange; readonly flags: Map<string, LaunchFlag> }>();
   const add = (condition: TextRange, flag: LaunchFlag): void => {
     const key = `${condition.start}:${condition.end}`;
@@ -61,24 +67,24 @@ export function conditionalRemarks(file: string, text: string, flags: LaunchFlag
   const budget = { left: maximumSteps };
   for (const { value, condition } of maybe) {
     const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }] }], budget);
-    for (const [key, flag] of knownFlags(flagsOf(file, text, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
+    for (const [key, flag] of knownFlags(flagsOf(texts, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
   }
-  return [...names.values()].map(({ condition, flags: found }) => remark(text, condition, [...found.values()]));
+  return [...names.values()].map(({ condition, flags: found }) => remark(texts, condition, [...found.values()]));
 }
 
 function isSame(a: LaunchFlag | undefined, b: LaunchFlag): boolean {
   return a !== undefined && JSON.stringify(a.words.map(({ text }) => text)) === JSON.stringify(b.words.map(({ text }) => text));
 }
 
-function remark(text: string, condition: TextRange, flags: readonly LaunchFlag[]): Finding {
+function remark(texts: ScriptTexts, condition: TextRange, flags: readonly LaunchFlag[]): Finding {
   const names = flags.map(({ name }) => name);
   const shown = names.length > 4 ? sentence`${names.slice(0, 4).join(', ')} and ${names.length - 4} more` : names.join(', ');
-  const place = flags[0]?.words[0]?.place ?? flags[0]?.place ?? { file: '', range: condition };
+  const place = flags[0]?.words[0]?.place ?? flags[0]?.place ?? texts.placeOf(condition);
   return {
     code: 'flag-conditional',
     severity: 'information',
     place,
-    message: sentence`${shown} ${names.length === 1 ? sentence`hangs` : sentence`hang`} on "${printable(text.slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
+    message: sentence`${shown} ${names.length === 1 ? sentence`hangs` : sentence`hang`} on "${printable(texts.text().slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
     remedy: sentence`give the variable of that condition a value in the script, or keep in mind that the plan is for one case`,
     fixes: [],
   };

@@ -19,7 +19,7 @@ export const memoryRules: readonly Rule[] = [
     severity: 'warning',
     formats: [...withTorchtitan, 'deepspeed'],
     check: endStageMemory,
-    doc: 'The first stage also holds the embedding and the last one the output matrix. With a large vocabulary and few layers a stage they need much more memory than the stages between, and fail first. Counted are parameters, which weights, gradients and optimizer state are proportional to; the finding appears above 1.15 times a middle stage.',
+    doc: 'The first stage also holds the embedding and the last one the output matrix. With a large vocabulary and few layers a stage they need much more memory than the stages between, and fail first. Counted are parameters, which weights, gradients and optimizer state are proportional to; the finding appears above 1.15 times a middle stage, and is a warning from twice on.',
   },
   {
     code: 'estimate-ignores-ep-cp',
@@ -32,6 +32,8 @@ export const memoryRules: readonly Rule[] = [
 
 /** An end stage may hold this much more than a middle one. */
 const tolerated = 1.15;
+/** From here on a warning. */
+const costly = 2;
 
 function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
@@ -48,6 +50,7 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const ratio = end / middle;
   return {
     at: ['pipeline', 'vocab'],
+    ...(ratio < costly && { severity: 'information' as const }),
     message: sentence`The first and last stage hold ${formatCount(end)} parameters (${formatCount(embedding)} of them the vocabulary's), ${formatNumber(ratio)} times the ${formatCount(middle)} of a stage between`,
     remedy,
     changes,

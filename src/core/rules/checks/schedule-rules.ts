@@ -18,7 +18,7 @@ export const scheduleRules: readonly Rule[] = [
     planSeverity: 'information',
     formats: [...withTorchtitan, 'deepspeed', ...runFormats],
     check: fewMicroBatches,
-    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said, nor of schedules that idle otherwise (zero bubble, token slices). TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
+    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said, nor of schedules that idle otherwise (zero bubble, token slices). It is a warning where half of the time or more is idle, else information. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
   },
   {
     code: 'long-seq-chunk-candidate',
@@ -31,6 +31,8 @@ export const scheduleRules: readonly Rule[] = [
 
 /** A run should idle less than this. */
 const wantedBubble = 0.1;
+/** From here on a warning. */
+const costlyBubble = 0.5;
 
 function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
@@ -46,6 +48,7 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const counted = virtual === 1 ? sentence`stages` : sentence`stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
   return {
     at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
+    ...(bubble < costlyBubble && { severity: 'information' as const }),
     message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
     remedy: sentence`${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
     changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import type { FactName, Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { ComposingReader } from '../../../../../src/core/formats/composition';
+import type { FactName, Facts } from '../../../../../src/core/formats/facts';
 import { createShellReader } from '../../../../../src/core/formats/shell/read-shell';
 import { loadShellParser } from '../../../../../src/core/formats/shell/shell-parser';
 
@@ -10,7 +11,7 @@ const { resolve } = createRequire(import.meta.url);
 export const fixtures = path.resolve(import.meta.dirname, '../../../../fixtures/launchers/shell');
 
 /** The reader with the grammar that is shipped. */
-export async function shellReader(): Promise<LauncherReader> {
+export async function shellReader(): Promise<ComposingReader> {
   const parser = await loadShellParser({
     runtime: readFileSync(resolve('web-tree-sitter/web-tree-sitter.wasm')),
     bash: readFileSync(resolve('tree-sitter-bash/tree-sitter-bash.wasm')),

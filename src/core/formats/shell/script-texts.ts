@@ -1,0 +1,73 @@
+import type { Place, TextRange } from '../../spec/located';
+
+/**
+ * The texts that a script is made of, laid end to end so that one offset names one character: its own first, then what it sources, hands to
+ * another shell, or writes to a file that it runs.
+ */
+export interface ScriptTexts {
+  /** The script's own file. */
+  readonly file: string;
+  /** All of them; grows with `add`. */
+  readonly text: () => string;
+  /**
+   * Adds a text and gives its start; null where they would become too many or too long.
+   * @param fallback where the statement stands that brings it in.
+   */
+  readonly add: (text: string, origin: Origin, fallback: Place) => number | null;
+  /** Where a range stands in its file. */
+  readonly placeOf: (range: TextRange) => Place;
+  /** The condition under which a text that was put together is so at a range, where only a run can tell. */
+  readonly conditionOf: (range: TextRange) => TextRange | undefined;
+  /** The range in the script's own file, where its text is the same there, so that it can be cut out. */
+  readonly ownRange: (range: TextRange) => TextRange | undefined;
+}
+
+/** Where a text comes from, by ranges of its own. */
+export interface Origin {
+  /** Null where it was put together of pieces that do not follow each other. */
+  readonly placeOf: (range: TextRange) => Place | null;
+  readonly conditionOf?: (range: TextRange) => TextRange | undefined;
+}
+
+interface Part extends TextRange, Origin {
+  readonly fallback: Place;
+}
+
+/** All texts that a script is made of together. */
+const maximumLength = 8_000_000;
+const maximumParts = 200;
+
+/** The texts of a script, so far its own alone. */
+export function scriptTexts(file: string, own: string): ScriptTexts {
+  let all = own;
+  const inOwn = (range: TextRange): Place => ({ file, range });
+  const first: Part = { start: 0, end: own.length, placeOf: inOwn, fallback: inOwn({ start: 0, end: 0 }) };
+  const parts = [first];
+  const partAt = (offset: number): Part => parts.findLast(({ start }) => start <= offset) ?? first;
+  return {
+    file,
+    text: () => all,
+    add: (text, origin, fallback) => {
+      const start = all.length + 1;
+      if (start + text.length > maximumLength || parts.length >= maximumParts) return null;
+      all += `\n${text}`;
+      parts.push({ ...origin, start, end: start + text.length, fallback });
+      return start;
+    },
+    placeOf: (range) => {
+      const part = partAt(range.start);
+      const end = Math.max(Math.min(range.end, part.end), range.start);
+      return part.placeOf({ start: range.start - part.start, end: end - part.start }) ?? part.fallback;
+    },
+    conditionOf: ({ start, end }) => {
+      const part = partAt(start);
+      return part.conditionOf?.({ start: start - part.start, end: end - part.start });
+    },
+    ownRange: ({ start, end }) => {
+      const part = partAt(start);
+      const place = end > part.end ? null : part.placeOf({ start: start - part.start, end: end - part.start });
+      if (place?.file !== file) return undefined;
+      return own.slice(place.range.start, place.range.end) === all.slice(start, end) ? place.range : undefined;
+    },
+  };
+}

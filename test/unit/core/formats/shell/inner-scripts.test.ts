@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'mocha';
+import { ExpectedError } from '../../../../../src/core/errors';
+import type { ComposingReader } from '../../../../../src/core/formats/composition';
+import type { LauncherFile } from '../../../../../src/core/formats/facts';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { say, sentence } from '../../../../../src/core/sentence';
+import { startOf } from '../../../../../src/core/formats/json-document';
+import { shellReader, values } from './shell-reader';
+
+let read: ComposingReader;
+
+before(async () => {
+  read = await shellReader();
+});
+
+const readText = (text: string): LauncherFile => read('run.sh', text);
+const factsOf = (text: string): unknown => values(readText(text).facts);
+const said = ({ remarks }: Pick<LauncherFile, 'remarks'>): readonly string[] =>
+  remarks.map(({ code, message }) => `${code} ${say(message)}`);
+
+/** Loads `run.sh` of some files. */
+async function load(files: Readonly<Record<string, string>>): Promise<LoadedConfig> {
+  const from = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
+  const host = (name: string, path: string): Promise<{ file: string; text: string }> => {
+    const steps: string[] = [];
+    for (const step of `${from(name)}${path}`.split('/')) if (step === '..') steps.pop(); else if (step !== '.') steps.push(step); // prettier-ignore
+    const file = steps.join('/');
+    const text = files[file];
+    if (text !== undefined) return Promise.resolve({ file, text });
+    return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, startOf(file)));
+  };
+  return loadConfig('jobs/run.sh', files['jobs/run.sh'] ?? '', { read: host, shell: () => Promise.resolve(read) });
+}
+
+const sizes = '--num-layers 8 --hidden-size 64 --num-attention-heads 8';
+
+describe('a script that another shell runs', () => {
+  it('is followed in single quotes, with the variables of the script around it', () => {
+    const text = `TP=4\nexport CMD="pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP"\nexport LAUNCHER="torchrun --nproc_per_node 8 --nnodes 2"\nsrun --label bash -c '$LAUNCHER --node_rank $SLURM_PROCID $CMD' 2>&1 | tee log\n`;
+    assert.deepEqual(factsOf(text), { layers: 8, hidden: 64, heads: 8, tensor: 4, gpusPerNode: 8, nodes: 2 });
+    const { source } = readText(text).facts.tensor ?? {};
+    assert.ok(source?.kind === 'file' && text.slice(source.place.range.start, source.place.range.end) === '4');
+  });
+
+  it('is followed through several statements, and where eval takes quotes out', () => {
+    assert.deepEqual(factsOf(`bash -lc 'L=12; cd /w && python pretrain_gpt.py --num-layers $L --bf16'`), { layers: 12, precision: 'bf16' });
+    const frequency = `ARGS="--num-layers 4 --moe-layer-freq '([0]*1+[1]*3)'"\neval "torchrun pretrain_gpt.py $ARGS"\n`;
+    assert.deepEqual(factsOf(frequency), { layers: 4, moeLayerFrequency: '([0]*1+[1]*3)' });
+  });
+
+  it('keeps what hangs on a condition so', () => {
+    const text = `if [ $1 = a ]; then\nL="--num-layers 4 --bf16"\nelse\nL="--num-layers 8 --bf16"\nfi\nRUN="torchrun pretrain_gpt.py $L --name \\"x\\""\neval "$RUN"\n`;
+    assert.deepEqual(said(readText(text)), [
+      'flag-conditional --num-layers, --bf16 hang on "if [ $1 = a ]", which is only known when the script runs',
+    ]);
+    assert.equal(readText(text).facts.layers?.isConditional, true);
+  });
+
+  it('is followed where a here-document writes or hands it', () => {
+    const job = `torchrun pretrain_gpt.py --num-layers $N --hidden-size 64 --bf16`;
+    const expected = { layers: 6, hidden: 64, precision: 'bf16' };
+    for (const text of [
+      `N=6\ncat <<EOF > job.sh\n#!/bin/bash\n${job}\nEOF\nchmod +x job.sh\nsrun ./job.sh\n`,
+      `N=6\ncat > job.sh <<'EOF'\n${job}\nEOF\nexport N\nbash job.sh\n`,
+      `N=6\nsbatch <<EOF\n#!/bin/bash\n${job}\nEOF\n`,
+      `N=6\ncat <<EOF > env.sh\nMORE="--bf16"\nEOF\nsource ./env.sh\ntorchrun pretrain_gpt.py --num-layers $N --hidden-size 64 $MORE\n`,
+    ])
+      assert.deepEqual(factsOf(text), expected, text);
+    const written = `N=6\ncat <<EOF > job.sh\n${job}\nEOF\nbash job.sh\n`;
+    const { source } = readText(written).facts.hidden ?? {};
+    assert.ok(source?.kind === 'file');
+    assert.equal(written.slice(source.place.range.start, source.place.range.end), '64');
+  });
+
+  it('ends where it calls itself', () => {
+    const quoted = 'A=\'eval "$A; $A"\'\neval "$A"\ntorchrun pretrain_gpt.py --num-layers 2 --hidden-size 8\n';
+    assert.deepEqual(factsOf(quoted), { layers: 2, hidden: 8 });
+    const written =
+      'cat <<EOF > a.sh\nbash a.sh\nbash a.sh; source a.sh\nEOF\nbash a.sh\ntorchrun pretrain_gpt.py --num-layers 2 --hidden-size 8\n';
+    assert.deepEqual(factsOf(written), { layers: 2, hidden: 8 });
+  });
+
+  it('takes the arguments of a function as "$@"', () => {
+    assert.deepEqual(factsOf(`go() {\n  torchrun pretrain_gpt.py "$@" --bf16\n}\ngo --num-layers 3 --hidden-size 48\n`), {
+      layers: 3,
+      hidden: 48,
+      precision: 'bf16',
+    });
+  });
+});
+
+describe('a file that a script sources', () => {
+  const run = `source "$(dirname "$0")/../conf/env.sh"\ntorchrun pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP $MORE\n`;
+
+  it('counts as if it stood there, and a value stands in it', async () => {
+    const conf = 'TP=2\nMORE=(--bf16)\nMORE="--pipeline-model-parallel-size ${PP:-4}"\n';
+    const { launcher, findings } = await load({ 'jobs/run.sh': run, 'conf/env.sh': conf });
+    assert.equal(launcher?.facts.tensor?.value, 2);
+    assert.equal(launcher.facts.pipeline?.value, 4);
+    const { source } = launcher.facts.tensor;
+    assert.ok(source.kind === 'file' && source.place.file === 'conf/env.sh');
+    assert.equal(conf.slice(source.place.range.start, source.place.range.end), '2');
+    assert.equal(launcher.facts.tensor.whole, undefined);
+    assert.deepEqual(findings.filter(({ code }) => code === 'shell-not-followed'), []); // prettier-ignore
+  });
+
+  it('is said to be missing where the launch needs what nobody sets', async () => {
+    const { launcher } = await load({ 'jobs/run.sh': run });
+    assert.ok(launcher !== null);
+    assert.deepEqual(said(launcher), [
+      'flag-unknown-value --tensor-model-parallel-size takes $TP, which is only known when the script runs',
+      'shell-not-followed "../conf/env.sh" is not here, so what it sets is not known',
+    ]);
+    const known = await load({ 'jobs/run.sh': `source conf.sh\ntorchrun pretrain_gpt.py ${sizes}\n` });
+    assert.deepEqual(known.launcher?.remarks, []);
+    const system = await load({
+      'jobs/run.sh': `source ~/.bashrc\nsource venv/bin/activate\ntorchrun pretrain_gpt.py ${sizes} $MY_ARGS\n`,
+    });
+    assert.deepEqual(said(system.launcher!), ['shell-not-followed Nothing here sets $MY_ARGS: flags that it adds are left out']);
+  });
+
+  it('may source others, also itself', async () => {
+    const files = {
+      'jobs/run.sh': `. ./a.sh\ntorchrun pretrain_gpt.py ${sizes} $B\n`,
+      'jobs/a.sh': '. ./b.sh\n. ./a.sh\n',
+      'jobs/b.sh': 'B=--bf16\n',
+    };
+    const { launcher } = await load(files);
+    assert.equal(launcher?.facts.precision?.value, 'bf16');
+  });
+});
+
+describe('what people write that no shell takes', () => {
+  it('is read around a place to fill in', () => {
+    const text = `DATA=<Specify path and file prefix>_text_document\nOUT=<path>\ntorchrun pretrain_gpt.py ${sizes} --data-path $DATA --save $OUT --fp16 < in.txt > out.txt\n`;
+    assert.deepEqual(factsOf(text), { layers: 8, hidden: 64, heads: 8, precision: 'fp16' });
+    assert.deepEqual(readText(text).remarks, []);
+  });
+
+  it('is no mistake where a backslash ends the file', () => {
+    assert.deepEqual(readText(`torchrun pretrain_gpt.py ${sizes} \\\n  --fp16 \\\n`).remarks, []);
+  });
+
+  it('finds no error in settings that another script starts', async () => {
+    const { launcher, findings } = await load({
+      'jobs/run.sh': 'OPTIONS="--num-layers 30 --hidden-size 64 --pipeline-model-parallel-size 4 --seq-length 8"\n',
+    });
+    assert.equal(launcher?.isPart, true);
+    assert.deepEqual(findings.map(({ code, severity }) => `${severity} ${code}`), ['information pp-layers-not-divisible']); // prettier-ignore
+  });
+});
