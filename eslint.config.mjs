@@ -14,6 +14,7 @@ const manyParameters = {
   // Called for each slice, operation or rectangle: an object for each call would be most of the time that it takes.
   8: [
     'src/core/slicing/{affine-rows,methods,prune,suffix-costs,tabulated-rows}.ts',
+    'src/core/slicing/makespan/slice-times.ts',
     'src/core/schedules/zero-bubble/{times,update}.ts',
     'webview/tabs/{elastic/draw,memory/bars,memory/lane,timeline/draw-lanes,timeline/pane}.ts',
     // The operands of an operator, in the operator's order.

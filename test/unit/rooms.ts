@@ -21,7 +21,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['spec'] },
   cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['spec'] },
   schedules: { about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV", imports: ['spec'] },
-  slicing: { about: 'the TeraPipe program: token slices with a proof of optimality', imports: ['spec'] },
+  slicing: {
+    about: 'token slices: the TeraPipe program with its proof, and cuts for the makespan of other schedules with a bound (`makespan/`)',
+    imports: ['spec', 'schedules'],
+  },
   'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['spec', 'model', 'cluster'] },
   'time-model': {
     about: 'time of a slice on a stage, of collectives and of P2P transfers',
