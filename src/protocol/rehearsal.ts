@@ -79,8 +79,10 @@ const reply = v.variant('type', [
     /** By row of the schedule, ms of the machine's clock; not a number where another process ran it. */
     startMs: numbers,
     endMs: numbers,
-    /** For the processor, in all passes together. */
-    waitedMs: v.number(),
+    /** By row, without what it waited for the processor. */
+    workMs: numbers,
+    /** Processor time of all threads of the process since it was asked. */
+    processorMs: v.number(),
     loss: v.number(),
     transfers: v.array(transfer),
     /** Of the stages' own gradients, where they were compared with those of the reference. */

@@ -98,10 +98,16 @@ function rehearsalText(rehearsal: Rehearsal, saved: string | null): string {
 /** Above this share of waiting, times are no measure. */
 const idleEnough = 0.05;
 
-function distrust({ waitedShare, clock }: Rehearsal): string[] {
-  if (waitedShare === null || waitedShare <= idleEnough || clock === 'virtual') return [];
+function isDisturbed({ waitedShare, clock }: Rehearsal): boolean {
+  return clock === 'real' && (waitedShare ?? 0) > idleEnough;
+}
+
+function distrust(rehearsal: Rehearsal): string[] {
+  const { waitedShare, othersShare, repeatedSteps } = rehearsal;
+  if (!isDisturbed(rehearsal)) return [];
+  const again = repeatedSteps === 0 ? '' : `, also after ${plural(repeatedSteps, 'step')} more`;
   return [
-    `Other work took the processor for ${formatPercent(waitedShare)} of the passes' time: rehearse again on an idle machine for times`,
+    `Other programs took ${formatPercent(othersShare ?? 0)} of the processor: passes waited for it for ${formatPercent(waitedShare ?? 0)} of their time${again}; rehearse again on an idle machine for times`,
   ];
 }
 
@@ -136,6 +142,14 @@ function facts(rehearsal: Rehearsal, compared: RehearsalComparison | null): stri
             'step',
             `${formatDuration(compared.measured.makespanMs)} measured (median of ${formatCount(steps.length)}), ${formatDuration(compared.predicted.makespanMs)} predicted: ${signed(compared.errors.step)}`,
           ],
+          ...(compared.errors.worked === null || !isDisturbed(rehearsal)
+            ? []
+            : [
+                [
+                  'undisturbed',
+                  `${formatDuration(rehearsal.workedMs ?? 0)} by the processor time of its passes, on the clock of the schedule: ${signed(compared.errors.worked)}`,
+                ],
+              ]),
           ['passes', `${signed(compared.errors.profile)} than timed alone`],
           ...(compared.errors.schedule === null
             ? []
@@ -189,13 +203,24 @@ function passTable({ operations }: RehearsalComparison): string {
   return table([['chunk', 'pass', 'tokens', 'context', 'passes', 'measured', 'predicted', ''], ...shown], [1]) + more;
 }
 
+/** How well predictions order the cuts. */
+function orderText({ rankCorrelation, worked, noise, pairs }: RankedSchemes): string {
+  const of = `${formatCount(pairs.right)} of ${plural(pairs.apart, 'pair')}`;
+  return [
+    `rank correlation ${formatNumber(rankCorrelation)}; without waiting for the processor ${formatNumber(worked.rankCorrelation)}`,
+    `steps of one cut differ by up to ${formatPercent(noise)}; cuts that are further apart: ${of} in the predicted order`,
+  ].join('\n');
+}
+
 /** Cuts of the sequence in the order of their predictions. */
 function schemesAnswer(ranked: RankedSchemes, design: RehearsalDesign): Answer {
-  const rows = ranked.schemes.map(({ name, tokens, predictedMs, measuredMs, gradients }) => [
+  const rows = ranked.schemes.map(({ name, tokens, predictedMs, measuredMs, workedMs, gradients }) => [
     name,
     column.duration(predictedMs),
     column.duration(measuredMs),
     signed(measuredMs / predictedMs - 1),
+    column.duration(workedMs),
+    signed(workedMs / predictedMs - 1),
     gradients === null ? '' : gradients.error.toExponential(1),
     tokens.join(', '),
   ]);
@@ -205,9 +230,15 @@ function schemesAnswer(ranked: RankedSchemes, design: RehearsalDesign): Answer {
     text: [
       printable(`${design.title}: cuts of the sequence rehearsed on ${plural(design.schedule.stages, 'stage')}, fastest predicted first`),
       indented(
-        table([['cut', 'predicted', 'measured', '', 'gradients off by', 'tokens'], ...rows.map((row) => row.map(printable))], [0, 5]),
+        table(
+          [
+            ['cut', 'predicted', 'measured', '', 'without waiting', '', 'gradients off by', 'tokens'],
+            ...rows.map((row) => row.map(printable)),
+          ],
+          [0, 7],
+        ),
       ),
-      `  rank correlation ${formatNumber(ranked.rankCorrelation)}; steps of one cut differ by up to ${formatPercent(ranked.noise)}`,
+      indented(orderText(ranked)),
       ...(isRight ? [] : ['  WRONG: gradients are not those of the unsliced step']),
     ].join('\n\n'),
     exitCode: isRight ? 0 : 1,

@@ -30,6 +30,9 @@ export function rehearsalJson(rehearsal: Rehearsal): object {
     loss: steps[0]?.loss ?? null,
     transferMs: rehearsal.transferMs,
     waitedShare: rehearsal.waitedShare,
+    othersShare: rehearsal.othersShare,
+    repeatedSteps: rehearsal.repeatedSteps,
+    workedMs: rehearsal.workedMs,
     stageTimes: compared?.stages ?? [],
     operations: (compared?.operations ?? []).map((operation) => ({ ...operation, kind: kindWords[operation.kind] })),
     memory,
@@ -38,18 +41,26 @@ export function rehearsalJson(rehearsal: Rehearsal): object {
 }
 
 /** Cuts of the sequence, fastest predicted first, as `terapipe rehearse --schemes --json` prints them. */
-export function rankedSchemesJson({ schemes, rankCorrelation, noise }: RankedSchemes, design: RehearsalDesign): object {
+export function rankedSchemesJson(
+  { schemes, rankCorrelation, noise, pairs, waitedShare, worked }: RankedSchemes,
+  design: RehearsalDesign,
+): object {
   return {
     schedule: design.scheduleName,
     stages: design.schedule.stages,
     rankCorrelation,
     noise,
-    schemes: schemes.map(({ name, tokens, predictedMs, measuredMs, stepMs, gradients }) => ({
+    pairs,
+    waitedShare,
+    worked,
+    schemes: schemes.map(({ name, tokens, predictedMs, measuredMs, stepMs, workedMs, workedStepMs, gradients }) => ({
       name,
       tokens,
       predictedMs,
       measuredMs,
       stepMs,
+      workedMs,
+      workedStepMs,
       gradientError: gradients?.error ?? null,
     })),
   };

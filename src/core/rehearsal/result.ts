@@ -11,6 +11,8 @@ export interface StepRun {
   /** By row of the schedule, ms from the first start on. */
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
+  /** By row, without what it waited for the processor. */
+  readonly workMs: Float64Array;
   readonly makespanMs: number;
   readonly loss: number;
 }
@@ -46,6 +48,12 @@ export interface Rehearsal {
   readonly transferMs: number | null;
   /** What passes waited for the processor, which had other work, as a share of their time: the most of all steps. */
   readonly waitedShare: number | null;
+  /** What other programs took of all cores meanwhile, as a share: the most of all steps. */
+  readonly othersShare: number | null;
+  /** Steps that were run again because other work took the processor, and do not count. */
+  readonly repeatedSteps: number;
+  /** What the step would take had its passes not waited for the processor: their own work on the schedule's clock, median. */
+  readonly workedMs: number | null;
   readonly memory: readonly StageMemory[];
   readonly seconds: number;
 }
@@ -61,6 +69,8 @@ export interface RehearsedOperation {
   readonly context: number;
   readonly startMs: number;
   readonly endMs: number;
+  /** Without what it waited for the processor. */
+  readonly workMs: number;
   readonly predictedStartMs: number;
   readonly predictedEndMs: number;
 }
@@ -70,6 +80,8 @@ export interface RehearsedStage {
   readonly stage: number;
   readonly passes: number;
   readonly busyMs: number;
+  /** Without what they waited for the processor. */
+  readonly workMs: number;
   readonly predictedBusyMs: number;
 }
 
@@ -77,6 +89,8 @@ export interface RehearsedStage {
 export interface RehearsalErrors {
   /** Of the step. */
   readonly step: number;
+  /** Of the step, had its passes not waited for the processor. */
+  readonly worked: number | null;
   /** Of what the stages compute, together: the profile's. */
   readonly profile: number;
   /** What is left where the measured passes are put on the schedule's clock; null on a virtual clock, which puts them there. */
@@ -104,9 +118,9 @@ export function timelineOf(schedule: Schedule, { startMs, endMs, makespanMs }: S
 }
 
 /** Puts measured and predicted beside each other; null where one is missing. */
-export function comparedRehearsal({ measured, predicted, clock }: Rehearsal): RehearsalComparison | null {
+export function comparedRehearsal({ measured, predicted, clock, steps, workedMs }: Rehearsal): RehearsalComparison | null {
   if (measured === null || predicted === null) return null;
-  const operations = operationsOf(measured, predicted);
+  const operations = operationsOf(measured, predicted, medianStep(steps));
   const stages = stagesOf(measured.stages, operations);
   const busy = (key: 'busyMs' | 'predictedBusyMs'): number => stages.reduce((sum, stage) => sum + stage[key], 0);
   const onSchedule = onClock(
@@ -120,6 +134,7 @@ export function comparedRehearsal({ measured, predicted, clock }: Rehearsal): Re
     stages,
     errors: {
       step: measured.makespanMs / predicted.makespanMs - 1,
+      worked: workedMs === null ? null : workedMs / predicted.makespanMs - 1,
       profile: busy('busyMs') / busy('predictedBusyMs') - 1,
       schedule: clock === 'virtual' ? null : measured.makespanMs / onSchedule.makespanMs - 1,
     },
@@ -127,7 +142,7 @@ export function comparedRehearsal({ measured, predicted, clock }: Rehearsal): Re
 }
 
 /** Rows of both timelines are those of one schedule. */
-function operationsOf(measured: Timeline, predicted: Timeline): RehearsedOperation[] {
+function operationsOf(measured: Timeline, predicted: Timeline, step: StepRun | null): RehearsedOperation[] {
   const { kind, chunk, unit, units, stageOfChunk } = measured;
   return Array.from(kind, (what, row) => {
     const { microBatch = 0, slice = 0, tokens = 0, context = 0 } = units[unit[row] ?? 0] ?? {};
@@ -141,6 +156,7 @@ function operationsOf(measured: Timeline, predicted: Timeline): RehearsedOperati
       context,
       startMs: measured.startMs[row] ?? 0,
       endMs: measured.endMs[row] ?? 0,
+      workMs: step?.workMs[row] ?? 0,
       predictedStartMs: predicted.startMs[row] ?? 0,
       predictedEndMs: predicted.endMs[row] ?? 0,
     };
@@ -154,6 +170,7 @@ function stagesOf(stages: number, operations: readonly RehearsedOperation[]): Re
       stage,
       passes: own.length,
       busyMs: own.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0),
+      workMs: own.reduce((sum, { workMs }) => sum + workMs, 0),
       predictedBusyMs: own.reduce((sum, { predictedStartMs, predictedEndMs }) => sum + predictedEndMs - predictedStartMs, 0),
     };
   });

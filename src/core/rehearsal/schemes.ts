@@ -26,19 +26,35 @@ export interface NamedScheme {
 export interface MeasuredScheme extends NamedScheme {
   readonly predictedMs: number;
   readonly stepMs: readonly number[];
+  /** The same had passes not waited for the processor: their own work on the schedule's clock. */
+  readonly workedStepMs: readonly number[];
+  /** What passes waited for the processor, as a share of their time: the most of all steps. */
+  readonly waitedShare: number;
   readonly gradients: GradientError | null;
 }
 
 /** Cuts in the order of their predictions. */
 export interface RankedSchemes {
   readonly schemes: readonly (MeasuredScheme & {
-    /** Median. */
+    /** Medians. */
     readonly measuredMs: number;
+    readonly workedMs: number;
   })[];
   /** Spearman's rank correlation of predicted and measured times. */
   readonly rankCorrelation: number;
   /** What steps of one cut differ by, as a share of their median: the largest of all cuts. Below it an order means nothing. */
   readonly noise: number;
+  /** Pairs of cuts that are further apart than the noise, and those of them that are in the predicted order. */
+  readonly pairs: OrderedPairs;
+  /** What passes waited for the processor, as a share of their time: the most of all steps. */
+  readonly waitedShare: number;
+  /** The same of times without that. */
+  readonly worked: { readonly rankCorrelation: number; readonly noise: number; readonly pairs: OrderedPairs };
+}
+
+export interface OrderedPairs {
+  readonly apart: number;
+  readonly right: number;
 }
 
 /** Every slice that a cut at multiples of the unit can have. */
@@ -113,17 +129,29 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
 /** Puts cuts in the order of their predictions, beside that of what was measured. */
 export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes {
   const ranked = schemes
-    .map((scheme) => ({ ...scheme, measuredMs: lowMedian(scheme.stepMs) }))
+    .map((scheme) => ({ ...scheme, measuredMs: lowMedian(scheme.stepMs), workedMs: lowMedian(scheme.workedStepMs) }))
     .sort((a, b) => a.predictedMs - b.predictedMs);
-  const spread = ({ stepMs, measuredMs }: (typeof ranked)[number]): number => (Math.max(...stepMs) - Math.min(...stepMs)) / measuredMs;
   return {
     schemes: ranked,
-    rankCorrelation: rankCorrelation(
-      ranked.map(({ predictedMs }) => predictedMs),
-      ranked.map(({ measuredMs }) => measuredMs),
-    ),
-    noise: Math.max(...ranked.map(spread)),
+    waitedShare: Math.max(...ranked.map(({ waitedShare }) => waitedShare)),
+    ...orderOf(ranked.map(({ predictedMs, stepMs }) => ({ predictedMs, stepMs }))),
+    worked: orderOf(ranked.map(({ predictedMs, workedStepMs }) => ({ predictedMs, stepMs: workedStepMs }))),
   };
+}
+
+/** @param cuts in the order of their predictions. */
+function orderOf(cuts: readonly Pick<MeasuredScheme, 'predictedMs' | 'stepMs'>[]): RankedSchemes['worked'] {
+  const measured = cuts.map(({ stepMs }) => lowMedian(stepMs));
+  const noise = Math.max(...cuts.map(({ stepMs }, at) => (Math.max(...stepMs) - Math.min(...stepMs)) / (measured[at] ?? NaN)));
+  let [apart, right] = [0, 0];
+  for (const [at, slower] of measured.entries())
+    for (const faster of measured.slice(0, at)) {
+      if (Math.abs(slower - faster) <= noise * Math.min(slower, faster)) continue;
+      apart += 1;
+      if (faster < slower) right += 1;
+    }
+  const predicted = cuts.map(({ predictedMs }) => predictedMs);
+  return { rankCorrelation: rankCorrelation(predicted, measured), noise, pairs: { apart, right } };
 }
 
 /** Spearman's, of values without ties: 1 for the same order, -1 for the opposite; 1 of fewer than two. */

@@ -1,8 +1,21 @@
+import os from 'node:os';
+import { sum } from '../../core/numbers';
 import type { ProviderName } from '../../core/spec/profile';
 
 /** Milliseconds of a clock that all processes and threads of the machine share. */
 export function machineClock(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** Processor time of all threads of this process so far, ms. */
+export function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e3;
+}
+
+/** What the cores of the machine have worked so far, for whoever, ms. In steps of a few milliseconds. */
+export function machineBusyMs(): number {
+  return sum(os.cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq));
 }
 
 /** A result and how long it took, ms. */
@@ -21,11 +34,10 @@ export type TimeWork = <T>(work: () => Promise<T>) => Promise<Timed<T>>;
 export function timeWorkOn(provider: ProviderName): TimeWork {
   const countsProcessor = provider === 'cpu' && process.platform !== 'win32';
   return async (work) => {
-    const before = process.cpuUsage();
+    const beforeMs = processorMs();
     const fromMs = machineClock();
     const result = await work();
     const wallMs = machineClock() - fromMs;
-    const { user, system } = process.cpuUsage(before);
-    return { result, ms: countsProcessor ? Math.min(wallMs, (user + system) / 1e3) : wallMs };
+    return { result, ms: countsProcessor ? Math.min(wallMs, processorMs() - beforeMs) : wallMs };
   };
 }

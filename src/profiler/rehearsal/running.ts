@@ -12,6 +12,7 @@ import type { Transfers } from '../../core/schedules/simulate/transfers';
 import type { Cell, ProviderName } from '../../core/spec/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { CellTimes, RehearsalReply, Transfer } from '../../protocol/rehearsal';
+import { machineBusyMs, machineClock, processorMs } from './machine-clock';
 import { startStageProcesses, type StageProcesses } from './processes';
 
 /** How stages are run. */
@@ -30,6 +31,8 @@ export interface RanStep extends StepRun {
   readonly transfers: readonly Transfer[];
   /** What passes waited for the processor, which had other work, as a share of their time. */
   readonly waitedShare: number;
+  /** What other programs took of all cores meanwhile, as a share. */
+  readonly othersShare: number;
   /** The worst of all stages; null of the step that others are compared with. */
   readonly gradients: GradientError | null;
 }
@@ -109,12 +112,13 @@ async function openedStages({ design, stagesOf, largestBatch, provider, processe
   let peaks: readonly number[] = [];
   const run = async (ran: Schedule, keep: 'reference' | 'compared'): Promise<RanStep> => {
     passed.fill(0);
+    const others = otherWork();
     const replies = await processes.ask(
       stagesOf.map(() => ({ type: 'step' as const, schedule: ran, keep })),
       'stepped',
     );
     peaks = replies.map(({ peakRssBytes }) => peakRssBytes);
-    return merged(replies, stagesOf.length === 1 ? ran : null);
+    return { ...merged(replies, stagesOf.length === 1 ? ran : null), othersShare: others(sum(replies.map((reply) => reply.processorMs))) };
   };
   const [first] = opened;
   return {
@@ -165,28 +169,37 @@ export function cellsOf(schedules: readonly Schedule[]): Cell[] {
   return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
 }
 
+/** Begins to watch what the machine does. @returns what says, told what our processes worked, which share of all cores others took. */
+function otherWork(): (ownMs: number) => number {
+  const [fromMs, busyMs, parentMs] = [machineClock(), machineBusyMs(), processorMs()];
+  return (ownMs) => {
+    const othersMs = machineBusyMs() - busyMs - (processorMs() - parentMs) - ownMs;
+    return Math.min(1, Math.max(0, othersMs) / ((machineClock() - fromMs) * os.cpus().length));
+  };
+}
+
 /** What all processes ran together, from the first start on. @param inTurn the schedule, where its stages ran one after the other. */
-function merged(replies: readonly Stepped[], inTurn: Schedule | null): RanStep {
+function merged(replies: readonly Stepped[], inTurn: Schedule | null): Omit<RanStep, 'othersShare'> {
   const [first] = replies;
   if (first === undefined) throw new Error('no process answered');
-  const columnOf = (key: 'startMs' | 'endMs'): Float64Array =>
+  const columnOf = (key: 'startMs' | 'endMs' | 'workMs'): Float64Array =>
     first[key].map((_, row) => replies.map((reply) => reply[key][row] ?? NaN).find((ms) => !Number.isNaN(ms)) ?? NaN);
-  const [startMs, endMs] = [columnOf('startMs'), columnOf('endMs')];
+  const [startMs, endMs, workMs] = [columnOf('startMs'), columnOf('endMs'), columnOf('workMs')];
   const fromMs = startMs.reduce((least, ms) => Math.min(least, ms), Infinity);
   const shifted = { startMs: startMs.map((ms) => ms - fromMs), endMs: endMs.map((ms) => ms - fromMs) };
   const lastMs = shifted.endMs.reduce((most, ms) => Math.max(most, ms), 0);
-  const rowMs = endMs.map((ms, row) => ms - (startMs[row] ?? 0));
-  const { startMs: starts, endMs: ends, makespanMs } = inTurn === null ? { ...shifted, makespanMs: lastMs } : onClock(inTurn, rowMs);
-  const waitedMs = sum(replies.map((reply) => reply.waitedMs));
+  const wallMs = sum([...endMs].map((ms, row) => ms - (startMs[row] ?? 0)));
+  // Beside others a pass takes as long as the clock says; one after the other it counts what it works.
+  const { startMs: starts, endMs: ends, makespanMs } = inTurn === null ? { ...shifted, makespanMs: lastMs } : onClock(inTurn, workMs);
   const errors = replies.flatMap(({ error }) => (error === null ? [] : [error]));
   return {
     startMs: starts,
     endMs: ends,
+    workMs,
     makespanMs,
     loss: sum(replies.map(({ loss }) => loss)),
     transfers: replies.flatMap(({ transfers }) => transfers),
-    // Rows that ran in turn count their work alone.
-    waitedShare: waitedMs / (sum([...rowMs]) + (inTurn === null ? 0 : waitedMs)),
+    waitedShare: Math.max(0, 1 - sum([...workMs]) / wallMs),
     gradients: errors.length === 0 ? null : errors.reduce((a, b) => (b.error > a.error ? b : a)),
   };
 }

@@ -7,7 +7,7 @@ import type { WithoutId } from '../../protocol/profiler';
 import type { RehearsalReply, RehearsalRequest } from '../../protocol/rehearsal';
 import { attentionOperators } from '../graph/attention';
 import type { Runtime } from '../sessions';
-import { timeWorkOn } from './machine-clock';
+import { processorMs, timeWorkOn } from './machine-clock';
 import type { Mail } from './mail';
 import { createStageRunner, type HandedOn, type StageRunner } from './stage';
 import { openStepSessions, type StepPart } from './step-sessions';
@@ -83,14 +83,17 @@ async function stepped({ clock, memory }: StageServerParts, opened: Opened, aske
   const { runners, mail, reference } = opened;
   const { schedule, keep, id } = asked;
   for (const runner of runners.values()) runner.reset();
+  const beforeMs = processorMs();
   const times = await runRows(opened, schedule, clock, (passes) => {
     tell({ type: 'passed', id, passes });
   });
+  const spentMs = processorMs() - beforeMs;
   const gradients = new Map([...runners.values()].flatMap((runner) => [...runner.gradients()]));
   if (keep === 'reference') for (const [name, values] of gradients) reference.set(name, values);
   const answer: Answer = {
     type: 'stepped',
     ...times,
+    processorMs: spentMs,
     loss: [...runners.values()].reduce((sum, runner) => sum + runner.loss(), 0),
     transfers: [...(mail?.transfers() ?? [])],
     error: keep === 'compared' ? gradientError(gradients, reference) : null,
@@ -105,25 +108,24 @@ async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, 
   const rows = oneAfterAnother(schedule);
   const startMs = new Float64Array(rows.length).fill(NaN);
   const endMs = new Float64Array(rows.length).fill(NaN);
+  const workMs = new Float64Array(rows.length).fill(NaN);
   const stageOf = (chunk: number): number => schedule.stageOfChunk[chunk] ?? 0;
-  let [passes, saidMs, waitedMs] = [0, clock(), 0];
+  let [passes, saidMs] = [0, clock()];
   for (const row of rows) {
     const runner = runners.get(stageOf(schedule.chunk[row] ?? 0));
     if (runner === undefined) continue;
     for (const item of fromElsewhere(schedule, row, runners)) runner.give(await taken(mail, item));
-    const fromMs = clock();
+    startMs[row] = clock();
     const { result: made, ms } = await timeWork(() => runner.run(schedule, row));
-    waitedMs += Math.max(0, clock() - fromMs - ms);
-    startMs[row] = fromMs;
-    // Beside others a pass takes as long as the clock says; one after the other it counts what it works.
-    endMs[row] = mail === null ? fromMs + ms : clock();
+    endMs[row] = clock();
+    workMs[row] = ms;
     if (made !== null) handOn(made, stageOf(made.item.chunk), runners, mail);
     passes += 1;
     if (clock() - saidMs < noticeMs) continue;
     saidMs = clock();
     passed(passes);
   }
-  return { startMs, endMs, waitedMs };
+  return { startMs, endMs, workMs };
 }
 
 /** What a row needs of stages in other processes. */

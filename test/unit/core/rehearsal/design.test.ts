@@ -103,7 +103,7 @@ describe('passes of a rehearsed step', () => {
 
 describe('ranked cuts', () => {
   const cut = (name: string, predictedMs: number, ...stepMs: number[]): MeasuredScheme =>
-    ({ name, predictedMs, stepMs, tokens: [1], gradients: null }) as unknown as MeasuredScheme;
+    ({ name, predictedMs, stepMs, workedStepMs: stepMs, waitedShare: 0, tokens: [1], gradients: null }) as unknown as MeasuredScheme;
 
   it('are in the order of their predictions, with the correlation of ranks and the noise', () => {
     const same = rankedSchemes([cut('b', 2, 20, 22, 21), cut('a', 1, 10, 10, 10), cut('c', 3, 30, 30, 30)]);
@@ -117,6 +117,10 @@ describe('ranked cuts', () => {
     );
     assert.equal(same.rankCorrelation, 1);
     assert.ok(Math.abs(same.noise - 2 / 21) < 1e-12);
+    assert.deepEqual(same.pairs, { apart: 3, right: 3 });
+    // 10 and 10.5 are not told apart where steps of one cut differ by a tenth.
+    const close = rankedSchemes([cut('a', 1, 10.5, 10.5), cut('b', 2, 10, 11), cut('c', 3, 9, 9)]);
+    assert.deepEqual(close.pairs, { apart: 2, right: 0 });
     assert.equal(rankedSchemes([cut('a', 1, 3), cut('b', 2, 2), cut('c', 3, 1)]).rankCorrelation, -1);
   });
 });
