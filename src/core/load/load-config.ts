@@ -190,6 +190,9 @@ function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): Expec
 function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   const { purpose = 'training' } = written;
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
+  const { adapters } = written;
+  if (adapters !== undefined)
+    return { run: null, noRun: new ExpectedError('model-not-planned', adapters.message, adapters.remedy, adapters.place) };
   // Beside a model config the defaults would contradict what it says.
   const launcher = joined === null ? asLaunched(written) : written;
   try {

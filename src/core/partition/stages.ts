@@ -50,18 +50,17 @@ export function chunkLayers(stageLayers: readonly number[], stageOfChunk: Uint32
 }
 
 /**
- * Refuses a cut of another number of stages or layers than there are, and one with an empty stage that has neither embedding nor head.
+ * Refuses a cut of another number of stages or layers than there are. A stage may be empty: Megatron runs `E||t*8|L`.
  * @throws ExpectedError `plan-stage-layers` at `place`.
  */
 export function requireCut(
   { pipeline, virtualStages, stageLayers }: Pick<Layout, 'pipeline' | 'virtualStages' | 'stageLayers'>,
-  { layers, vocab }: ModelSpec,
+  { layers }: ModelSpec,
   place?: Place,
 ): void {
   if (stageLayers === undefined) return;
   const stages = pipeline * virtualStages;
   const total = stageLayers.reduce((sum, count) => sum + count, 0);
-  const empty = stageLayers.findIndex((count, stage) => count === 0 && (vocab === 0 || (stage > 0 && stage < stages - 1)));
   const virtual = virtualStages > 1 ? ` of ${plural(virtualStages, 'virtual stage')}` : '';
   const refuse = (message: Sentence, remedy: Sentence): never => {
     throw new ExpectedError('plan-stage-layers', message, remedy, place);
@@ -76,8 +75,6 @@ export function requireCut(
       sentence`layout.stageLayers adds up to ${counted(total, 'layer')}, and the model has ${formatCount(layers)}`,
       sentence`let it add up to the layers of the model`,
     );
-  if (empty >= 0)
-    refuse(sentence`layout.stageLayers leaves stage ${formatCount(empty)} without a layer`, sentence`give it one, or use fewer stages`);
 }
 
 /**

@@ -40,7 +40,8 @@ export function requireRehearsable(request: PlanRequest): void {
 }
 
 /** What of the model has no graph yet, as a clause; null: nothing. */
-function unlikeModel({ model, training }: PlanRequest): Sentence | null {
+function unlikeModel({ model, training, layout }: PlanRequest): Sentence | null {
+  if (layout.stageLayers?.slice(1, -1).includes(0) === true) return sentence`a stage without layers, embedding or head has no graph yet`;
   if (model.latent) return sentence`latent attention has no graph yet`;
   if (model.state !== undefined) return sentence`state-space and linear-attention layers have no graph yet`;
   if ((model.experts?.sharedFfn ?? 0) > 0) return sentence`shared experts have no graph yet`;

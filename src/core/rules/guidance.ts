@@ -20,6 +20,14 @@ const neverStarts =
 export const guidance: Readonly<Record<string, Guidance>> = {
   'pp-layers-not-divisible': { source: megatronArguments('line 998'), ignore: neverStarts },
   'pp-uneven-middle': { source: megatronConfig('lines 2343 and 2384'), ignore: neverStarts },
+  'pipeline-layout': {
+    source: megatron('megatron/core/transformer/pipeline_parallel_layer_layout.py', 'lines 41, 95, 98, 103, 107, 112 and 315'),
+    ignore: neverStarts,
+  },
+  'pipeline-layout-mtp': {
+    source: '[docs/model/schedules.md](model/schedules.md): a plan has one last stage, which holds all that follows the layers.',
+    ignore: 'always: the layout itself is right.',
+  },
   'world-size-factor': { source: megatronArguments('line 433'), ignore: 'the number of nodes in the file is not the one that you start.' },
   'heads-tp': {
     source: `${megatronConfig('line 1446')}; ${torchtitan('torchtitan/models/common/decoder.py', 'line 190')}`,

@@ -18,7 +18,8 @@ export function launchFindings(file: LauncherFile): Finding[] {
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (isPlannedAlone(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const view = viewOfLauncher(file);
-  const findings = rules.flatMap((rule) =>
+  const held = file.adapters === undefined ? rules : rules.filter(({ ofAllWeights }) => ofAllWeights !== true);
+  const findings = held.flatMap((rule) =>
     issuesWithFixes(rule, view).flatMap(
       (issue) => findingOf(partOf(file, rule), partOf(file, issue), file.facts, file.place, textOf) ?? [],
     ),

@@ -40,6 +40,8 @@ export interface Rule {
   /** The same, of what is planned without a launcher. */
   readonly planSeverity?: Severity;
   readonly formats: readonly ConfigFormat[];
+  /** It speaks of weights, gradients and optimizer state together: not of runs that train adapters. */
+  readonly ofAllWeights?: true;
   readonly check: Check;
   /** What it means and what to do, as docs/findings.md says it: Markdown. */
   readonly doc: string;

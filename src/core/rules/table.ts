@@ -6,6 +6,7 @@ import { interleavingRules } from './checks/interleaving-rules';
 import { layoutRules } from './checks/layout-rules';
 import { memoryRules } from './checks/memory-rules';
 import { modelRules } from './checks/model-rules';
+import { pipelineLayoutRules } from './checks/pipeline-layout-rules';
 import { recomputeRules } from './checks/recompute-rules';
 import { scheduleRules } from './checks/schedule-rules';
 import { sequenceRules } from './checks/sequence-rules';
@@ -20,6 +21,7 @@ import { remarks } from './remarks';
 /** Every rule, over one view of a config: each names the formats that it applies to. */
 export const rules: readonly Rule[] = [
   ...layoutRules,
+  ...pipelineLayoutRules,
   ...tensorRules,
   ...interleavingRules,
   ...expertRules,

@@ -92,6 +92,7 @@ function launcherFile(
   const fork = forkOf(file, text, keys);
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
   const isTraining = purpose === 'training';
+  const adapters = adaptersOf(flags);
   return {
     file,
     format: 'megatron-shell',
@@ -104,7 +105,23 @@ function launcherFile(
     modelFiles: [],
     placeholders: unknownVariables(flags),
     ...(!isCommand && { isPart: true as const }),
+    ...(adapters && { adapters }),
   };
+}
+
+/** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
+function adaptersOf(flags: LaunchFlags): Finding | undefined {
+  const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
+  return (
+    flag && {
+      code: 'adapters',
+      severity: 'information',
+      place: flag.place,
+      message: sentence`The run trains adapters (${flag.name}), which is not planned`,
+      remedy: sentence`take the flag out of a copy to plan the training of all weights`,
+      fixes: [],
+    }
+  );
 }
 
 /** What the batch system's header says, where no flag does. */

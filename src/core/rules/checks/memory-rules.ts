@@ -17,6 +17,7 @@ export const memoryRules: readonly Rule[] = [
   {
     code: 'pp-end-stage-memory',
     severity: 'warning',
+    ofAllWeights: true,
     formats: [...withTorchtitan, 'deepspeed'],
     check: endStageMemory,
     doc: 'The first stage also holds the embedding and the last one the output matrix. With a large vocabulary and few layers a stage they need much more memory than the stages between, and fail first. Counted are parameters, which weights, gradients and optimizer state are proportional to; the finding appears above 1.15 times a middle stage, and is a warning from twice on.',
@@ -64,7 +65,11 @@ function dealOf(
   layers: number,
   stages: number,
 ): { readonly end: number; readonly middle: number } | null {
-  if (facts.pipelineLayout !== undefined) return null;
+  if (facts.pipelineLayout !== undefined || facts.emptyLayers !== undefined || facts.partitionMethod !== undefined) return null;
+  if (facts.stageLayers !== undefined) {
+    const own = facts.stageLayers.value;
+    return { end: Math.max(own[0] ?? 0, own.at(-1) ?? 0), middle: Math.max(...own.slice(1, -1)) };
+  }
   if (launcherTraitsOf(format).countsEndsAsLayers) {
     const middle = (titanLayersOf(facts) ?? layers) / stages;
     return {

@@ -1,39 +1,19 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
+import { lettersIn, unrolledLayout } from '../../formats/megatron/pipeline-layout';
 import { launcherTraitsOf } from '../../formats/registry';
 import type { Run } from '../../formats/run';
 import type { ConfigFormat } from '../../formats/config-format';
 import { sum } from '../../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from '../derived';
 
-/** No pipeline has more stages, virtual ones counted; a pattern that expands to more is none. */
+/** No pipeline has more stages, virtual ones counted. */
 const maximumStages = 100_000;
 
-/**
- * Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL` (`PipelineParallelLayerLayout` of Megatron Core 0.13): E
- * embedding, t decoder layer, m multi-token prediction, L loss, `|` ends a
- * stage, `x*n` and `(...)*n` repeat. Null for a text that is none.
- */
+/** Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL`; null for a text that is none. */
 export function stagesOfPattern(pattern: string): readonly number[] | null {
-  const flat = pattern.length > 100_000 ? null : expanded(pattern.replace(/[\s,]/g, ''));
-  if (flat === null || /[^EtmL|]/.test(flat)) return null;
-  return flat.split('|').map((stage) => stage.replace(/[^t]/g, '').length);
-}
-
-function expanded(pattern: string): string | null {
-  let text = pattern;
-  for (let found = /\(([^()*]*)\)(?:\*(\d{1,6}))?|([EtmL|])\*(\d{1,6})/.exec(text); found !== null;) {
-    const [whole, group, groupTimes = '1', letter, times = '1'] = found;
-    const repeated = group === undefined ? repeat(letter ?? '', Number(times)) : repeat(group, Number(groupTimes));
-    if (repeated === null || text.length + repeated.length > maximumStages) return null;
-    text = text.slice(0, found.index) + repeated + text.slice(found.index + whole.length);
-    found = /\(([^()*]*)\)(?:\*(\d{1,6}))?|([EtmL|])\*(\d{1,6})/.exec(text);
-  }
-  return text;
-}
-
-function repeat(text: string, times: number): string | null {
-  return text.length * times > maximumStages ? null : text.repeat(times);
+  const stages = unrolledLayout(pattern);
+  return stages === null || stages.some((stage) => /[^EtmL]/.test(stage)) ? null : stages.map((stage) => lettersIn([stage], 't'));
 }
 
 /**

@@ -8,6 +8,15 @@ describe("layers of a launcher's stages", () => {
     assert.deepEqual(stagesOfPattern('Et*2|(tt|)*5t|tmL'), [2, 2, 2, 2, 2, 2, 1, 1]);
   });
 
+  it('unrolls as Megatron does: groups first, stages may be empty, commas mean nothing', () => {
+    const documented = stagesOfPattern('Et*3|(tt|)*29,m|L');
+    assert.deepEqual(documented, [3, ...Array.from({ length: 29 }, () => 2), 0, 0]);
+    assert.deepEqual(stagesOfPattern('E||t|L'), [0, 0, 1, 0]);
+    assert.deepEqual(stagesOfPattern('E(t*2|)*3L'), [2, 2, 2, 0]);
+    assert.deepEqual(stagesOfPattern('E|*2tL'), [0, 0, 1]);
+    assert.equal(stagesOfPattern('E(tt|)tL'), null);
+  });
+
   it('reads back any layout that it writes', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30), { minLength: 1, maxLength: 40 }), fc.nat(2), (layers, mtp) => {

@@ -150,3 +150,15 @@ describe('what people write that no shell takes', () => {
     assert.deepEqual(findings.map(({ code, severity }) => `${severity} ${code}`), ['information pp-layers-not-divisible']); // prettier-ignore
   });
 });
+
+describe('a run that trains adapters', () => {
+  it('is not planned, and nothing is said of what all weights would take', async () => {
+    const sized = `torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 8 --padded-vocab-size 128256`;
+    const full = await load({ 'jobs/run.sh': sized });
+    assert.ok(full.run !== null && full.findings.some(({ code }) => code === 'pp-end-stage-memory'));
+    const { run: planned, noRun, findings } = await load({ 'jobs/run.sh': `${sized} --lora-r 16 --lora-target-modules linear_qkv` });
+    assert.equal(planned, null);
+    assert.equal(noRun?.message, 'The run trains adapters (--lora-target-modules), which is not planned');
+    assert.deepEqual(findings.filter(({ code }) => code === 'pp-end-stage-memory'), []); // prettier-ignore
+  });
+});
