@@ -2,6 +2,10 @@ import { readHuggingFace } from '../../src/core/formats/huggingface/reader';
 import { modelSpecOf } from '../../src/core/formats/written-model';
 import type { NarrowFormat } from '../../src/core/spec/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
+import { defaultsRecorder } from '../../src/core/resolve/defaults-recorder';
+import { releaseRecipe } from '../../src/core/resolve/release-recipe';
+import { sentence } from '../../src/core/sentence';
+import type { Located } from '../../src/core/spec/located';
 import type { ModelSpec } from '../../src/core/spec/model';
 import { recomputeModules } from '../../src/core/spec/recompute';
 import { expertDispatchers, type PlanRequest, type TrainingSpec } from '../../src/core/spec/request';
@@ -107,17 +111,24 @@ function nemotronNano(): ModelSpec {
   return modelSpecOf(model, traits);
 }
 
-/** What most recipes of a release set on a system: graphs of whole iterations in MXFP8 from 26.06 on, of layers before, none on H100. */
-function usualRecipe({ release, system, precision, pp }: NemoCase): string {
-  const isRack = system.startsWith('DGX-GB');
-  if (precision === 'MXFP8' && Number.parseFloat(release) >= 26.06 && (isRack || pp === 1)) return 'iteration hybridep overlap';
-  return isRack || (pp === 1 && system !== 'DGX-H100') ? 'layers hybridep' : 'eager hybridep';
+/** What a file that names release, format and layout is planned with where it says no more. */
+function usualRecipe(row: NemoCase, model: ModelSpec, { training, layout, cluster }: PlanRequest): Partial<TrainingSpec> {
+  const located = <T>(value: T): Located<T> => ({ value, source: { kind: 'default', reason: sentence`the table gives it` } });
+  const given = {
+    format: 'terapipe' as const,
+    training: {
+      runtimeVersion: located(training.runtimeVersion ?? ''),
+      ...(row.precision === 'MXFP8' ? { fp8Recipe: located('mxfp8' as const) } : {}),
+    },
+    layout: { tensor: located(layout.tensor), pipeline: located(layout.pipeline), virtualStages: located(layout.virtualStages) },
+  };
+  return releaseRecipe(given, model, cluster, defaultsRecorder().valueOrDefault);
 }
 
-/** What the recipe of a row with experts sets. */
-function recipeOf(row: NemoCase): Partial<TrainingSpec> {
-  const { recipe = usualRecipe(row), recompute } = row;
-  if (recipe === null || row.ep === null) return {};
+/** What the recipe of a row with experts sets, where its release tells; null where not. */
+function recipeOf({ recipe, recompute, ep }: NemoCase): Partial<TrainingSpec> | null {
+  if (recipe === undefined) return null;
+  if (recipe === null || ep === null) return {};
   const [graphs, dispatcher, overlap] = recipe.split(' ');
   const cudaGraphs = (['layers', 'iteration'] as const).find((one) => one === graphs);
   const expertDispatcher = expertDispatchers.find((one) => one === dispatcher);
@@ -137,15 +148,26 @@ function recipeOf(row: NemoCase): Partial<TrainingSpec> {
  * run beside compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there,
  * whose experts work on whole tokens.
  */
-export const nemoRows = once((): readonly NemoRow[] =>
-  (goldenRows('megatron-bridge-throughput') as readonly NemoCase[]).flatMap((row) => {
+export const nemoRows = once(() => throughput(({ recipe }) => recipe));
+
+/** The same with what release and system alone say of the recipe, as a terapipe.json that has no more than the table is planned. */
+export const nemoRowsByRelease = once(() => throughput(({ usual }) => usual()));
+
+interface Recipes {
+  /** Of the row, where it is known. */
+  readonly recipe: Partial<TrainingSpec>;
+  readonly usual: () => Partial<TrainingSpec>;
+}
+
+function throughput(chosen: (recipes: Recipes) => Partial<TrainingSpec>): readonly NemoRow[] {
+  return (goldenRows('megatron-bridge-throughput') as readonly NemoCase[]).flatMap((row) => {
     const model = models[row.model];
     const system = systems[row.system];
     const format = formats[row.precision];
     if (model === undefined || system === undefined || format === undefined) return [];
     const { gpus, tp: tensor, pp: pipeline, cp: context, ep: expert } = row;
     const data = gpus / tensor / pipeline / context;
-    const wanted = request(system, model, {
+    const table = request(system, model, {
       training: {
         sequenceLength: row.seq,
         microBatch: row.micro_batch,
@@ -159,12 +181,13 @@ export const nemoRows = once((): readonly NemoRow[] =>
         sequenceParallel: tensor > 1,
         asyncTensorParallel: tensor > 1,
         runtimeVersion: row.release.split(' ')[0] ?? '',
-        ...recipeOf(row),
         fusedCrossEntropy: true,
         dropout: false,
       },
       layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.vp ?? 1 },
     });
+    const usual = (): Partial<TrainingSpec> => usualRecipe(row, model, table);
+    const wanted = { ...table, training: { ...table.training, ...chosen({ recipe: recipeOf(row) ?? usual(), usual }) } };
     const { tokensPerSecond } = predictOneF1B(wanted);
     const name = `${row.id} ${row.model}`;
     return [
@@ -178,5 +201,5 @@ export const nemoRows = once((): readonly NemoRow[] =>
         predicted: tokensPerSecond / gpus,
       },
     ];
-  }),
-);
+  });
+}

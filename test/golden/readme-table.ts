@@ -1,5 +1,5 @@
 import { b200Rows, type B200Row } from './b200';
-import { nemoRows } from './nemo';
+import { nemoRows, nemoRowsByRelease } from './nemo';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
 import { longerRows, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
@@ -40,6 +40,7 @@ function accuracyRows(): readonly (readonly [title: string, rows: readonly Compa
     ['peak memory of every rank of the dense B200 runs, nothing fitted', ranksOf('dense', 'context')],
     ['peak memory of every rank of those with experts and latent attention', ranksOf('experts')],
     ['throughput published for Megatron-Bridge; FP8 fitted to its dense rows', nemoRows()],
+    ['the same from what release and system alone say of the recipe', nemoRowsByRelease()],
   ];
 }
 

@@ -14,7 +14,7 @@ import { expertRows, expertText, medianRegret, unexplained } from './expert-layo
 import { rankingGoals } from './ranking';
 import { memoryGoals } from './wild-memory';
 import { bounds, errorGoal, wildBounds, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
-import { nemoRows, type NemoRow } from './nemo';
+import { nemoRows, nemoRowsByRelease, type NemoRow } from './nemo';
 import {
   accuracyClaims,
   accuracyTable,
@@ -145,7 +145,7 @@ function printBridge(): Goal {
 }
 
 function printThroughput(): Goal[] {
-  const rows = nemoRows();
+  const [rows, usual] = [nemoRows(), nemoRowsByRelease()];
   const groupOf = ({ system, mixture, precision }: NemoRow): string => `${system} ${mixture ? 'experts' : 'dense'} ${precision}`;
   const groups = [...new Set(rows.map(groupOf))].sort();
   const middle = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
@@ -175,6 +175,12 @@ function printThroughput(): Goal[] {
   return [
     errorGoal("Megatron-Bridge's table, throughput", errors(rows), bounds.throughput),
     errorGoal("Megatron-Bridge's table, models with experts", errors(rows.filter(({ mixture }) => mixture)), bounds.throughputOfExperts),
+    errorGoal('The same from release and system alone', errors(usual), bounds.throughput),
+    errorGoal(
+      'The same from release and system alone, models with experts',
+      errors(usual.filter(({ mixture }) => mixture)),
+      bounds.throughputOfExperts,
+    ),
   ];
 }
 

@@ -102,10 +102,19 @@ interface Wanted {
   readonly virtualStages: number;
 }
 
+/**
+ * The experts' exchange of one micro-batch runs beside the compute of another: on a pipeline that takes chunks (Megatron-LM's
+ * `overlap_moe_expert_parallel_comm` wants `virtual_pipeline_model_parallel_size`; DualPipeV has two).
+ */
+function hidesExpertExchange({ model, training }: PlanRequest): boolean {
+  return model.experts !== null && training.overlapExpertComm === true;
+}
+
 function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
   const { request, fixed, strict = false } = problem;
   const { asked, name, kind, virtualStages } = wanted;
   const { chunks } = kind;
+  if (!asked && pipeline > 1 && chunks === 1 && hidesExpertExchange(request)) return false;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && !strict);
   if (pipeline === 1 && !isDecided && (name !== usualSchedule || chunks > 1)) return false;

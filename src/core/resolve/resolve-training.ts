@@ -1,5 +1,6 @@
 import { nodeGroups } from '../cluster/groups';
 import type { Given } from '../formats/given';
+import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { lacksBf16, type ClusterSpec } from '../spec/cluster';
 import type { Fp8Recipe } from '../spec/number-formats';
@@ -9,6 +10,7 @@ import type { TrainingSpec } from '../spec/request';
 import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
 import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
+import { releaseRecipe } from './release-recipe';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
 import { sentence } from '../sentence';
@@ -19,6 +21,7 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const named = runtimeFor(run, valueOrDefault);
   const runtime = runtimeOf(named);
+  const recipe = releaseRecipe(run, model, cluster, valueOrDefault);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault),
     microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: sentence`the least memory` })),
@@ -31,10 +34,12 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
     }),
     optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', reason: sentence`usual practice` })),
     zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
-    recompute: valueOrDefault('training.recompute', given.recompute, () => ({
-      value: 'none',
-      reason: sentence`the fastest; a wrong guess costs 26 to 35 %, so set it`,
-    })),
+    recompute:
+      recipe.recompute ??
+      valueOrDefault('training.recompute', given.recompute, () => ({
+        value: 'none',
+        reason: sentence`the fastest; a wrong guess costs 26 to 35 %, so set it`,
+      })),
     ...attentionOf(given, noFastBf16, valueOrDefault),
     fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
       usualLoss({
@@ -45,15 +50,16 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
       }),
     ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: sentence`usual practice in pre-training` })),
+    ...recipe,
     ...givenValues(optional(given)),
     ...named,
-    ...narrowProducts(given, cluster, valueOrDefault),
+    ...narrowProducts(run, cluster, valueOrDefault),
   };
   return {
     ...draft,
-    gradAccumulationFp32: valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () =>
-      usualAccumulation(runtime, draft),
-    ),
+    gradAccumulationFp32:
+      recipe.gradAccumulationFp32 ??
+      valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => usualAccumulation(runtime, draft)),
   };
 }
 
@@ -114,10 +120,11 @@ function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof with
 
 /** The format of the layers' products, where the GPU has a rate for it. */
 function narrowProducts(
-  { gemmPrecision, fp8Recipe, fp8ParamGather }: Run['training'],
+  run: Run,
   cluster: ClusterSpec,
   valueOrDefault: ValueOrDefault,
 ): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe' | 'fp8ParamGather' | 'narrowCopies'> {
+  const { gemmPrecision, fp8Recipe } = run.training;
   const value = gemmPrecision?.value;
   if (value === undefined) return {};
   const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
@@ -126,7 +133,7 @@ function narrowProducts(
       ? {
           gemmPrecision: value,
           ...(fp8Recipe === undefined ? {} : { fp8Recipe: fp8Recipe.value }),
-          ...(fp8ParamGather === undefined ? {} : { fp8ParamGather: fp8ParamGather.value }),
+          ...narrowWeights(run, valueOrDefault),
           ...(multipliesEitherWay(cluster, fp8Recipe?.value) ? { narrowCopies: 1 as const } : {}),
         }
       : { gemmPrecision: value };
@@ -135,6 +142,17 @@ function narrowProducts(
     reason: sentence`${without.gpu.name} has no rate for products in ${value}`,
   }));
   return {};
+}
+
+/**
+ * Whether weights are kept in FP8 alone: as the file says; a launcher's file that leaves it out does not ask for it, others get what NeMo's
+ * and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`).
+ */
+function narrowWeights({ format, training }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'fp8ParamGather'> {
+  const { fp8ParamGather, runtime } = training;
+  if (fp8ParamGather === undefined && (isLauncher(format) || (runtime !== undefined && runtime.value !== 'megatron'))) return {};
+  const reason = sentence`as NeMo's and Megatron-Bridge's recipes in FP8 keep weights`;
+  return { fp8ParamGather: fp8ParamGather?.value ?? valueOrDefault('training.fp8ParamGather', undefined, () => ({ value: true, reason })) };
 }
 
 /**

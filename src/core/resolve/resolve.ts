@@ -14,6 +14,7 @@ import { chooseProfile, profileMismatch } from '../slice-times/match';
 import type { NamedProfile } from '../spec/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
+import { isLauncher } from '../formats/registry';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
@@ -233,12 +234,24 @@ function resolveProfile(
 }
 
 /** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
-function layoutGiven({ layout: written, profile, schedule }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
+function layoutGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
-  if (measured === undefined || layout.tensor !== undefined) return layout;
+  if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
   const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: sentence`the profile was measured for it` }));
   return { ...layout, tensor: { value, source: { kind: 'default', reason: sentence`the profile was measured for it` } } };
+}
+
+/**
+ * Experts that ranks share out are whole, where a file of no launcher leaves that open: so are those of every recipe of Megatron-Bridge
+ * with tensor and expert parallelism.
+ */
+function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): Given<Layout> {
+  const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
+  if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
+  const reason = sentence`experts whole on a GPU, as launchers run them where ranks share them out`;
+  const value = valueOrDefault('layout.expertTensor', undefined, () => ({ value: 1, reason }));
+  return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
 }
 
 /**

@@ -54,7 +54,11 @@ describe('terapipe', () => {
     const file = path.join(cli.folder, 'moe.terapipe.json');
     writeFileSync(
       file,
-      JSON.stringify({ model, layout: { tensor: 4, pipeline: 2, expert: 2 }, training: { globalBatch: 16, sequenceLength: 4096 } }),
+      JSON.stringify({
+        model,
+        layout: { tensor: 4, pipeline: 2, expert: 2, expertTensor: 4 },
+        training: { globalBatch: 16, sequenceLength: 4096 },
+      }),
     );
     const outcome = await cli.run(['plan', file]);
     assert.match(outcome.out, /: tensor 4 x pipeline 2 x data 2, expert 2\n/);

@@ -43,12 +43,16 @@ export const expertRules: readonly Rule[] = [
   },
 ];
 
-/** Copies of the experts lie on expert tensor (by default the tensor size) x expert x pipeline GPUs each. */
+/**
+ * Copies of the experts lie on expert tensor x expert x pipeline GPUs each. Left out, experts that ranks share out are whole in a plan, and
+ * as many ranks as the tensor size share each in a launcher's file.
+ */
 function expertWorldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const { gpus, stages, isOneStage } = gpusOfExperts(view);
   const expert = sizeOf(facts, format, 'expert');
-  const expertTensor = facts.expertTensor === undefined ? tensorOf(view) : countOf(facts, 'expertTensor');
+  const usual = isPlannedAlone(format) && expert !== null && expert > 1 ? 1 : tensorOf(view);
+  const expertTensor = facts.expertTensor === undefined ? usual : countOf(facts, 'expertTensor');
   const copy = product(expertTensor, expert, stages);
   if (gpus === null || expert === null || expertTensor === null || copy === null || gpus % copy === 0) return null;
   if (expert === 1 && !isWritten(facts, 'expertTensor')) return null;

@@ -13,6 +13,7 @@ export const dualPipeV: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: false,
+  hidesExpertExchange: true,
   runtimes: ['torchtitan'],
   bound: 'order',
   slicesInFlight: stagesBeforeInFlight,

@@ -1,0 +1,111 @@
+import { isLauncher } from '../formats/registry';
+import type { Run } from '../formats/run';
+import { scheduleKind } from '../schedules/registry';
+import { sentence } from '../sentence';
+import { joinedGpus, type ClusterSpec } from '../spec/cluster';
+import type { ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
+import type { ValueOrDefault } from './defaults-recorder';
+
+/*
+ * What the performance recipes of Megatron-Bridge set and a file may leave out, where it names one of NVIDIA's releases (`runtimeVersion`
+ * "26.06"). Source: `scripts/performance/configs` of the releases and `src/megatron/bridge/perf_recipes` of NVIDIA-NeMo/Megatron-Bridge at
+ * 067f987df; what most recipes of a release set on a kind of system. A recipe that differs wants its keys in the file.
+ */
+
+/** What recipes of a release set. */
+export type RecipeKeys = Pick<
+  TrainingSpec,
+  | 'overlapGradReduce'
+  | 'overlapParamGather'
+  | 'asyncTensorParallel'
+  | 'cudaGraphs'
+  | 'expertDispatcher'
+  | 'overlapExpertComm'
+  | 'recompute'
+  | 'recomputeModules'
+  | 'gradAccumulationFp32'
+>;
+
+const keys = [
+  'overlapGradReduce',
+  'overlapParamGather',
+  'asyncTensorParallel',
+  'cudaGraphs',
+  'expertDispatcher',
+  'overlapExpertComm',
+  'recompute',
+  'recomputeModules',
+  'gradAccumulationFp32',
+] as const satisfies readonly (keyof RecipeKeys)[];
+
+/** What is given of a run. */
+export type Given = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
+
+/** NVIDIA's releases go by year and month; Megatron-LM's own versions began at 0. */
+function releaseOf(runtimeVersion = ''): number | null {
+  const release = Number.parseFloat(runtimeVersion);
+  return release >= 24 ? release : null;
+}
+
+/** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */
+const firstWithWholeIterations = 26.06;
+
+/**
+ * What recipes set for experts. Hopper's record nothing; racks, and a single stage elsewhere, record parts of each layer. Between nodes
+ * without a rack's NVLink, virtual stages are there to run the exchange of one micro-batch beside the compute of another, which wants them.
+ */
+function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<RecipeKeys> {
+  const stages = layout.pipeline?.value ?? 1;
+  const isHopper = cluster.gpu.peakTflops.nvfp4 === undefined;
+  const isRack = joinedGpus(cluster) > cluster.gpusPerNode;
+  const isRecorded = !isHopper && (isRack || stages === 1);
+  const isWhole = isRecorded && release >= firstWithWholeIterations && training.fp8Recipe?.value === 'mxfp8' && model.state === undefined;
+  return {
+    ...(isRecorded ? { cudaGraphs: isWhole ? 'iteration' : 'layers' } : {}),
+    expertDispatcher: isRack || stages === 1 || model.experts?.groups !== undefined ? 'hybridep' : 'alltoall',
+    overlapExpertComm: isWhole || (!isRack && (layout.virtualStages?.value ?? 1) > 1),
+    ...(model.latent ? { recompute: 'selective', recomputeModules: ['mla_up_proj'] } : {}),
+  };
+}
+
+/**
+ * The same where no release is named, of experts that lie on several nodes. A model that sends tokens to a few groups of experts does so
+ * that each token crosses to a node once (arXiv 2412.19437, 3.2.2); virtual stages, or a schedule made for it, run the exchange beside
+ * compute (3.2.1).
+ */
+function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: ClusterSpec): Partial<RecipeKeys> {
+  const { expert, expertTensor, virtualStages } = layout;
+  if (model.experts === null || (expert?.value ?? 1) * (expertTensor?.value ?? 1) <= joinedGpus(cluster)) return {};
+  const hides = (virtualStages?.value ?? 1) > 1 || (schedule !== undefined && scheduleKind(schedule.value).hidesExpertExchange === true);
+  return {
+    ...(model.experts.groups === undefined ? {} : { expertDispatcher: 'hybridep' }),
+    ...(hides ? { overlapExpertComm: true } : {}),
+  };
+}
+
+/** What a run leaves out and the recipes of the release that it names set, or what is usual where it names none, each said. */
+export function releaseRecipe(run: Given, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): Partial<RecipeKeys> {
+  const { training: given, layout, format } = run;
+  const runtimeVersion = given.runtimeVersion?.value;
+  const runtime = given.runtime?.value;
+  if (runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id !== 'megatron' || isLauncher(format)) return {};
+  const release = releaseOf(runtimeVersion);
+  const usual: Partial<RecipeKeys> =
+    release === null
+      ? unnamedKeys(run, model, cluster)
+      : {
+          overlapGradReduce: true,
+          overlapParamGather: true,
+          ...((layout.tensor?.value ?? 1) > 1 ? { asyncTensorParallel: true } : {}),
+          gradAccumulationFp32: false,
+          ...(model.experts === null ? {} : expertKeys(run, model, cluster, release)),
+        };
+  const reason =
+    release === null ? sentence`experts lie on several nodes` : sentence`as the recipes of Megatron-Bridge ${runtimeVersion ?? ''} set it`;
+  const open = keys.filter(
+    (key) => usual[key] !== undefined && given[key] === undefined && !(key === 'recomputeModules' && given.recompute),
+  );
+  return Object.fromEntries(open.map((key) => [key, valueOrDefault(`training.${key}`, undefined, () => ({ value: usual[key], reason }))]));
+}
