@@ -57,7 +57,7 @@ describe('resolving a run', () => {
       return [fusedCrossEntropy, gradAccumulationFp32];
     };
     assert.deepEqual(await training({}), [true, true]);
-    assert.deepEqual(await training({ runtime: 'fsdp1' }), [false, false]);
+    assert.deepEqual(await training({ runtime: 'fsdp1' }), [true, false], "llm-foundry's");
     const titan = { runtime: 'torchtitan', compile: true };
     assert.deepEqual(await training(titan), [false, true], 'of 2024-12, as its constants');
     assert.deepEqual(await training({ ...titan, runtimeVersion: '0.1.0' }), [true, true]);
@@ -85,7 +85,8 @@ describe('resolving a run', () => {
       return cluster.nodes;
     };
     assert.equal(await nodesOf({ tensor: 2, pipeline: 8 }), 2);
-    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8 }), 16);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8, expertTensor: 2 }), 16);
+    assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8 }), 8, 'whole experts');
     assert.equal(await nodesOf({ tensor: 2, pipeline: 8, expert: 8, expertTensor: 1 }), 8);
     assert.equal(await nodesOf({ tensor: 1, pipeline: 4, context: 2, expert: 8 }), 4);
   });

@@ -305,7 +305,8 @@ describe('findingsOf', () => {
       findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
         ({ code }) => code,
       );
-    assert.ok((await codesOf({})).includes('expert-replicas'));
+    assert.ok((await codesOf({ expertTensor: 2 })).includes('expert-replicas'));
+    assert.ok(!(await codesOf({})).includes('expert-replicas'));
     assert.ok(!(await codesOf({ expertTensor: 1 })).includes('expert-replicas'));
   });
 
