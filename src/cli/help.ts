@@ -10,8 +10,9 @@ const optionColumn = 22;
 const intro = `Plans how to train a Transformer over a pipeline of GPUs: how to cut the layers into
 stages, the batch into micro-batches, and the sequence into token slices (TeraPipe).`;
 
-const files = `FILE is a HuggingFace config.json, a terapipe.json, or - for standard input; for
-profile and inspect also an ONNX model.`;
+const files = `FILE is a launch script or config (Megatron-LM, NeMo, TorchTitan, DeepSpeed and others),
+a HuggingFace config.json, a terapipe.json, or - for standard input; for profile and
+inspect also an ONNX model.`;
 
 const exits = `Exit status: 0 fine, 1 a finding of severity error, a plan that does not fit, or
 cancelled, 2 bad input, 3 internal error.`;

@@ -90,14 +90,20 @@ function isHuggingFace(keys: ReadonlySet<string>): boolean {
 
 /** The reason why nothing was recognised of a file that the user named. */
 export function unknownFormat(file: string, text: string): Error {
-  if (!/\.jsonc?$/i.test(file) && hasLauncherEnding(file))
+  if (/\.jsonc?$/i.test(file) || /^\s*(?:$|\{|\/[/*])/.test(text)) return unknownModel(file, text);
+  if (!hasLauncherEnding(file))
     return configError(
       'config-unknown-format',
-      sentence`This is no launcher that TeraPipe reads`,
-      sentence`name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
+      sentence`This is no config that TeraPipe reads`,
+      sentence`name a config.json of HuggingFace, a terapipe.json, or the script or config of a launcher`,
       startOf(file),
     );
-  return unknownModel(file, text);
+  return configError(
+    'config-unknown-format',
+    sentence`This is no launcher that TeraPipe reads`,
+    sentence`name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
+    startOf(file),
+  );
 }
 
 /** The same of a file that is to be JSON: it is none at all, or JSON of something else. */

@@ -164,6 +164,11 @@ describe('loading a launcher', () => {
 
   it('refuses a YAML that is no launcher at its start', async () => {
     await assert.rejects(loadConfig('compose.yaml', 'services: {}\n', world({})), { code: 'config-unknown-format' });
+    for (const [file, text] of [
+      ['notes.md', '# Runs\n'],
+      ['schedule.csv', '0F0,0F1\n'],
+    ] as const)
+      await assert.rejects(loadConfig(file, text, world({})), { code: 'config-unknown-format', message: /no config that TeraPipe reads/ });
   });
 
   it('reads model configs and terapipe.json as before', async () => {

@@ -1,0 +1,160 @@
+// Prints how long a person waits in the real VS Code: from opening a config to its first number, from a keystroke to the squiggle and to
+// both pages redrawn, with 96 stages: `npm run bench:vscode`. Only an idle machine says anything.
+import { cpSync, mkdirSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, Frame, Page } from 'playwright-core';
+import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { ensureBuild, ensureChromium, root } from '../harness/setup.mjs';
+import { ensureTools, type Tools } from '../harness/tools.mjs';
+import { figures, pageFrame } from '../vscode/plan-page';
+import { goBehind, launchBrowser, openWorkbench } from '../vscode/workbench';
+import { until } from '../vscode/until';
+
+const edits = 9;
+const number = /[\d.]+ m?s \/ step/;
+
+/**
+ * Notes in a document when what a selector finds says something else, once it is painted, on the clock that all frames share. `kept` is
+ * where the notes are.
+ */
+const watch = (kept: string, selector: string, what: string): string => `(() => {
+  const now = () => performance.timeOrigin + performance.now();
+  const read = () => { const found = document.querySelectorAll(${JSON.stringify(selector)}); return ${what}; };
+  const notes = (globalThis.${kept} = []);
+  let last = read();
+  new MutationObserver(() => {
+    const said = read();
+    if (said === last) return;
+    last = said;
+    requestAnimationFrame(() => requestAnimationFrame(() => notes.push({ atMs: now(), said })));
+  }).observe(document.documentElement, { subtree: true, childList: true, characterData: true, attributes: true });
+})()`;
+
+interface Note {
+  readonly atMs: number;
+  readonly said: string;
+}
+
+async function waitedMs(of: Frame | Page, kept: string, since: number, accepts: (said: string) => boolean = () => true): Promise<number> {
+  return until(`a change of ${kept}`, async () => {
+    const notes = await of.evaluate<readonly Note[]>(`globalThis.${kept}`);
+    const found = notes.find(({ atMs, said }) => atMs >= since && accepts(said));
+    return found === undefined ? undefined : found.atMs - since;
+  });
+}
+
+const clock = (of: Frame | Page): Promise<number> => of.evaluate<number>('performance.timeOrigin + performance.now()');
+
+function print(what: string, values: readonly number[], goalMs: number): void {
+  const ascending = values.toSorted((a, b) => a - b);
+  const median = ascending[Math.floor(ascending.length / 2)] ?? NaN;
+  const all = values.map((value) => value.toFixed(0)).join(', ');
+  console.log(`${what}: median ${median.toFixed(0)} ms, goal ${goalMs}${median > goalMs ? ' NOT MET' : ''} (${all})`);
+}
+
+const samples = ['gpt3-175b', 'llama3-8b'] as const;
+
+const nameOf = (sample: string): string => `${sample}.terapipe.json`;
+
+function workspace(): string {
+  const folder = path.join(temporaryFolder('terapipe-bench'), 'opened');
+  mkdirSync(folder);
+  for (const sample of samples) {
+    cpSync(path.join(root, 'media/samples', sample), path.join(folder, sample), { recursive: true });
+    renameSync(path.join(folder, sample, 'terapipe.json'), path.join(folder, sample, nameOf(sample)));
+  }
+  return folder;
+}
+
+/** From the file's name being picked to its step in the status bar: in a window that has just started, then in the same one. */
+async function opening(browser: Browser, tools: Tools): Promise<void> {
+  const server = await startCodeServer(tools, { extensions: [root] });
+  try {
+    const [cold, warm]: [number[], number[]] = [[], []];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { page } = await openWorkbench(browser, server.url(workspace()));
+      await page.waitForTimeout(4000);
+      await page.evaluate(
+        watch(
+          'firstNumbers',
+          '.statusbar-item',
+          `[...found].map((one) => one.textContent).filter((text) => ${String(number)}.test(text)).join()`,
+        ),
+      );
+      for (const [sample, times] of [
+        [samples[0], cold],
+        [samples[1], warm],
+      ] as const) {
+        await page.keyboard.press('F1');
+        await page.locator('.quick-input-widget input[type=text]').fill(nameOf(sample));
+        const row = page.locator('.quick-input-list .monaco-list-row').getByText(nameOf(sample), { exact: true }).first();
+        await row.waitFor();
+        const began = await clock(page);
+        await row.click();
+        times.push(await waitedMs(page, 'firstNumbers', began, (said) => number.test(said)));
+      }
+      await page.close();
+    }
+    print('Open a config to its first number, first in the window', cold, 2000);
+    print('Open a config to its first number, later', warm, 1000);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** From a key to both pages redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor beside its timeline. */
+async function typing(browser: Browser, tools: Tools): Promise<void> {
+  const server = await startCodeServer(tools, { extensions: [root, path.join(root, 'test/harness/demo-driver')] });
+  try {
+    const folder = path.join(temporaryFolder('terapipe-bench'), 'gpt3-175b');
+    cpSync(path.join(root, 'media/samples/gpt3-175b'), folder, { recursive: true });
+    const { page } = await openWorkbench(browser, server.url(folder));
+    await figures(page, 'side');
+    await figures(page, 'tab');
+    const [side, tab] = [await pageFrame(page, 'side'), await pageFrame(page, 'tab')];
+    for (const frame of [side, tab])
+      await frame.evaluate(watch('numbers', 'dl.figures dd', '[...found].map((one) => one.textContent).join()'));
+    await page.evaluate(watch('squiggles', '.squiggly-error', 'String(found.length)'));
+    await page.waitForTimeout(4000);
+    await goBehind(page, '"globalBatch": 2');
+    const times: Record<'side' | 'tab', number[]> = { side: [], tab: [] };
+    for (let edit = 0; edit < edits; edit += 1) {
+      await page.keyboard.press('Shift+ArrowLeft');
+      const began = await clock(page);
+      await page.keyboard.type(edit % 2 === 0 ? '4' : '2');
+      const [ofSide, ofTab] = await Promise.all([waitedMs(side, 'numbers', began), waitedMs(tab, 'numbers', began)]);
+      times.side.push(ofSide);
+      times.tab.push(ofTab);
+      await page.waitForTimeout(1500);
+    }
+    print('Key to side view redrawn, 96 stages', times.side, 400);
+    print('Key to tab redrawn, 96 stages', times.tab, 400);
+    const squiggles: number[] = [];
+    await goBehind(page, '"tensor": 4');
+    for (let edit = 0; edit < edits; edit += 1) {
+      await page.keyboard.press('Shift+ArrowLeft');
+      const began = await clock(page);
+      await page.keyboard.type(edit % 2 === 0 ? '5' : '4');
+      const waited = await waitedMs(page, 'squiggles', began);
+      if (edit % 2 === 0) squiggles.push(waited);
+      await page.waitForTimeout(1500);
+    }
+    print('Key to squiggle', squiggles, 150);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  const [tools, chromium] = [await ensureTools(), await ensureChromium()];
+  await ensureBuild({ production: true });
+  const browser = await launchBrowser(chromium);
+  try {
+    await opening(browser, tools);
+    await typing(browser, tools);
+  } finally {
+    await browser.close();
+  }
+}
+
+void main().then(() => process.exit());
