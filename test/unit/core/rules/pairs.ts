@@ -64,7 +64,7 @@ const table: readonly Row[] = [
   ['pipeline-layout', 'megatron-shell', 'pipelineLayout', { layers: 61, pipeline: 16, mtpLayers: 1, pipelineLayout: 'Et*3|(tt|)*28,m||L' }, { layers: 59 },
     'The layout has 59 layers, and the model has 61', 'let the number of t be 61', []],
   ['pipeline-layout', 'megatron-yaml', 'pipelineLayout', { layers: 4, pipeline: 2, pipelineLayout: 'E(tt|)t|tL' }, { pipelineLayout: 'E(t)*2|ttL' },
-    'The layout has "(", which is no layer', 'write (...)*n for n times', []],
+    'The layout has "(", which is no layer', 'use E, t, m and L; write (...)*n for n times', []],
   ['pipeline-layout', 'nemo', 'pipelineLayout', { layers: 4, pipeline: 2, pipelineLayout: 'tt|tt' }, { pipelineLayout: 'Ett|ttL' },
     'does not begin with the one embedding', 'begin it with E and end it with L', []],
   ['pipeline-layout', 'megatron-shell', 'pipelineLayout', { layers: 4, pipeline: 2, pipelineLayout: 'Et|t|ttL' }, { pipeline: 3 },
