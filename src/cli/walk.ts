@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { configEndings, hasLauncherEnding, recogniseConfig } from '../core/load/readers';
+import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/load/readers';
 import { configError } from '../core/formats/errors';
 import { startOf } from '../core/formats/json-document';
 import { ExpectedError, messageOf } from '../core/errors';
@@ -14,7 +14,6 @@ import { sentence } from '../core/sentence';
 
 const maximumDepth = 12;
 const maximumFiles = 20_000;
-const endings = new RegExp(`\\.(${[...configEndings, 'csv'].join('|')})$`, 'i');
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
 /** Files that are configs by their name alone. */
 const ownName = /(^|\.)terapipe\.json$/i;
@@ -73,7 +72,7 @@ async function findNames(folder: string, depth: number, walk: Walk): Promise<voi
       if (depth > 0 && !entry.name.startsWith('.') && !skipped.has(entry.name)) await findNames(name, depth - 1, walk);
       continue;
     }
-    const isLooked = entry.isFile() ? endings.test(entry.name) : ownName.test(entry.name);
+    const isLooked = entry.isFile() ? mayBeConfig(name) || /\.csv$/i.test(name) : ownName.test(entry.name);
     if (!isLooked || (entry.isSymbolicLink() && (await leadsSomewhere(name)))) continue;
     if (walk.names.length < maximumFiles) walk.names.push(name);
     else walk.isCutOff = true;

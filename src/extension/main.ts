@@ -24,6 +24,7 @@ import { registerQuickFixes } from './language/quick-fixes';
 import { reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
 import { configEndings } from '../core/load/readers';
+import { pythonGlob } from './sessions/find-configs';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
 import { shellReader } from './platform/shell-reader';
@@ -33,11 +34,12 @@ import { registerStatusBar } from './views/status-bar';
 import { registerScheduleLens } from './language/schedule-lens';
 import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
 
-/** Files that may be configs or launchers: JSON with or without comments, YAML, TOML and shell scripts. */
+/** Files that may be configs or launchers: JSON with or without comments, YAML, TOML, shell scripts and modules of configs in Python. */
 const selector: readonly vscode.DocumentFilter[] = [
   ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
   // Where no extension knows the language.
   { pattern: `**/*.{${configEndings.join(',')}}` },
+  { pattern: pythonGlob },
 ];
 
 /** Files that may be schedules in PyTorch's CSV: where no extension knows the ending, VS Code knows their first line. */

@@ -130,7 +130,18 @@ export const houses: Readonly<Record<string, House>> = {
   'src/core/': {
     about: 'pure planning: no `vscode`, no DOM, no disk, no clock, no randomness',
     files: ['src/core/'],
-    packages: ['jsonc-parser', 'valibot', 'fastest-levenshtein', 'papaparse', 'diff', 'yaml', 'toml-eslint-parser', 'web-tree-sitter'],
+    packages: [
+      'jsonc-parser',
+      'valibot',
+      'fastest-levenshtein',
+      'papaparse',
+      'diff',
+      'yaml',
+      'toml-eslint-parser',
+      'web-tree-sitter',
+      '@lezer/common',
+      '@lezer/python',
+    ],
   },
   'src/protocol/': {
     about: 'messages between threads and pages, and the one transport they travel on',

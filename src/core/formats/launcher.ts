@@ -74,6 +74,8 @@ export interface Launcher {
   readonly endings: readonly string[];
   /** Endings that count where a user names a file, and that no folder is searched for. */
   readonly namedEndings?: readonly string[];
+  /** Files among those with an ending that only named ones count of which are looked for, by their path. */
+  readonly paths?: RegExp;
   /** Whether a text is one of its files: a scan, no parse. */
   readonly isIts: (glance: Glance) => boolean;
   /** The same of a text that a user named, where less is enough. */

@@ -2,7 +2,7 @@ import { deepspeed } from './deepspeed';
 import type { ConfigFormat, LauncherFormat } from './config-format';
 import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
 import { megatronShell, megatronYaml } from './megatron';
-import { megatronBridge } from './megatron-bridge';
+import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
@@ -10,7 +10,7 @@ import { nemoRl } from './nemo-rl';
 import { gptNeox } from './neox';
 import { flagScale } from './flagscale';
 import { primus, primusBridge, primusTorchtitan } from './primus';
-import { torchtitan } from './torchtitan';
+import { torchtitan, torchtitanPython } from './torchtitan';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
 export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
@@ -25,8 +25,10 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   'megatron-yaml': megatronYaml,
   nemo,
   'megatron-bridge': megatronBridge,
+  'bridge-python': bridgePython,
   'gpt-neox': gptNeox,
   torchtitan,
+  'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
 };
 

@@ -35,6 +35,11 @@ export function recogniseConfig(file: string, text: string, origin: Origin = 'fo
   return recogniseJson(file, text, origin) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
 }
 
+/** Whether a file that lies in a folder may be a config, by its path: content decides. */
+export function mayBeConfig(file: string): boolean {
+  return configEndings.includes(endingOf(file)) || launcherFormats.some((format) => launchers[format].paths?.test(file) === true);
+}
+
 /** Whether a file's extension is that of a config. */
 export function hasLauncherEnding(file: string): boolean {
   const ending = endingOf(file);

@@ -224,6 +224,10 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the file lies in the installed package of the launcher.',
   },
   'shell-not-followed': { source: 'The script itself.', ignore: 'what is left out sets nothing that a plan needs: paths, logging, data.' },
+  'config-of-module': {
+    source: 'TorchTitan and Megatron-Bridge are started with the name of one config of a module (`--config`, `--recipe`).',
+    ignore: 'that one is meant.',
+  },
   'policy-alone': {
     source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
     ignore: 'you plan the training step alone.',

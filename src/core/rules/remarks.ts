@@ -48,6 +48,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line nested too deep: what they add is left out. Said only where the launch needs a value that nobody sets. Files beside the script and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.',
   },
   {
+    code: 'config-of-module',
+    doc: 'A module in Python defines several configs, and one run is planned at a time: the first, or the one that a comment `# terapipe-config: NAME` names. The quick fixes write that comment.',
+  },
+  {
     code: 'policy-alone',
     doc: 'A config of reinforcement learning or fine-tuning (NeMo-RL). Planned is a training step of the policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.',
   },

@@ -14,6 +14,8 @@ const readAtOnce = 8;
 
 /** Files that may be launchers, by their ending; content decides. */
 export const launcherGlob = `**/*.{${configEndings.filter((ending) => !ending.startsWith('json')).join(',')}}`;
+/** Of Python only the modules that TorchTitan and Megatron-Bridge keep their configs in. */
+export const pythonGlob = '{**/config_registry.py,**/recipes/**/*.py}';
 /** JSON has too many uses: of DeepSpeed's files only those with its usual names are looked for. */
 const deepSpeedGlob = '**/{ds_,ds-,deepspeed,zero}*.json';
 
@@ -27,8 +29,8 @@ export interface FoundConfig {
 
 /**
  * The configs of the workspace, by path; at most 200 `terapipe.json` or `*.terapipe.json`, 400 `config.json`, 1,000 files that may be
- * launchers and 200 that
- * may be DeepSpeed's are looked at, and nothing under dependencies or build output. How long it took goes to the log.
+ * launchers, 200 that may be DeepSpeed's and 200 modules of Python are looked at, and nothing under dependencies or build output. How long
+ * it took goes to the log.
  */
 export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.CancellationToken): Promise<readonly FoundConfig[]> {
   const startedMs = performance.now();
@@ -38,6 +40,7 @@ export async function findConfigs(log: vscode.LogOutputChannel, token?: vscode.C
     vscode.workspace.findFiles('**/config.json', excluded, maximumModels, token),
     vscode.workspace.findFiles(launcherGlob, excluded, maximumLaunchers, token),
     vscode.workspace.findFiles(deepSpeedGlob, excluded, maximumPlans, token),
+    vscode.workspace.findFiles(pythonGlob, excluded, maximumPlans, token),
   ]);
   const queue = listed.flat();
   const looked = queue.length;

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { isLauncher } from '../../core/formats/registry';
-import { configEndings } from '../../core/load/readers';
+import { mayBeConfig } from '../../core/load/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
@@ -126,11 +126,9 @@ export function createShownConfig(
   };
 }
 
-const candidates = new RegExp(`\\.(${configEndings.join('|')})$`, 'i');
-
 /** Whether a file may be a config at all, by its name: cheap, asked for every document. */
 function isCandidate(uri: vscode.Uri): boolean {
-  return candidates.test(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
+  return mayBeConfig(uri.path) && uri.scheme !== 'git' && vscode.workspace.fs.isWritableFileSystem(uri.scheme) !== undefined;
 }
 
 /** Format of a session's config; null when it is of a schedule, or there is none. */

@@ -1,7 +1,9 @@
-import { megatronTraits, type Launcher } from '../launcher';
+import { hubModel } from '../hub-models';
+import { megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { bridgeClassConfig } from './bridge-classes';
 import { readMegatronBridge } from './megatron-bridge';
+import { recipeFiles } from './recipe';
 
 /** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
 export const megatronBridge: Launcher = {
@@ -10,8 +12,26 @@ export const megatronBridge: Launcher = {
   isIts: ({ yaml }) => isMegatronBridge(yaml()),
   read: readMegatronBridge,
   traits: { ...megatronTraits, leavesOpen: true },
-  modelNamed: (flavor) => ({ name: flavor, launcher: 'Megatron-Bridge', config: bridgeClassConfig(flavor) }),
+  modelNamed: modelOfBridge,
 };
+
+/** Recipes of Megatron-Bridge themselves. */
+export const bridgePython: Launcher = {
+  ...megatronBridge,
+  file: 'a recipe of Megatron-Bridge',
+  endings: [],
+  namedEndings: ['py'],
+  paths: /(^|[/\\])recipes[/\\].*\.py$/,
+  isIts: ({ text }) => text.includes('megatron.bridge') && /^def [a-z]\w*\([^)]{0,400}\)\s*->\s*"?(?:\w+\.)*ConfigContainer\b/m.test(text),
+  read: (file, text) => recipeFiles.read([{ file, text }]),
+  composition: recipeFiles,
+};
+
+function modelOfBridge(flavor: string): ModelOfLauncher {
+  const config = bridgeClassConfig(flavor);
+  if (config !== null) return { name: flavor, launcher: 'Megatron-Bridge', config };
+  return { name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) };
+}
 
 const bridgeSections = [
   'train',

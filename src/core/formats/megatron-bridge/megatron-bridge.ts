@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
 import { coreKeys } from '../megatron/core-keys';
+import { classKey, hubKey } from '../python/as-settings';
 import { sharedExperts } from '../yaml/derived';
 import { createKeyReader, firstPlace, joined, key, lenient, under, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
@@ -20,7 +21,7 @@ const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
 const bridgeKeys: KeyTable = joined(
   {
-    flavor: [key('model._target_', sizedClass)],
+    flavor: [key(`model.${hubKey}`, word), key(`model.${classKey}`, sizedClass)],
     gatedMlp: [key('model.gated_linear_unit', on(true))],
     sequenceLength: [key('model.seq_length', count(1)), key('dataset.seq_length', count(1)), key('dataset.sequence_length', count(1))],
     microBatch: [key('train.micro_batch_size', count(1))],
@@ -28,6 +29,7 @@ const bridgeKeys: KeyTable = joined(
     batchSchedule: [key('train.rampup_batch_size', phrase)],
     precision: [
       key('mixed_precision', recipePrecision),
+      key(`mixed_precision.${classKey}`, recipePrecision),
       key('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
       key('mixed_precision.bf16', fixed('bf16')),
       key('mixed_precision.fp16', fixed('fp16')),
@@ -45,7 +47,11 @@ const bridgeKeys: KeyTable = joined(
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
     overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
-    fp8ParamGather: [key('mixed_precision', gathersFp8), key('mixed_precision.fp8_param_gather', on(true))],
+    fp8ParamGather: [
+      key('mixed_precision', gathersFp8),
+      key(`mixed_precision.${classKey}`, gathersFp8),
+      key('mixed_precision.fp8_param_gather', on(true)),
+    ],
     recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
   },
   under(['model.'], coreKeys),
@@ -58,11 +64,15 @@ const bridgeKeys: KeyTable = joined(
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */
 export function readMegatronBridge(file: string, text: string): LauncherFile {
-  const document = parseYaml(file, text);
+  return bridgeFile(parseYaml(file, text), 'megatron-bridge');
+}
+
+/** The same of settings of a `ConfigContainer`, wherever they stand. */
+export function bridgeFile(document: YamlDocument, format: 'megatron-bridge' | 'bridge-python'): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const written = reader.facts(bridgeKeys);
   const facts = { ...written, ...sharedExperts(written) };
-  return launcherFile(document, 'megatron-bridge', facts, { ...reader, also: sizesRemark(document, facts) });
+  return launcherFile(document, format, facts, { ...reader, also: sizesRemark(document, facts) });
 }
 
 function sizesRemark(document: YamlDocument, facts: Facts): readonly Finding[] {

@@ -123,6 +123,7 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '235B-A22B': qwen(qwen3Moe, 94, 4096, 64, 1536),
   },
   gpt_oss: {
+    debugmodel: { ...gptOss, ...shallow, hidden_size: 256, num_hidden_layers: 4, num_local_experts: 8 },
     '20B': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
     '120B': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   },

@@ -1,4 +1,5 @@
 import { megatronTraits, type Launcher } from '../launcher';
+import { registryFiles } from './config-registry';
 import { flavorConfig } from './flavors';
 import { readTorchTitan } from './reader';
 import { isTorchTitan } from './recognise';
@@ -23,4 +24,16 @@ export const torchtitan: Launcher = {
     launcher: 'TorchTitan',
     config: flavorConfig(modelType?.value ?? '', flavor),
   }),
+};
+
+/** Its configs in Python, which replaced TOML in 2026. */
+export const torchtitanPython: Launcher = {
+  ...torchtitan,
+  file: 'a config_registry.py of TorchTitan',
+  endings: [],
+  namedEndings: ['py'],
+  paths: /(^|[/\\])config_registry\.py$/,
+  isIts: ({ text }) => text.includes('torchtitan') && /^def [a-z]\w*\([^)]{0,400}\)\s*->\s*"?(?:\w+\.)*Trainer\.Config\b/m.test(text),
+  read: (file, text) => registryFiles.read([{ file, text }]),
+  composition: registryFiles,
 };

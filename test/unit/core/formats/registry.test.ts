@@ -29,6 +29,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   nanotron: 'nanotron.yaml',
   'hf-trainer': 'hf-trainer.yaml',
   torchtitan: 'torchtitan-2025.toml',
+  'torchtitan-python': 'config_registry.py',
+  'bridge-python': 'recipes/bridge.py',
   'megatron-shell': 'megatron-moe.sh',
 };
 
@@ -49,7 +51,8 @@ describe('launchers', () => {
     const text = readFileSync(path.join(root, 'test/fixtures/launchers', file), 'utf8');
 
     it(`${format}: its example is known by content, as its own alone`, () => {
-      assert.ok(launchers[format].endings.some((ending) => file.endsWith(`.${ending}`)));
+      const { endings, namedEndings = [] } = launchers[format];
+      assert.ok([...endings, ...namedEndings].some((ending) => file.endsWith(`.${ending}`)));
       assert.equal(recogniseConfig(file, text), format);
       const glance = glanceAt(text);
       assert.deepEqual(launcherFormats.filter((other) => launchers[other].isIts(glance)), [format]); // prettier-ignore
