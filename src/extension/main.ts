@@ -133,7 +133,19 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(file)));
 
-  keep(registerCommands(createCommands({ ...commandParts, context, rehearsals, panels, refreshExplorer: explorer.refresh }), log));
+  keep(
+    registerCommands(
+      createCommands({
+        ...commandParts,
+        context,
+        rehearsals,
+        prepareRehearsal: planner.prepareRehearsal,
+        panels,
+        refreshExplorer: explorer.refresh,
+      }),
+      log,
+    ),
+  );
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
   keep(registerQuickFixes(sessions, layouts, selector));
   keep(registerCodeLens(sessions, layouts, shown, selector, onError));

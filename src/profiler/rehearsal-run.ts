@@ -3,13 +3,13 @@ import { CancelledError, ExpectedError } from '../core/errors';
 import { formatBytes } from '../core/format';
 import { lowMedian, median } from '../core/numbers';
 import type { Plan } from '../core/planner/plan';
-import { fittingDesign, neededBytes, type RehearsalDesign, type Scale } from '../core/rehearsal/design';
-import { rehearsalMs, stageBytes } from '../core/rehearsal/estimate';
+import { neededBytes, type RehearsalDesign, type Scale } from '../core/rehearsal/design';
+import { clockFor, preparedRehearsal, type PreparedRehearsal, type RehearsalRoom } from '../core/rehearsal/prepare';
 import type { GradientError } from '../core/rehearsal/gradient-error';
 import { onClock } from '../core/rehearsal/clock';
 import { medianStep, predictedStep, timelineOf, type Rehearsal } from '../core/rehearsal/result';
 import { gridCells, rankedSchemes, schemesToRank, type RankedSchemes } from '../core/rehearsal/schemes';
-import { counted, say, sentence } from '../core/sentence';
+import { say, sentence } from '../core/sentence';
 import type { Schedule, Timeline } from '../core/schedules/schedule';
 import type { Transfers } from '../core/schedules/simulate/transfers';
 import type { ProviderName } from '../core/spec/profile';
@@ -46,21 +46,19 @@ function thisMachine(): Machine {
   return { freeBytes: Math.min(os.freemem(), process.availableMemory()), cores: os.availableParallelism() };
 }
 
-/**
- * What a rehearsal of a plan would run here, and how long that may take: with as many of the model's layers as fit, where `scale` does not
- * say.
- * @throws ExpectedError as `designRehearsal`.
- */
+/** What a rehearsal may take of a machine. */
+export function rehearsalRoom({ freeBytes, cores }: Machine = thisMachine()): RehearsalRoom {
+  return { usableBytes: usableShare * freeBytes, cores };
+}
+
+/** `preparedRehearsal` for this machine. */
 export function prepareRehearsal(
   plan: Plan,
   scale: Scale,
   { steps, clock }: Pick<RehearsalOptions, 'steps' | 'clock'>,
-  machine = thisMachine(),
-): { readonly design: RehearsalDesign; readonly estimatedMs: number; readonly fits: boolean } {
-  const design = fittingDesign(plan, scale, usableShare * machine.freeBytes);
-  const { stages } = design.schedule;
-  const beside = clockFor(clock, stages, machine.cores) === 'real' ? stages : 1;
-  return { design, estimatedMs: rehearsalMs(design, steps, beside), fits: neededBytes(design) <= usableShare * machine.freeBytes };
+  machine?: Machine,
+): PreparedRehearsal {
+  return preparedRehearsal(plan, { scale, steps, clock }, rehearsalRoom(machine));
 }
 
 /** How far a rehearsal is. */
@@ -155,7 +153,7 @@ export async function rehearse(design: RehearsalDesign, options: RehearsalOption
     ...course,
     memory: Array.from({ length: design.schedule.stages }, (_, stage) => ({
       stage,
-      estimatedBytes: stageBytes(design, stage),
+      estimatedBytes: design.stageBytes[stage] ?? 0,
       peakRssBytes: clock === 'real' ? (course.peakRssBytes[stage] ?? null) : null,
     })),
     seconds: (options.now() - startedMs) / 1000,
@@ -300,14 +298,4 @@ function requireMemory(design: RehearsalDesign, { freeBytes }: Machine): void {
     sentence`The rehearsal needs about ${formatBytes(needed)}, and ${formatBytes(freeBytes)} are free`,
     sentence`rehearse fewer layers, a narrower model or shorter sequences (--layers, --hidden, --sequence)`,
   );
-}
-
-function clockFor(asked: Rehearsal['clock'] | null, stages: number, cores: number): Rehearsal['clock'] {
-  if (asked === 'real' && stages > cores)
-    throw new ExpectedError(
-      'rehearsal-cores',
-      sentence`${counted(stages, 'stage')} cannot run beside each other on ${counted(cores, 'core')}`,
-      sentence`rehearse on the virtual clock (--clock virtual), or fewer stages (--stages)`,
-    );
-  return asked ?? (stages > 1 && stages <= cores ? 'real' : 'virtual');
 }

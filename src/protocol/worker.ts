@@ -5,6 +5,7 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Run } from '../core/formats/run';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Plan } from '../core/planner/plan';
+import type { PreparedRehearsal, RehearsalAsked } from '../core/rehearsal/prepare';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
 import type { SearchUpdate } from '../core/layout-search/answer';
@@ -77,6 +78,14 @@ const workerRequest = v.variant('type', [
     improvements: v.boolean(),
   }),
   v.object({ type: v.literal('compare'), id, plan, against }),
+  // `plan` has the timeline of the candidate that it chose, and that alone.
+  v.object({
+    type: v.literal('rehearsal'),
+    id,
+    plan,
+    asked: ours<RehearsalAsked>({ scale: some, steps: v.number() }),
+    room: v.object({ usableBytes: v.number(), cores: v.number() }),
+  }),
   // `text` is a schedule in PyTorch's CSV, which `file` and `name` name in findings and on screen.
   v.object({ type: v.literal('schedule'), id, text: v.string(), file: v.string(), name: v.string() }),
 ]);
@@ -118,6 +127,7 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('elastic'), id, answer: ours<ElasticAnswer>({ plan: some, spans: v.array(some), steps: v.array(some) }) }),
   v.object({ type: v.literal('search'), id, result: ours<SearchResult>({ best: some, paretoFront: v.array(some) }) }),
   v.object({ type: v.literal('compare'), id, comparison }),
+  v.object({ type: v.literal('rehearsal'), id, prepared: ours<PreparedRehearsal>({ design: some, fits: v.boolean() }) }),
   v.object({ type: v.literal('schedule'), id, schedule: ours<ScheduleFile>({ findings: v.array(some) }) }),
   v.object({ type: v.literal('cancelled'), id }),
   v.object({ type: v.literal('error'), id, error: failure }),

@@ -3,6 +3,7 @@ import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
+import type { PreparedRehearsal, RehearsalAsked, RehearsalRoom } from '../core/rehearsal/prepare';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
 import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
@@ -57,6 +58,8 @@ export interface PlannerClient {
    * of reading. A run takes seconds to read, so it wants a client of its own.
    */
   readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onIncumbent'>) => Promise<Comparison>;
+  /** What a rehearsal of a plan would run: `preparedRehearsal`. */
+  readonly prepareRehearsal: (plan: Plan, asked: RehearsalAsked, room: RehearsalRoom) => Promise<PreparedRehearsal>;
   /** Reads, checks and draws a schedule in PyTorch's CSV: `readScheduleFile`. */
   readonly readSchedule: (
     text: string,
@@ -96,6 +99,10 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
       const asked = bare ? { ...against, plan: withoutTimelines(against.plan) } : against;
       const message = { type: 'compare' as const, id: ++lastId, plan: bare ? withoutTimelines(plan) : plan, against: asked };
       return (await ask<'compare'>(message, options.signal, planTeller(options))).comparison;
+    },
+    prepareRehearsal: async (plan, asked, room) => {
+      const message = { type: 'rehearsal' as const, id: ++lastId, plan: withChosenTimeline(plan), asked, room };
+      return (await ask<'rehearsal'>(message, undefined, () => undefined)).prepared;
     },
     readSchedule: async (text, file, name, { signal } = {}) =>
       (await ask<'schedule'>({ type: 'schedule', id: ++lastId, text, file, name }, signal, () => undefined)).schedule,
@@ -144,6 +151,12 @@ function answerTo<T extends WorkerRequest['type']>(
 /** What is compared or judged by its figures: timelines would only be copied. */
 function withoutTimelines(plan: Plan): Plan {
   return { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, timeline: null })) };
+}
+
+/** Only the chosen candidate's order is run. */
+function withChosenTimeline(plan: Plan): Plan {
+  const candidates = plan.candidates.map((candidate) => (candidate.id === plan.chosen ? candidate : { ...candidate, timeline: null }));
+  return { ...plan, candidates };
 }
 
 function planTeller({ onProgress, onIncumbent }: PlanJobOptions): Job['tell'] {

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
 import { makePlan } from '../core/planner/make-plan';
+import { preparedRehearsal } from '../core/rehearsal/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/resolve/resolve';
 import { answerSearch } from '../core/layout-search/answer';
@@ -22,5 +23,6 @@ else
     elastic: (request, { signal }) => answerElastic(request, signal),
     search: answerSearch,
     compare: makeCompare(),
+    rehearsal: preparedRehearsal,
     schedule: readScheduleFile,
   });

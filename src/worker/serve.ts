@@ -3,6 +3,7 @@ import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
+import type { preparedRehearsal } from '../core/rehearsal/prepare';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
 import type { answerSearch, SearchUpdate } from '../core/layout-search/answer';
@@ -34,6 +35,7 @@ export interface Planners {
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
   readonly compare: Compare;
+  readonly rehearsal: typeof preparedRehearsal;
   readonly schedule: typeof readScheduleFile;
 }
 
@@ -97,6 +99,8 @@ async function answerTo(
     }
     case 'compare':
       return { type: 'compare', id, comparison: await planners.compare(request.plan, request.against, options) };
+    case 'rehearsal':
+      return { type: 'rehearsal', id, prepared: planners.rehearsal(request.plan, request.asked, request.room) };
     case 'schedule':
       return { type: 'schedule', id, schedule: planners.schedule(request.text, request.file, request.name) };
   }

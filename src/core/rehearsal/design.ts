@@ -35,6 +35,8 @@ export interface RehearsalDesign extends RehearsedSizes {
   readonly batch: number;
   /** The head is the token table. */
   readonly tied: boolean;
+  /** Memory that the process of each stage takes at most, bytes: an estimate. */
+  readonly stageBytes: readonly number[];
   /** In what it is not the plan: sentences. */
   readonly notes: readonly string[];
 }
@@ -73,16 +75,20 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
       ? { ...candidate.timeline, units: unitsOf(cut) }
       : generateSchedule(kind.name, problemOf(cut, layout.pipeline, kind.chunks));
   const shape = scaledShape(layerShapeOf(request.model, layout.tensor, layout.expert), scale.hidden);
-  return {
-    title: request.title,
-    scheduleName: candidate.schedule,
-    scheme: cut,
+  const sizes: RehearsedSizes = {
     schedule,
     shape,
-    layers,
     chunks: inOrder(chunkContents.map((contents) => contents.layers)),
     keepsProbabilities: request.training.attention !== 'flash',
     tokens,
+  };
+  return {
+    ...sizes,
+    stageBytes: Array.from({ length: schedule.stages }, (_, stage) => stageBytes(sizes, stage)),
+    title: request.title,
+    scheduleName: candidate.schedule,
+    scheme: cut,
+    layers,
     batch: cut.reduce((sum, chunk) => sum + chunk.batch, 0),
     tied: request.model.tiedEmbeddings,
     notes: notesOf(request, { ...scale, layers: layers === request.model.layers ? null : layers }, shape),
@@ -190,6 +196,6 @@ export function fittingDesign(plan: Plan, scale: Scale, usableBytes: number): Re
 }
 
 /** Memory of all processes together, bytes. */
-export function neededBytes(design: RehearsalDesign): number {
-  return sum(Array.from({ length: design.schedule.stages }, (_, stage) => stageBytes(design, stage)));
+export function neededBytes({ stageBytes: ofStages }: RehearsalDesign): number {
+  return sum(ofStages);
 }

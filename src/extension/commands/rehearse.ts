@@ -6,7 +6,9 @@ import type { Plan } from '../../core/planner/plan';
 import type { RehearsalDesign, Scale } from '../../core/rehearsal/design';
 import { isRightGradient } from '../../core/rehearsal/gradient-error';
 import type { Rehearsal } from '../../core/rehearsal/result';
-import { prepareRehearsal } from '../../profiler/rehearsal-run';
+import type { PreparedRehearsal } from '../../core/rehearsal/prepare';
+import { rehearsalRoom } from '../../profiler/rehearsal-run';
+import type { PlannerClient } from '../../worker/client';
 import { sentence } from '../../core/sentence';
 import { measuredAnswer } from '../../protocol/comparison';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';
@@ -18,6 +20,7 @@ import { settled, targetOf } from './target';
 
 export interface RehearseCommands extends CompareCommands {
   readonly rehearsals: Rehearsals;
+  readonly prepareRehearsal: PlannerClient['prepareRehearsal'];
 }
 
 /** Longer than this is asked for. */
@@ -35,7 +38,7 @@ export async function rehearseCommand(commands: RehearseCommands, argument: unkn
   const file = await targetOf(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
   if (plan === null) throw error ?? new ExpectedError('no-plan', sentence`There is no plan to rehearse`, sentence`fix the config first`);
-  const design = await designFor(plan);
+  const design = await designFor(commands, plan);
   const rehearsal = await rehearseWithProgress(commands, file, design);
   await show(commands, file, plan, rehearsal);
   tell(rehearsal);
@@ -47,11 +50,12 @@ interface Choice extends vscode.QuickPickItem {
 }
 
 /** What to run: what does not fit, or takes longer than a minute, is asked for. */
-async function designFor(plan: Plan): Promise<RehearsalDesign> {
-  const asked = { steps: rehearsedSteps, clock: null };
-  const { design, estimatedMs, fits } = prepareRehearsal(plan, asPlanned, asked);
+async function designFor({ prepareRehearsal }: RehearseCommands, plan: Plan): Promise<RehearsalDesign> {
+  const prepared = (scale: Scale): Promise<PreparedRehearsal> =>
+    prepareRehearsal(plan, { scale, steps: rehearsedSteps, clock: null }, rehearsalRoom());
+  const { design, estimatedMs, fits } = await prepared(asPlanned);
   if (fits && estimatedMs <= longMs) return design;
-  const small = prepareRehearsal(plan, smallScale(plan), asked);
+  const small = await prepared(smallScale(plan));
   const choices: Choice[] = [
     {
       label: vscode.l10n.t('Smaller: {0}', sizeText(small.design)),

@@ -18,6 +18,8 @@ import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search
 import { parseWorkerReply, type WorkerReply, type WorkerRequest } from '../../../src/protocol/worker';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { gpt, llama3, request } from '../../golden/requests';
+import { preparedRehearsal } from '../../../src/core/rehearsal/prepare';
+import { asPlanned, tinyPlan } from '../profiler/rehearsal/tiny-plan';
 import { requestOf, vitBase } from '../core/elastic/models';
 import { bundleWorker, type BundledWorker } from './bundle';
 
@@ -106,6 +108,16 @@ describe('planner worker', () => {
 
   it('returns it again, since nothing it keeps went away with the first answer', async () => {
     assert.deepEqual(await client.plan(small), await client.plan(small));
+  });
+
+  it('prepares a rehearsal of a plan in the order that it planned', async () => {
+    const plan = await tinyPlan({ schedule: 'ZBVZeroBubble', slicing: { scheme: Array.from({ length: 4 }, () => [1, [64]]) }, training: { globalBatch: 4 } }); // prettier-ignore
+    const asked = { scale: asPlanned, steps: 5, clock: null };
+    const room = { usableBytes: 1e9, cores: 2 };
+    const prepared = await client.prepareRehearsal(plan, asked, room);
+    assert.deepEqual(prepared, preparedRehearsal(plan, asked, room));
+    assert.deepEqual(prepared.design.schedule.kind, chosenOf(plan).timeline?.kind);
+    await assert.rejects(client.prepareRehearsal(plan, { ...asked, clock: 'real' }, { ...room, cores: 1 }), { code: 'rehearsal-cores' });
   });
 
   it('returns the plan of a run that freezes layers', async () => {

@@ -22,6 +22,9 @@ else
       return { request, best: {}, paretoFront: [], ...asked } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),
+    rehearsal: () => {
+      throw new Error('no rehearsal here');
+    },
     schedule: () => ({ findings: [], drawn: null }),
     plan: (request, { signal, onProgress, onIncumbent }): Plan => {
       switch (request.title) {
