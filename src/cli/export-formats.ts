@@ -1,8 +1,11 @@
 import type { LauncherReader } from '../core/formats/facts';
+import type { Handover } from '../core/export/handover/handover';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
 import type { EditableFormat } from '../core/export/launchers/editors';
-import { type Remark, stepOf } from '../core/export/launchers/launch-settings';
+import { handovers } from '../core/export/handover/registry';
+import type { Remark } from '../core/export/launchers/launch-settings';
+import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
@@ -21,6 +24,8 @@ export interface Exported {
   readonly pieces: Iterable<string>;
   /** What the format does not support. */
   readonly gaps: readonly Remark[];
+  /** What the file will run, where that is not the plan's chosen candidate. */
+  readonly runs?: Pick<Candidate, 'name' | 'schedule' | 'iterationMs' | 'scheme'>;
 }
 
 /** One thing that `export --to` writes. */
@@ -35,8 +40,7 @@ export interface ExportFormat {
   readonly into: readonly EditableFormat[];
 }
 
-/** Everything that `export --to` writes, by name. */
-export const exportFormats = {
+const ownFormats: Readonly<Record<string, ExportFormat>> = {
   megatron: launcher('a launch script of Megatron-LM', 'megatron-shell', ['megatron-shell', 'megatron-yaml']),
   nemo: launcher('YAML overrides of Megatron-Bridge (NeMo)', 'megatron-bridge', ['megatron-bridge', 'nemo']),
   torchtitan: launcher('a TorchTitan TOML', 'torchtitan', ['torchtitan']),
@@ -53,14 +57,33 @@ export const exportFormats = {
   svg: ofTimeline('the timeline as a picture', picture),
 };
 
-export type ExportName = keyof typeof exportFormats;
+/** Everything that `export --to` writes, by name: ours, and what slices are handed over in. */
+const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
+  ...Object.entries(ownFormats),
+  ...handovers.map((handover): [string, ExportFormat] => [handover.id, handoverFormat(handover)]),
+]);
 
-export const exportNames = Object.keys(exportFormats) as ExportName[];
+export const exportNames: readonly string[] = [...exportFormats.keys()];
+
+/** @throws Error for a name that is none of `exportNames`. */
+export function exportFormatOf(name: string): ExportFormat {
+  const format = exportFormats.get(name);
+  if (format === undefined) throw new Error(`no export format is called ${name}`);
+  return format;
+}
+
+function handoverFormat({ description, write }: Handover): ExportFormat {
+  return notEditable(description, async (plan, _, shell) => {
+    const { text, gaps, runs } = await write(plan, () => readerOf('megatron-shell', shell));
+    return { pieces: [text], gaps, runs: chosenOf(runs) };
+  });
+}
 
 function launcher(description: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
   const create: ExportFormat['create'] = async (plan, _, shell) => {
-    const { text, gaps } = checkedNewLauncher(stepOf(plan), format, await readerOf(format, shell));
-    return { pieces: [text], gaps };
+    const step = launchableStep(plan, format);
+    const { text, gaps } = checkedNewLauncher(step, format, await readerOf(format, shell));
+    return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
   return { description, create, into };
 }

@@ -36,7 +36,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
-    'src/core/planner/predict#predict',
     'src/core/rules/launchers/stage-layers#stagesOfPattern',
     'src/core/schedules/simulate/complete#faultText',
     'src/core/schedules/simulate/complete#faultsOf',

@@ -14,7 +14,7 @@ import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
-import { exportFormats, exportNames, type ExportName } from '../export-formats';
+import { exportFormatOf, exportNames, type Exported } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
@@ -23,7 +23,7 @@ import { sentence } from '../../core/sentence';
 /** What `export` takes besides a file. */
 export interface ExportOptions {
   /** Null: what `into` is. */
-  readonly to: ExportName | null;
+  readonly to: string | null;
   /** The id or name of a candidate to write instead of the chosen one. */
   readonly candidate: string | null;
   /** A file to change. */
@@ -78,11 +78,19 @@ async function newFile(
   { shell }: ExportHost,
 ): Promise<Said> {
   const name = to ?? 'html';
-  const { pieces, gaps } = await exportFormats[name].create(plan, findings, shell);
-  const remarks = gapLines(plan, gaps);
-  if (out === null) return { json: { to: name, written: null, gaps: gaps.map(withBecause) }, text: '', pieces, remarks };
+  const { pieces, gaps, runs } = await exportFormatOf(name).create(plan, findings, shell);
+  const remarks = gapLines(plan, gaps, runs);
+  const ran = { runs: runsOf(plan, runs) };
+  if (out === null) return { json: { to: name, written: null, gaps: gaps.map(withBecause), ...ran }, text: '', pieces, remarks };
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
-  return { json: { to: name, text: null, written: out, gaps: gaps.map(withBecause) }, text: `Wrote ${printable(out)}`, remarks };
+  return { json: { to: name, text: null, written: out, gaps: gaps.map(withBecause), ...ran }, text: `Wrote ${printable(out)}`, remarks };
+}
+
+/** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
+function runsOf(plan: Plan, runs: Exported['runs'] = chosenOf(plan)): object {
+  const { name, schedule, iterationMs, scheme } = runs;
+  const [first] = scheme;
+  return { name, schedule, iterationMs, slices: first?.tokens ?? [] };
 }
 
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
@@ -121,10 +129,10 @@ function withCandidate(plan: Plan, wanted: string): Plan {
 }
 
 /** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
-function targetOf({ file, text }: SourceText, to: ExportName | null): { readonly name: ExportName; readonly format: EditableFormat } {
+function targetOf({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: EditableFormat } {
   const format = recogniseConfig(file, text, 'named');
   const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
-  const name = exportNames.find((entry) => editable !== null && exportFormats[entry].into.includes(editable));
+  const name = exportNames.find((entry) => editable !== null && exportFormatOf(entry).into.includes(editable));
   if (editable === null || name === undefined)
     throw configError(
       'config-unknown-format',
@@ -157,12 +165,13 @@ function editLines(
 }
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
-function gapLines(plan: Plan, gaps: readonly Remark[]): readonly string[] {
+function gapLines(plan: Plan, gaps: readonly Remark[], runs?: Exported['runs']): readonly string[] {
   const lines = gaps.map(({ what, reason }) => printable(`not written: ${what}: ${reason}`));
   const chosen = chosenOf(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
   const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.id !== instead?.id;
   if (!isMissing || instead === undefined) return lines;
+  if (runs !== undefined && runs.schedule !== instead.schedule) return lines;
   const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;
   return [...lines, printable(`with 1F1B instead: ${times}; --candidate 1f1b exports that`)];
 }

@@ -2,7 +2,7 @@ import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
 import { defineCommand, oneOf, usage } from '../command';
 import { configOptions, measured } from '../common-options';
-import { exportFormats, exportNames } from '../export-formats';
+import { exportFormatOf, exportNames } from '../export-formats';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
 import { sentence } from '../../core/sentence';
@@ -15,7 +15,7 @@ export const exportCommand = defineCommand({
   options: {
     ...configOptions,
     measured,
-    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormats[name].description}`) },
+    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatOf(name).description}`) },
     schedule: { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' },
     candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
     into: {

@@ -67,7 +67,7 @@ export function splitName({ slices, rule }: Pick<SequenceSplit, 'slices' | 'rule
 }
 
 /** Numbers of slices that are tried, and operations of all tries together at most. */
-const mostSlices = 32;
+const triedSlices = [...Array.from({ length: 15 }, (_, index) => index + 2), 20, 24, 32, 48, 64];
 const mostOperations = 1_500_000;
 
 /** A split with what it is predicted to take. */
@@ -81,7 +81,7 @@ export interface PredictedSplit {
  * within a thousandth of it the one with fewest slices; where none fits, the one with the least memory.
  * @param given tried first, whatever its number. @returns null where no rule cuts the sequence.
  */
-function bestSplit(
+export function bestSplit(
   request: PlanRequest,
   pipeline: Pipeline,
   runtime: SliceRuntime,
@@ -95,7 +95,7 @@ function bestSplit(
 }
 
 /** The best list of lengths that is known for the schedule, whatever a runtime's flags can say. */
-function bestList(
+export function bestList(
   request: PlanRequest,
   pipeline: Pipeline,
   runtime: string,
@@ -105,8 +105,7 @@ function bestList(
 }
 
 function splitsBy(request: PlanRequest, rule: SplitRule, { id }: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
-  const numbers = Array.from({ length: mostSlices - 1 }, (_, index) => index + 2);
-  return numbers.flatMap((slices): SequenceSplit[] => {
+  return triedSlices.flatMap((slices): SequenceSplit[] => {
     const lengths = splitLengths(request, { slices, rule, lengths: [], ...(ffn === undefined ? {} : { ffn }) });
     return lengths === null ? [] : [{ runtime: id, slices, rule, lengths: [...lengths], ...(ffn === undefined ? {} : { ffn }) }];
   });

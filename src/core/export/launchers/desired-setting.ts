@@ -12,6 +12,8 @@ export type SettingValue = number | string | boolean | readonly (string | readon
 export interface SettingEdit {
   readonly fact: FactName;
   readonly value?: SettingValue;
+  /** The flag that says it, where that is not the same in all programs of a family. */
+  readonly flag?: string;
 }
 
 /** Edits that are made together or not at all. */
@@ -21,7 +23,7 @@ export type Alternative = readonly SettingEdit[];
 export type PlanSetting = (typeof planSettings)[number];
 
 export const planSettings = [
-  ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule'] as const),
+  ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule', 'slicing'] as const),
   ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
   ...([
     'overlapGradReduce',

@@ -13,6 +13,7 @@ import type { NarrowFormat } from '../../spec/number-formats';
 import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
+import type { SequenceSplit } from '../../spec/sequence-split';
 import { printable } from '../../text';
 import { sentence } from '../../sentence';
 
@@ -76,6 +77,10 @@ export interface LaunchSettings {
   readonly schedule: ScheduleName;
   /** Token slices that a sequence is cut into; 1: whole. */
   readonly slices: number;
+  /** How the flags of a runtime of slices cut every sequence; absent: they do not. */
+  readonly sliced?: SequenceSplit;
+  /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
+  readonly replaced?: Remark;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;
 }
@@ -161,7 +166,7 @@ interface Predicted extends Pick<FoundPlan, 'scheme' | 'iterationMs' | 'peakByte
   readonly range: readonly [low: number, high: number];
 }
 
-function launchSettings({ title, model, cluster, training, layout }: PlanRequest, predicted: Predicted): LaunchSettings {
+function launchSettings({ title, model, cluster, training, layout, slicing }: PlanRequest, predicted: Predicted): LaunchSettings {
   const { tensor, pipeline, data, context, expert } = layout;
   const isPiped = pipeline > 1;
   const virtualStages = isPiped ? layout.virtualStages : 1;
@@ -199,6 +204,7 @@ function launchSettings({ title, model, cluster, training, layout }: PlanRequest
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     ...issuedAs(training, model.experts !== null),
     attention: training.attention,
+    ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(iterationMs)} a step (${formatDurationRange(iterationMs, range)}); ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,
   };

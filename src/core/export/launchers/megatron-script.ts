@@ -1,5 +1,6 @@
 import { headerLines, type LaunchSettings, type Remark } from './launch-settings';
 import { hybridLetters, modelFlags } from './megatron-model';
+import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type KeyNames } from './key-names';
 import type { SettingEdit } from './desired-setting';
@@ -32,7 +33,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
-  const words = edits.flatMap((edit) => flagOf(edit) ?? []);
+  const words = edits.flatMap((edit) => flagOf(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
@@ -62,7 +63,7 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, `--attention-backend ${plan.attention}`])}
+${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan)])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.
@@ -91,13 +92,27 @@ srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
 `;
 }
 
+/** A runtime of slices that does not know this flag chooses attention by those that it needs. */
+function attentionFlag(plan: LaunchSettings): readonly string[] {
+  const flag = `--attention-backend ${plan.attention}`;
+  return isGoodAsNone(plan, flag) ? [] : [flag];
+}
+
+/** Whether a flag that the runtime does not know says what it does anyway. */
+function isGoodAsNone({ sliced }: LaunchSettings, written: string): boolean {
+  const [flag = '', value] = written.split(' ');
+  const lacks = sliceRuntimeOf(sliced?.runtime ?? '')?.lacks ?? {};
+  const key = flag.replace(/^--/, '');
+  return Object.hasOwn(lacks, key) && lacks[key] === value;
+}
+
 function lines(flags: readonly string[]): string {
   return flags.map((flag) => `  ${flag}`).join('\n');
 }
 
-function flagOf({ fact, value }: SettingEdit): string | null {
+function flagOf({ fact, value, flag: own }: SettingEdit): string | null {
   if (fact === 'precision') return value === 'fp8' ? '--fp8-format hybrid' : `--${String(value)}`;
-  const flag = (megatronFlags as KeyNames)[fact]?.[0];
+  const flag = own ?? (megatronFlags as KeyNames)[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;
 }

@@ -11,6 +11,7 @@ import { plainName } from '../../partition/scheduling';
 import { schedulesOf } from '../../schedules/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { hybridLetters } from './megatron-model';
+import { sliceSettings } from './slice-settings';
 import { isSame, patternOf } from './stage-layers';
 import {
   never,
@@ -85,7 +86,7 @@ export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): 
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...contextParallelCommSettings(plan),
     gpusSetting(plan, format),
-    ...scheduleGaps(plan),
+    ...(plan.sliced !== undefined && launcherTraitsOf(format).takesMegatronArguments ? sliceSettings(plan.sliced) : scheduleGaps(plan)),
   ];
 }
 

@@ -66,7 +66,7 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
   const missing = model.length === 0 ? [] : [{ what: 'parts of the model', reason: `Megatron-LM's flags leave out ${model.join(', ')}` }];
-  const all = [...missing, ...gaps];
+  const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps];
   return { text: write(plan, edits, all), fileName, gaps: all };
 }
 
@@ -85,8 +85,8 @@ export function checkedNewLauncher(step: PlannedStep, format: NewFormat, read: L
 /** The first way for which the format has words; null: there is none. */
 function alternativeOf({ alternatives: ways }: DesiredSetting, format: NewFormat): Alternative | null {
   const { keys } = writers[format];
-  const isSpelled = ({ fact, value }: SettingEdit): boolean =>
-    value === undefined || value === false || fact === 'precision' || fact in keys;
+  const isSpelled = ({ fact, value, flag }: SettingEdit): boolean =>
+    value === undefined || value === false || fact === 'precision' || fact in keys || (flag !== undefined && format === 'megatron-shell');
   return ways(newFile).find((alternative) => alternative.every(isSpelled)) ?? null;
 }
 

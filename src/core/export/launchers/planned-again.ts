@@ -17,6 +17,8 @@ import { measure } from '../../planner/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import { kindFor, operationCount, plainName } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
+import { schemeAlike, splitLengths } from '../../planner/splits';
+import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editors';
 import type { PlannedStep, Remark } from './launch-settings';
@@ -155,6 +157,11 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
     layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
   ),
   schedule: compared('schedule', ({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
+  slicing: compared('slices', ({ request: { slicing }, schedule }) =>
+    scheduleKind(schedule).sliced && slicing.split !== undefined
+      ? (slicing.scheme ?? []).map(({ batch, tokens }) => [batch, ...tokens])
+      : null,
+  ),
   sequenceLength: inTraining('sequence length', 'sequenceLength'),
   microBatch: inTraining('micro-batch size', 'microBatch'),
   globalBatch: inTraining('global batch size', 'globalBatch'),
@@ -247,30 +254,35 @@ function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
   const given = Object.fromEntries(
     Object.entries(training).flatMap(([key, located]: [string, Located<unknown>]) => [[key, located.value]]),
   ) as Partial<PlanRequest['training']>;
-  return {
-    request: {
-      ...step.request,
-      layout: {
-        tensor,
-        pipeline,
-        data,
-        virtualStages: run.layout.virtualStages?.value ?? 1,
-        context: run.layout.context?.value ?? 1,
-        expert: run.layout.expert?.value ?? 1,
-        expertTensor: run.layout.expertTensor?.value ?? (isTitan ? 1 : tensor),
-        ...(run.layout.stageLayers === undefined ? {} : { stageLayers: run.layout.stageLayers.value }),
-      },
-      training: {
-        ...silent(step.request.training, isTitan),
-        ...given,
-        ...(isTitan ? { zeroStage: shardedAs(facts, step.request.training) } : {}),
-        microBatch,
-        globalBatch: training.globalBatch?.value ?? (run.batchPerReplica?.value ?? microBatch) * data,
-      },
-      model,
+  const request: PlanRequest = {
+    ...step.request,
+    layout: {
+      tensor,
+      pipeline,
+      data,
+      virtualStages: run.layout.virtualStages?.value ?? 1,
+      context: run.layout.context?.value ?? 1,
+      expert: run.layout.expert?.value ?? 1,
+      expertTensor: run.layout.expertTensor?.value ?? (isTitan ? 1 : tensor),
+      ...(run.layout.stageLayers === undefined ? {} : { stageLayers: run.layout.stageLayers.value }),
     },
-    schedule: run.schedule?.value ?? '1F1B',
+    training: {
+      ...silent(step.request.training, isTitan),
+      ...given,
+      ...(isTitan ? { zeroStage: shardedAs(facts, step.request.training) } : {}),
+      microBatch,
+      globalBatch: training.globalBatch?.value ?? (run.batchPerReplica?.value ?? microBatch) * data,
+    },
+    model,
   };
+  return { request: { ...request, slicing: slicingOf(run, request) }, schedule: run.schedule?.value ?? '1F1B' };
+}
+
+/** The slices that a runtime makes of the file's flags. */
+function slicingOf({ split }: Run, request: PlanRequest): PlanRequest['slicing'] {
+  const lengths = split === undefined ? null : splitLengths(request, split.value);
+  if (split === undefined || lengths === null) return { unit: request.slicing.unit, scheme: null };
+  return { unit: request.slicing.unit, scheme: schemeAlike(request, lengths), split: { ...split.value, lengths } };
 }
 
 /** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are told to be 3 there. */

@@ -48,16 +48,16 @@ function openFlags({ file, remarks, text }: LauncherFile): ReadonlyMap<FactName,
   return found;
 }
 
-function put(launcher: LauncherFile, { fact, value }: SettingEdit): readonly string[] {
+function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): readonly string[] {
   if (fact === 'precision') return editPrecision(launcher, value);
   const { text, facts } = launcher;
   const given = facts[fact];
-  const isThere = given?.source.kind === 'file';
+  const isThere = given?.source.kind === 'file' && (own === undefined || given.name === own);
   if (value === undefined || value === false)
     return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : [spliced(text, given.whole, '')];
   const unknown = openFlags(launcher).get(fact);
   if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
-  const flag = flags[fact]?.[0];
+  const flag = own ?? flags[fact]?.[0];
   // what a sourced file sets is changed there
   if (isThere && given.source.place.file !== launcher.file) return [];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);

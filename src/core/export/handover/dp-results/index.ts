@@ -1,0 +1,212 @@
+import { ExpectedError } from '../../../errors';
+import { formatBytes, plural } from '../../../format';
+import { pipelineOf } from '../../../planner/pipeline';
+import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
+import { measure, predict, type CandidateSpec } from '../../../planner/predict';
+import { solvedAlike } from '../../../planner/sliced';
+import { sentence, type Sentence } from '../../../sentence';
+import type { PlanRequest } from '../../../spec/request';
+import type { Scheme } from '../../../spec/scheme';
+import { quoted } from '../../../text';
+import type { Remark } from '../../launchers/launch-settings';
+import type { HandedOver, Handover } from '../handover';
+import { refused, replacedBy, without } from '../runs';
+import { readDpResults, schemeOfEntry, type DpResult } from './entries';
+import { modelNameOf } from './models';
+import { estimatedPeakGiB, skippedAboveGiB } from './peak-memory';
+
+const name = "TeraPipe's own runtime";
+
+/** `dp_results.json`, which TeraPipe's `dp_slices_evaluation.py` runs by model name and index. */
+export const dpResults: Handover = {
+  id: 'dp-results',
+  name: 'TeraPipe',
+  description: "TeraPipe's own dp_results.json",
+  language: 'json',
+  write: (plan) => Promise.resolve(plan).then(written),
+};
+
+function written(plan: Plan): HandedOver {
+  requireRunnable(plan.request);
+  const { runs, replaced } = runnable(plan);
+  const entry = entryOf(runs);
+  const text = `${JSON.stringify([entry], null, 4)}\n`;
+  requireSame(text, chosenOf(runs).scheme);
+  return { text, fileName: 'dp_results.json', gaps: [...(replaced === null ? [] : [replaced]), ...gapsOf(plan.request, entry)], runs };
+}
+
+/** One scheme for all chunks: the plan's where it is one, else the best of those solved for chunks of one size. */
+function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark | null } {
+  const chosen = chosenOf(plan);
+  const request = asRun(plan.request);
+  const pipeline = pipelineOf(request);
+  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(chosen.scheme, chosen.name) : null;
+  const spec = own ?? bestOf(request);
+  if (spec === null) throw refused(name, sentence`no chunks of one size make up its batch`, sentence`plan another global batch`);
+  const candidate = predict(pipeline, spec);
+  const asked = { ...request, slicing: { unit: request.slicing.unit, scheme: spec.scheme } };
+  const runs: Plan = { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null };
+  return { runs, replaced: own === null ? replacedBy(chosen, candidate, name) : null };
+}
+
+function isOneScheme(scheme: Scheme): boolean {
+  return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1;
+}
+
+function specOf(scheme: Scheme, called: string): CandidateSpec {
+  return { id: 'given', name: called, schedule: 'TeraPipe', scheme, certificate: null };
+}
+
+/** Chunks of more sequences are not tried. */
+const largestChunk = 8;
+
+function bestOf(request: PlanRequest): CandidateSpec | null {
+  const batch = request.training.globalBatch / request.layout.data;
+  let best: (Pick<Candidate, 'iterationMs' | 'fits'> & { readonly spec: CandidateSpec }) | null = null;
+  for (let microBatch = 1; microBatch <= Math.min(batch, largestChunk); microBatch++) {
+    if (batch % microBatch !== 0 || (request.costTable !== null && microBatch > 1)) continue;
+    const sized = { ...request, training: { ...request.training, microBatch } };
+    const pipeline = pipelineOf(sized);
+    for (const tokens of [...solvedAlike(sized, pipeline, 1, {}), [request.training.sequenceLength]]) {
+      const scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens }));
+      const spec = specOf(scheme, `TeraPipe, one scheme of ${plural(tokens.length, 'slice')}`);
+      const { iterationMs, fits } = measure(pipeline, spec);
+      if (best === null || (fits && !best.fits) || (fits === best.fits && iterationMs < best.iterationMs))
+        best = { iterationMs, fits, spec };
+    }
+  }
+  return best?.spec ?? null;
+}
+
+/** As this runtime trains: fp16, no embedding nor head, whole optimizer. */
+function asRun({ model, training, ...request }: PlanRequest): PlanRequest {
+  return {
+    ...request,
+    model: { ...model, vocab: 0 },
+    training: { ...without(training, 'gemmPrecision'), runtime: 'terapipe', precision: 'fp16', zeroStage: 0, sequenceParallel: false },
+    schedule: 'TeraPipe',
+  };
+}
+
+function entryOf(runs: Plan): DpResult {
+  const { model, training, layout, cluster, title } = runs.request;
+  const { scheme, iterationMs } = chosenOf(runs);
+  const world = layout.tensor * layout.pipeline * layout.data;
+  const gpusPerNode = Math.min(cluster.gpusPerNode, world);
+  return {
+    model_name: modelNameOf(model, training.sequenceLength) ?? ownName(title),
+    batch_size: scheme.reduce((sum, { batch }) => sum + batch, 0),
+    model_parallel_size: layout.tensor,
+    pipeline_length: layout.pipeline,
+    data_parallel_size: layout.data,
+    n_nodes: Math.ceil(world / gpusPerNode),
+    gpus_per_node: gpusPerNode,
+    latency: iterationMs / 1e3,
+    batch_slices: scheme.map(({ batch }) => batch),
+    input_slices: [...(scheme[0]?.tokens ?? [])],
+  };
+}
+
+/** A name that a file and a command line can have. */
+function ownName(title: string): string {
+  const plain = title
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[-.]+|[-.]+$/g, '')
+    .slice(0, 60);
+  return plain === '' ? 'planned' : plain;
+}
+
+function gapsOf({ model, training, layout }: PlanRequest, entry: DpResult): Remark[] {
+  const { layers, hidden, heads } = model;
+  const tokens = training.sequenceLength;
+  const isFull = training.recompute === 'full';
+  const peak = estimatedPeakGiB({
+    batch: entry.batch_size,
+    tokens,
+    hidden,
+    heads,
+    tensor: layout.tensor,
+    layers: layers / layout.pipeline,
+  });
+  const limit = isFull ? 2 * skippedAboveGiB : skippedAboveGiB;
+  return [
+    ...(modelNameOf(model, tokens) === null
+      ? [
+          {
+            what: 'the model',
+            reason: `add ${quoted(entry.model_name)}: (${layers}, ${hidden}, ${tokens}, ${heads}) to MODEL_CONFIGS of transformer_models.py`,
+          },
+        ]
+      : []),
+    ...(model.vocab > 0 ? [{ what: 'embedding and head', reason: 'this runtime has neither; what is predicted has neither' }] : []),
+    ...(training.precision !== 'fp16' ? [{ what: `precision ${training.precision}`, reason: 'it trains in fp16, as predicted' }] : []),
+    ...(training.zeroStage > 0
+      ? [{ what: `ZeRO ${training.zeroStage}`, reason: 'each replica keeps the whole optimizer, as predicted' }]
+      : []),
+    ...(isFull ? [{ what: 'recompute full', reason: 'start it with --checkpoint-gradients' }] : []),
+    ...(peak > limit
+      ? [
+          {
+            what: `more than ${limit} GiB`,
+            reason: `by its own estimate of ${formatBytes(peak * 2 ** 30)} it skips the setting; raise MEMORY_LIMIT in dp_slices_evaluation.py`,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** @throws ExpectedError `export-slices`. */
+function requireRunnable({ model, training, layout, cluster }: PlanRequest): void {
+  const { layers, hidden, heads, kvHeads, headDim, ffn } = model;
+  const otherwise = sentence`plan a model as GPT-3 is, or for another runtime`;
+  const other: readonly (readonly [boolean, Sentence, Sentence])[] = [
+    [model.experts !== null, sentence`its model has experts`, otherwise],
+    [
+      model.stacks !== undefined || model.state !== undefined || (model.latent ?? null) !== null,
+      sentence`its model is no plain decoder`,
+      otherwise,
+    ],
+    [model.gatedMlp || ffn !== 4 * hidden, sentence`its feed-forward is not 4 times as wide as the model, without a gate`, otherwise],
+    [
+      kvHeads !== heads || headDim * heads !== hidden,
+      sentence`its heads share keys and values, or are not hidden size over heads wide`,
+      otherwise,
+    ],
+    [layout.context > 1, sentence`it has context parallelism`, sentence`set layout.context to 1`],
+    [layout.virtualStages > 1, sentence`it has virtual stages`, sentence`set layout.virtualStages to 1`],
+    [
+      layers % layout.pipeline !== 0,
+      sentence`its layers cannot be dealt evenly to the stages`,
+      sentence`use a number of stages that divides the layers`,
+    ],
+    [
+      layout.stageLayers !== undefined && new Set(layout.stageLayers).size > 1,
+      sentence`its stages have unlike numbers of layers`,
+      sentence`remove layout.stageLayers`,
+    ],
+    [
+      training.recompute !== 'none' && training.recompute !== 'full',
+      sentence`it recomputes parts of layers`,
+      sentence`set training.recompute to "none" or "full"`,
+    ],
+    [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
+  ];
+  const found = other.find(([is]) => is);
+  if (found !== undefined) throw refused(name, found[1], found[2]);
+}
+
+/** @throws ExpectedError `export-unsound` where the file read back is another scheme: a bug. */
+function requireSame(text: string, scheme: Scheme): void {
+  const [entry] = readDpResults(text);
+  if (
+    entry !== undefined &&
+    JSON.stringify(schemeOfEntry(entry)) === JSON.stringify(scheme.map(({ batch, tokens }) => ({ batch, tokens })))
+  )
+    return;
+  throw new ExpectedError(
+    'export-unsound',
+    sentence`The file would not run as planned: its slices are others than the plan's`,
+    sentence`report this as a bug; nothing was written`,
+  );
+}

@@ -1,0 +1,30 @@
+import type { LauncherReader } from '../../formats/facts';
+import type { Plan } from '../../planner/plan';
+import type { Remark } from '../launchers/launch-settings';
+
+/** A file that hands a plan's slices over to a runtime. */
+export interface HandedOver {
+  readonly text: string;
+  /** What the runtime knows the file by, or what a new one may be called. */
+  readonly fileName: string;
+  /** What the file does not say, or what of the plan was replaced. */
+  readonly gaps: readonly Remark[];
+  /** What the file will run, predicted: its chosen candidate is not the plan's own where the runtime cannot run that. */
+  readonly runs: Plan;
+}
+
+/** A format of a runtime: a folder for each, which `registry.ts` lists. */
+export interface Handover {
+  /** As `terapipe export --to` takes it. */
+  readonly id: string;
+  /** As its makers call it. */
+  readonly name: string;
+  readonly description: string;
+  /** VS Code's id of the language that it is in. */
+  readonly language: string;
+  /**
+   * The plan's chosen candidate where the runtime can run it, else the best that it can, of the same layout.
+   * @param shell the reader of scripts. @throws ExpectedError `export-slices` where the runtime runs no such plan.
+   */
+  readonly write: (plan: Plan, shell: () => Promise<LauncherReader>) => Promise<HandedOver>;
+}

@@ -1,0 +1,133 @@
+import { ExpectedError } from '../../errors';
+import { formatDuration, formatPercent } from '../../format';
+import type { SliceLimit, SliceRuntime } from '../../formats/slice-runtimes/slice-runtime';
+import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { pipelineOf } from '../../planner/pipeline';
+import { predict } from '../../planner/predict';
+import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
+import { sentence, type Sentence, type Value } from '../../sentence';
+import type { PlanRequest, TrainingSpec } from '../../spec/request';
+import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
+import type { Remark } from '../launchers/launch-settings';
+
+/** Refuses what a runtime does not run. */
+export function refused(runtime: string, what: Value, remedy: Sentence): ExpectedError {
+  return new ExpectedError('export-slices', sentence`${runtime} does not run this plan: ${what}`, remedy);
+}
+
+/** A plan as a runtime runs it, and what was replaced for that. */
+export interface RunnablePlan {
+  readonly plan: Plan;
+  readonly split: SequenceSplit;
+  readonly replaced: Remark | null;
+}
+
+/**
+ * The plan's own slices where the flags of a runtime give just them, else the best that they can: micro-batches of the planned size and of
+ * one sequence, each cut by every rule into every number of slices that is tried, predicted as they will run.
+ * @param lists whether a list of lengths can be given, by a flag or by a patch of its source.
+ * @throws ExpectedError `export-slices`.
+ */
+export function runnableBy(plan: Plan, runtime: SliceRuntime, lists = runtime.lengths !== null): RunnablePlan {
+  const chosen = chosenOf(plan);
+  requireRunnable(plan.request, runtime);
+  const request = asRuntimeRuns(plan.request);
+  const own = ownSplit(request, chosen, runtime, lists);
+  if (own !== null) return { ...planned(plan, request, own), replaced: null };
+  const sizes = runtime.limits.includes('micro-batch') ? [1] : [...new Set([request.training.microBatch, 1])];
+  const found = sizes.flatMap((microBatch) => {
+    const sized = { ...request, training: { ...request.training, microBatch } };
+    const pipeline = pipelineOf(sized);
+    const best = [
+      bestSplit(sized, pipeline, runtime),
+      ...(lists && runtime.lengths === null ? [bestList(sized, pipeline, runtime.id)] : []),
+    ];
+    return best.flatMap((each) => (each === null ? [] : [{ ...each, request: sized }]));
+  });
+  const best = fastest(found);
+  if (best === null)
+    throw refused(runtime.name, sentence`no number of slices divides its sequences`, sentence`plan sequences of a multiple of 128 tokens`);
+  const made = planned(plan, best.request, best.split);
+  return { ...made, replaced: replacedBy(chosen, chosenOf(made.plan), runtime.name) };
+}
+
+function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
+  const fitting = found.filter(({ prediction }) => prediction.fits);
+  return (fitting.length > 0 ? fitting : found).reduce<T | null>(
+    (best, each) => (best === null || each.prediction.iterationMs < best.prediction.iterationMs ? each : best),
+    null,
+  );
+}
+
+/** Why another candidate than the plan's is written, with both times. */
+export function replacedBy(chosen: Candidate, instead: Candidate, runtime: string): Remark {
+  const [before, now] = [formatDuration(chosen.iterationMs), formatDuration(instead.iterationMs)];
+  const share = instead.iterationMs / chosen.iterationMs - 1;
+  const apart = Math.abs(share) < 0.005 ? 'as fast' : share > 0 ? `${formatPercent(share)} slower` : `${formatPercent(-share)} faster`;
+  return {
+    what: chosen.name,
+    reason: `${runtime} does not run it; written and predicted here is ${instead.name}: ${now} a step, not ${before} (${apart})`,
+  };
+}
+
+/** The runtime's habits in place of those that the plan was made for. */
+function asRuntimeRuns({ training, ...request }: PlanRequest): PlanRequest {
+  return { ...request, training: without(training, 'runtime'), schedule: 'Seq1F1B' };
+}
+
+/** A training without a setting that need not be there. */
+export function without<K extends 'runtime' | 'gemmPrecision'>(training: TrainingSpec, name: K): Omit<TrainingSpec, K> {
+  return Object.fromEntries(Object.entries(training).filter(([key]) => key !== name)) as Omit<TrainingSpec, K>;
+}
+
+/** The split that the chosen candidate is, in words of the runtime; null: it is none. */
+function ownSplit(request: PlanRequest, { schedule, scheme }: Candidate, runtime: SliceRuntime, lists: boolean): SequenceSplit | null {
+  const [first] = scheme;
+  if (schedule !== request.schedule || first === undefined) return null;
+  const { tokens: lengths, batch } = first;
+  const isAlike = scheme.every((each) => each.batch === batch && each.tokens.join() === lengths.join());
+  if (!isAlike || batch !== request.training.microBatch || lengths.length < 2) return null;
+  const slices = lengths.length;
+  const rules = runtime.rule === null ? (['average'] as const) : splitRules;
+  const rule = rules.find((each) => splitLengths(request, { slices, rule: each, lengths: [] })?.join() === lengths.join());
+  if (rule !== undefined) return { runtime: runtime.id, slices, rule, lengths };
+  return lists && splitLengths(request, { slices, rule: 'list', lengths }) !== null
+    ? { runtime: runtime.id, slices, rule: 'list', lengths }
+    : null;
+}
+
+function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { readonly plan: Plan; readonly split: SequenceSplit } {
+  const scheme = schemeAlike(request, split.lengths) ?? [];
+  const asked = { ...request, slicing: { unit: request.slicing.unit, scheme, split } };
+  const candidate = predict(pipelineOf(asked), splitSpec(split, scheme));
+  return { plan: { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null }, split };
+}
+
+const limitTexts: Readonly<Record<SliceLimit, Sentence>> = {
+  'micro-batch': sentence`its micro-batches have several sequences`,
+  context: sentence`it has context parallelism`,
+  recompute: sentence`it recomputes activations`,
+  experts: sentence`its model has experts`,
+};
+
+/** @throws ExpectedError `export-slices`. */
+function requireRunnable({ model, training, layout, cluster, costTable }: PlanRequest, { name, limits, needs }: SliceRuntime): void {
+  const broken: Readonly<Record<SliceLimit, boolean>> = {
+    // one sequence is planned instead
+    'micro-batch': false,
+    context: layout.context > 1,
+    recompute: training.recompute !== 'none',
+    experts: model.experts !== null,
+  };
+  const limit = limits.find((each) => broken[each]);
+  if (limit !== undefined) throw refused(name, limitTexts[limit], sentence`plan without that, or for another runtime`);
+  if (training.attention !== 'flash' && needs.some(({ flag }) => flag === 'use-flash-attn'))
+    throw refused(name, sentence`its attention is unfused, and slices need FlashAttention`, sentence`set training.attention to "flash"`);
+  if (layout.pipeline === 1) throw refused(name, sentence`it has one stage`, sentence`plan two stages or more`);
+  if (layout.virtualStages > 1)
+    throw refused(name, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`);
+  if (model.stacks !== undefined) throw refused(name, sentence`its model has an encoder`, sentence`plan whole sequences`);
+  if (cluster.groups !== undefined) throw refused(name, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`);
+  if (costTable !== null && training.microBatch > 1)
+    throw refused(name, sentence`its measured times are of one sequence at a time`, sentence`set training.microBatch to 1`);
+}

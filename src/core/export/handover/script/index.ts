@@ -1,0 +1,38 @@
+import type { LauncherReader } from '../../../formats/facts';
+import type { SliceRuntime } from '../../../formats/slice-runtimes/slice-runtime';
+import { allOf, sentence } from '../../../sentence';
+import type { Plan } from '../../../planner/plan';
+import { stepOf } from '../../launchers/launch-settings';
+import { checkedNewLauncher } from '../../launchers/new-launcher';
+import type { HandedOver, Handover } from '../handover';
+import { refused, runnableBy } from '../runs';
+
+/** A launch script with the flags of a runtime of slices. */
+export function scriptFor(runtime: SliceRuntime): Handover {
+  return {
+    id: runtime.id,
+    name: runtime.name,
+    description: `slices for ${runtime.name}`,
+    language: 'shellscript',
+    write: async (plan, shell) => written(plan, runtime, await shell()),
+  };
+}
+
+function written(plan: Plan, runtime: SliceRuntime, read: LauncherReader): HandedOver {
+  const { plan: runs, replaced } = runnableBy(plan, runtime);
+  const step = stepOf(runs);
+  const settings = { ...step.plan, ...(replaced === null ? {} : { replaced }) };
+  const { text, fileName, gaps } = checkedNewLauncher({ ...step, plan: settings }, 'megatron-shell', read);
+  requireKnown(text, runtime);
+  return { text, fileName, gaps, runs };
+}
+
+/** Refuses a script with flags that the runtime's argparse would stop at. @throws ExpectedError `export-slices`. */
+function requireKnown(text: string, { name, lacks }: SliceRuntime): void {
+  const command = text.replace(/^#.*$/gm, '');
+  const unknown = [
+    ...new Set([...command.matchAll(/(?<=\s)--([\w-]+)/g)].flatMap(([, flag = '']) => (Object.hasOwn(lacks, flag) ? [`--${flag}`] : []))),
+  ];
+  if (unknown.length > 0)
+    throw refused(name, sentence`it has no ${allOf(unknown)}`, sentence`plan without what these flags say, or for another runtime`);
+}

@@ -1,0 +1,36 @@
+import { abilitiesOfFormat } from '../../layout-search/abilities';
+import { choose } from '../../planner/choose';
+import { chosenOf, type Plan } from '../../planner/plan';
+import { plainName } from '../../partition/scheduling';
+import { scheduleKind } from '../../schedules/registry';
+import { replacedBy } from '../handover/runs';
+import { stepOf, type PlannedStep } from './launch-settings';
+import type { NewFormat } from './new-launcher';
+
+const names: Readonly<Record<NewFormat, string>> = {
+  'megatron-shell': 'Megatron-LM',
+  'megatron-bridge': 'Megatron-Bridge',
+  torchtitan: 'TorchTitan',
+  deepspeed: 'DeepSpeed',
+};
+
+/**
+ * The step that a new launcher's file will run: the plan's where the launcher has its schedule, else the best of the plan's other
+ * candidates that it has, with what was replaced. Where there is none, the plan's own, whose schedule is then a gap of the file.
+ */
+export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
+  const { request, candidates } = plan;
+  const chosen = chosenOf(plan);
+  const { schedules } = abilitiesOfFormat(format);
+  const isRun = schedules?.includes(plainName(chosen.schedule, request.layout)) ?? true;
+  if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
+  const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };
+  const instead = choose(open, candidates);
+  if (instead === undefined) return stepOf(plan);
+  const { step, replaced } = {
+    step: stepOf({ ...plan, request: { ...open, schedule: instead.schedule }, chosen: instead.id }),
+    replaced: replacedBy(chosen, instead, names[format]),
+  };
+  const what = scheduleKind(chosen.schedule).sliced ? `token slices (${chosen.schedule})` : `schedule ${chosen.schedule}`;
+  return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { ExpectedError } from '../../../../../src/core/errors';
+import type { Handover } from '../../../../../src/core/export/handover/handover';
+import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/handover/dp-results/entries';
+import { estimatedPeakGiB } from '../../../../../src/core/export/handover/dp-results/peak-memory';
+import { handovers } from '../../../../../src/core/export/handover/registry';
+import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import { sliceRuntimes } from '../../../../../src/core/formats/slice-runtimes/registry';
+import { loadConfig } from '../../../../../src/core/load/load-config';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { pipelineOf } from '../../../../../src/core/planner/pipeline';
+import { measure } from '../../../../../src/core/planner/predict';
+import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { say, sentence } from '../../../../../src/core/sentence';
+import type { PlanRequest } from '../../../../../src/core/spec/request';
+import { loadRun } from '../../../../load-run';
+import { cases } from '../../../../property/cases';
+import { shellReader } from '../../formats/shell/shell-reader';
+import { restatedSplits } from './restated-splits';
+
+const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
+
+interface Given {
+  readonly schedule: 'TeraPipe' | 'Seq1F1B';
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly microBatch: number;
+  readonly microBatches: number;
+  readonly layersPerStage: number;
+  readonly heads: number;
+  readonly units: number;
+  readonly title?: string;
+  readonly more?: object;
+  readonly training?: object;
+}
+
+const usual: Given = {
+  schedule: 'TeraPipe',
+  tensor: 2,
+  pipeline: 4,
+  data: 1,
+  microBatch: 1,
+  microBatches: 4,
+  layersPerStage: 2,
+  heads: 8,
+  units: 8,
+};
+
+async function requestOf(given: Given): Promise<PlanRequest> {
+  const { schedule, tensor, pipeline, data, microBatch, microBatches, layersPerStage, heads, units, more = {}, training = {} } = given;
+  const config = {
+    model: {
+      layers: layersPerStage * pipeline,
+      hidden: heads * 128,
+      heads,
+      kvHeads: heads,
+      ffn: 512 * heads,
+      gatedMlp: false,
+      vocab: 32000,
+      ...more,
+    },
+    cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: tensor * pipeline * data },
+    training: {
+      sequenceLength: units * 512,
+      microBatch,
+      globalBatch: microBatch * microBatches * data,
+      precision: 'bf16',
+      recompute: 'none',
+      sequenceParallel: tensor > 1,
+      ...training,
+    },
+    layout: { tensor, pipeline, data },
+    schedule,
+  };
+  const run = await loadRun('terapipe.json', JSON.stringify(config), () => Promise.reject(new Error('no other file')));
+  return { ...resolveRun(run, defaults), title: given.title ?? 'orchard' };
+}
+
+describe('slices handed over', () => {
+  let read: LauncherReader;
+  const shell = (): Promise<LauncherReader> => Promise.resolve(read);
+  const of = (id: string): Handover => handovers.find((each) => each.id === id)!;
+
+  before(async () => {
+    read = await shellReader();
+  });
+
+  /** The slices of a script as if it had been opened, predicted. */
+  async function replanned(text: string): Promise<{ readonly request: PlanRequest; readonly iterationMs: number }> {
+    const missing = (): Promise<never> => Promise.reject(new ExpectedError('config-unreadable', sentence`missing`, sentence`none`));
+    const { run, findings } = await loadConfig('train.sh', text, { read: missing, shell });
+    assert.deepEqual(findings.filter(({ severity }) => severity === 'error').map(({ message }) => say(message)), []); // prettier-ignore
+    const request = resolveRun(run!, defaults);
+    const spec = {
+      id: 'given',
+      name: 'again',
+      schedule: request.schedule ?? '1F1B',
+      scheme: request.slicing.scheme ?? [],
+      certificate: null,
+    } as const;
+    return { request, iterationMs: measure(pipelineOf(request), spec).iterationMs };
+  }
+
+  /** What the text of a file says without our readers: the lengths that the runtime would run. */
+  function restated(text: string, id: string, { model, training, layout }: PlanRequest): readonly number[] {
+    const runtime = sliceRuntimes.find((each) => each.id === id)!;
+    const flag = (name: string | undefined): string | null => new RegExp(`^ +--${name ?? ''} (\\S+)`, 'm').exec(text)?.[1] ?? null;
+    const rule = runtime.rule === null ? 'average' : flag(runtime.rule.flag);
+    const list = runtime.lengths !== null && rule === runtime.lengths.word ? flag(runtime.lengths.flag) : null;
+    return restatedSplits({
+      tokens: training.sequenceLength,
+      splits: Number(flag(runtime.splits.flag)),
+      rule: rule ?? 'average',
+      list,
+      multiple: training.sequenceParallel ? layout.tensor : 1,
+      model,
+      vocab: Math.ceil(model.vocab / (128 * layout.tensor)) * 128 * layout.tensor,
+    });
+  }
+
+  it('are read back to the same plan, by our readers and by the rule of the runtime, and the header predicts it', async () => {
+    const anyGiven: fc.Arbitrary<Given> = fc.record({
+      schedule: fc.constantFrom('TeraPipe', 'Seq1F1B'),
+      tensor: fc.constantFrom(1, 2),
+      pipeline: fc.integer({ min: 2, max: 4 }),
+      data: fc.constantFrom(1, 2),
+      microBatch: fc.constantFrom(1, 2),
+      microBatches: fc.integer({ min: 1, max: 6 }),
+      layersPerStage: fc.integer({ min: 1, max: 3 }),
+      heads: fc.constantFrom(4, 8, 16),
+      units: fc.integer({ min: 3, max: 12 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(anyGiven, async (given) => {
+        const plan = makePlan(await requestOf(given));
+        for (const { id, write } of handovers) {
+          const { text, runs } = await write(plan, shell);
+          const ran = chosenOf(runs);
+          if (id === 'dp-results') {
+            const [entry] = readDpResults(text);
+            assert.deepEqual(schemeOfEntry(entry!), ran.scheme);
+            assert.equal(entry?.latency, ran.iterationMs / 1e3);
+            continue;
+          }
+          const { request, iterationMs } = await replanned(text);
+          assert.deepEqual(request.slicing.scheme, ran.scheme, id);
+          assert.equal(request.schedule, ran.schedule);
+          assert.deepEqual(request.layout, { ...runs.request.layout, expertTensor: request.layout.expertTensor });
+          assert.ok(
+            Math.abs(iterationMs - ran.iterationMs) <= 1e-9 * ran.iterationMs,
+            `${id}: ${iterationMs} ms, predicted ${ran.iterationMs}`,
+          );
+          assert.deepEqual(restated(text, id, runs.request), ran.scheme[0]?.tokens, id);
+          assert.ok(text.includes(`# Predicted: `), 'a header predicts');
+        }
+      }),
+      { numRuns: cases(2, 60), seed: 19 },
+    );
+  });
+
+  it('are the plan itself where the runtime can be told it, else the best that it can, which is said', async () => {
+    const request = await requestOf({ ...usual, schedule: 'Seq1F1B' });
+    const asked = (tokens: readonly number[]): Plan =>
+      makePlan({ ...request, slicing: { unit: null, scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens })) } });
+    const plan = asked([1536, 1280, 1280]);
+    const listed = await of('seq1f1b-core').write(plan, shell);
+    assert.deepEqual(chosenOf(listed.runs).scheme, chosenOf(plan).scheme);
+    assert.ok(!listed.gaps.some(({ what }) => what === chosenOf(plan).name));
+    assert.match(listed.text, /^ {2}--seq1f1b-fix-splits 1536,1280,1280$/m);
+    const { gaps, runs } = await of('zero-bubble').write(plan, shell);
+    const fallback = chosenOf(runs);
+    assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'equal slices alone');
+    const said = gaps.find(({ what }) => what === chosenOf(plan).name)?.reason ?? '';
+    assert.match(said, /written and predicted here is Seq1F1B, \d+ equal slices/);
+    for (const other of [2, 4, 8]) {
+      const equal = chosenOf(asked(Array.from({ length: other }, () => 4096 / other)));
+      assert.ok(fallback.iterationMs <= equal.iterationMs * (1 + 2e-3), `${other} equal slices are no faster`);
+    }
+  });
+
+  it('keep micro-batches of one sequence for MindSpeed-LLM, and one scheme for TeraPipe', async () => {
+    const plan = makePlan(await requestOf({ ...usual, microBatch: 2 }));
+    const { text } = await of('mindspeed').write(plan, shell);
+    assert.match(text, /^ {2}--micro-batch-size 1$/m);
+    assert.match(text, /^ {2}--reset-attention-mask$/m);
+    const mixed = makePlan({
+      ...plan.request,
+      slicing: {
+        unit: null,
+        scheme: [
+          { batch: 3, tokens: [4096] },
+          { batch: 5, tokens: [2048, 2048] },
+        ],
+      },
+    });
+    const { runs, gaps } = await of('dp-results').write(mixed, shell);
+    assert.equal(new Set(chosenOf(runs).scheme.map(({ tokens }) => tokens.join())).size, 1);
+    assert.match(gaps.map(({ reason }) => reason).join(), /written and predicted here is TeraPipe, one scheme of/);
+  });
+
+  it('are refused where the runtime runs no such plan', async () => {
+    const refusal = async (
+      id: string,
+      given: Partial<Given>,
+      change: (request: PlanRequest) => PlanRequest = (same) => same,
+    ): Promise<string> => {
+      const plan = makePlan(change(await requestOf({ ...usual, ...given })));
+      return of(id)
+        .write(plan, shell)
+        .then(
+          () => 'written',
+          (error: unknown) => (error instanceof ExpectedError ? `${error.code}: ${say(error.what)}` : String(error)),
+        );
+    };
+    assert.match(await refusal('hcu-megatron', { training: { recompute: 'full' } }), /export-slices: hcu-megatron .*recomputes/);
+    assert.match(await refusal('seq1f1b', { training: { attention: 'unfused' } }), /needs? FlashAttention/);
+    assert.match(await refusal('dp-results', { more: { gatedMlp: true } }), /export-slices: TeraPipe's own runtime .*feed-forward/);
+    assert.match(await refusal('dp-results', { more: { kvHeads: 2 } }), /heads share keys and values/);
+    assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /no --qk-layernorm/);
+    assert.equal(await refusal('seq1f1b', {}), 'written');
+  });
+
+  it('of a file with a hostile title stay a script of remarks and flags, and a JSON of plain names', async () => {
+    const title = 'a"; rm -rf $HOME; `id`\n--evil 1 \u202e$(touch x)';
+    const plan = makePlan(await requestOf({ ...usual, title }));
+    const { text } = await of('seq1f1b').write(plan, shell);
+    for (const line of text.split('\n')) assert.ok(!/\brm\b|touch|evil/.test(line) || /^#(?: |SBATCH --job-name=[\w-]+$)/.test(line), line);
+    assert.match(text, /^#SBATCH --job-name=[\w-]+$/m);
+    const { text: json } = await of('dp-results').write(plan, shell);
+    assert.match(readDpResults(json)[0]?.model_name ?? '', /^[a-z0-9.-]+$/);
+  });
+});
+
+describe("TeraPipe's estimate of memory", () => {
+  it('is its own, which skips what it puts above 14 GiB', () => {
+    // ran with its memory_model.py
+    const golden: readonly (readonly [number, number, number, number, number, number, number])[] = [
+      [2, 2048, 12288, 96, 4, 1, 7.8057],
+      [2, 2048, 12288, 96, 8, 2, 8.1813],
+      [32, 2048, 5120, 40, 8, 1, 8.7162],
+      [16, 2048, 2048, 16, 1, 1, 8.5316],
+      [8, 2048, 6144, 48, 8, 2, 6.0243],
+      [2, 8192, 5120, 40, 8, 1, 5.3763],
+    ];
+    for (const [batch, tokens, hidden, heads, tensor, layers, expected] of golden)
+      assert.equal(estimatedPeakGiB({ batch, tokens, hidden, heads, tensor, layers }).toFixed(4), expected.toFixed(4));
+  });
+
+  it('goes with files that are its own, and no others', () => {
+    for (const text of ['', '{}', '[{"model_name": "a"}]', '[{"batch_slices": [], "input_slices": []}]'])
+      assert.throws(() => readDpResults(text), { code: 'dp-results-invalid' });
+  });
+});
