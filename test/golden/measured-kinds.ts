@@ -1,5 +1,5 @@
-import type { MeasuredKind, RunKind } from '../../src/core/time-model/error-bars';
-import { nearestKind, runKindOf } from '../../src/core/time-model/error-bars';
+import type { MeasuredKind, RunKind, Widening } from '../../src/core/time-model/error-bars';
+import { nearestKind, runKindOf, widened } from '../../src/core/time-model/error-bars';
 import { b200Rows } from './b200';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
@@ -108,10 +108,38 @@ export function kindsOf(runs: readonly MeasuredRun[]): readonly MeasuredKind[] {
   });
 }
 
+/** Fewest runs of a source that is left out to see what ranges of the others miss. */
+const fewestOfSource = 20;
+/** Part of a source that the widened range of the others holds. */
+const heldOfSource = 0.75;
+
+/** The least factors that widen ranges of other sources so far that they hold three quarters of each source, left out. */
+export function wideningOf(runs: readonly MeasuredRun[]): Widening {
+  const outside = (1 - heldOfSource) / 2;
+  const of = (experts: boolean): Widening['experts'] => {
+    const sources = [...groupBy(runs, ({ source }) => source)].flatMap(([source, same]) => {
+      const own = same.filter(({ kind }) => kind.experts === experts);
+      if (own.length < fewestOfSource) return [];
+      const others = kindsOf(runs.filter((run) => run.source !== source));
+      const beyond = (side: 'low' | 'high'): number[] =>
+        own.map(({ kind, ratio }) => ratio / nearestKind(kind, others).runs[side]).sort((a, b) => a - b);
+      return [{ low: quantile(beyond('low'), outside), high: quantile(beyond('high'), 1 - outside) }];
+    });
+    return {
+      low: Math.floor(100 * Math.min(1, ...sources.map(({ low }) => low))) / 100,
+      high: Math.ceil(100 * Math.max(1, ...sources.map(({ high }) => high))) / 100,
+    };
+  };
+  return { dense: of(false), experts: of(true) };
+}
+
 /** The module that holds them. */
-export function kindsModule(kinds: readonly MeasuredKind[]): string {
+export function kindsModule(kinds: readonly MeasuredKind[], widening: Widening): string {
   return `/** Written by \`npm run golden -- --write-readme\` from the runs of docs/accuracy.md, each kind of at least five. */
 export const measuredKinds = ${JSON.stringify(kinds, null, 2)} as const;
+
+/** Written with them: what a range of other sources misses of one that is left out. */
+export const unseenWidening = ${JSON.stringify(widening, null, 2)} as const;
 `;
 }
 
@@ -121,25 +149,23 @@ export interface Coverage {
   readonly rows: number;
   /** Share inside the range that a plan states. */
   readonly inside: number;
-  /** Share inside the range of the other sources alone. */
+  /** Share inside the range of the other sources alone, widened as for runs that none of them is like. */
   readonly insideOthers: number;
   readonly width: number;
 }
 
 /** What the ranges of `kinds` hold of each source. */
 export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly Coverage[] {
-  const holds = ({ kind, ratio }: MeasuredRun, of: readonly MeasuredKind[]): boolean => {
-    const { low, high } = nearestKind(kind, of).runs;
-    return ratio >= low && ratio <= high;
-  };
+  const within = ({ ratio }: MeasuredRun, { low, high }: MeasuredKind): boolean => ratio >= low && ratio <= high;
+  const widening = wideningOf(runs);
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   return [...groupBy(runs, ({ source }) => source)].map(([source, same]) => {
     const others = kindsOf(runs.filter((run) => run.source !== source));
     return {
       source,
       rows: same.length,
-      inside: mean(same.map((run) => Number(holds(run, kinds)))),
-      insideOthers: mean(same.map((run) => Number(holds(run, others)))),
+      inside: mean(same.map((run) => Number(within(run, nearestKind(run.kind, kinds).runs)))),
+      insideOthers: mean(same.map((run) => Number(within(run, widened(nearestKind(run.kind, others).runs, widening))))),
       width: mean(same.map(({ kind }) => nearestKind(kind, kinds).runs).map(({ low, high }) => high - low)),
     };
   });

@@ -8,7 +8,7 @@ import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
 import { accuracyFiles } from './accuracy-runs';
 import { calibrations } from './calibration';
-import { kindsModule, kindsOf, measuredRuns } from './measured-kinds';
+import { kindsModule, kindsOf, measuredRuns, wideningOf } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
 import { rankingGoals } from './ranking';
@@ -83,7 +83,10 @@ function times(title: string, rows: readonly Row[]): void {
 async function writeReadme(): Promise<void> {
   const runs = await measuredRuns();
   const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
-  writeFileSync(kinds, await format(kindsModule(kindsOf(runs)), { ...(await resolveConfig(kinds)), parser: 'typescript' }));
+  writeFileSync(
+    kinds,
+    await format(kindsModule(kindsOf(runs), wideningOf(runs)), { ...(await resolveConfig(kinds)), parser: 'typescript' }),
+  );
   const published = publishedTable(await wildRows());
   for (const [file, tables] of [
     ['README.md', [readmeTable()]],

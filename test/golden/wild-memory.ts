@@ -35,9 +35,9 @@ function kindOf({ case: { family }, request: { training } }: WildRow): string {
   return family === 'TorchTitan' ? 'torchtitan' : training.precision;
 }
 
-/** Runs that ran out of memory and are said to fit, and runs that ended and are said not to. */
+/** Runs that ran out of memory and are said to fit, and runs that ended and are said not to, whatever was measured of them. */
 export async function wrongVerdicts(): Promise<{ readonly fitting: readonly string[]; readonly tooLarge: readonly string[] }> {
-  const rows = await memoryRows();
+  const rows = await wildRows();
   const wrong = (outOfMemory: boolean): readonly string[] =>
     rows.filter((row) => (row.case.outOfMemory === true) === outOfMemory && row.predicted.fits === outOfMemory).map((row) => row.case.id);
   return { fitting: wrong(true), tooLarge: wrong(false) };

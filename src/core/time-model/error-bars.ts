@@ -2,7 +2,7 @@ import type { NodeGroup } from '../spec/cluster';
 import type { ModelSpec } from '../spec/model';
 import { runtimeOf, type Runtime } from '../spec/runtime';
 import type { TrainingSpec } from '../spec/request';
-import { measuredKinds } from './measured-kinds';
+import { measuredKinds, unseenWidening } from './measured-kinds';
 
 /** Kinds of runs whose errors are alike: the framework, the generation of the GPU, and whether the model has experts. */
 export interface RunKind {
@@ -19,6 +19,12 @@ export interface MeasuredKind extends RunKind {
   readonly high: number;
 }
 
+/**
+ * By how much a range of measured runs has to be widened for runs that none of them is like, for models with experts and without: so that
+ * each source of at least 20 runs, left out, lies to three quarters within what the others say of it.
+ */
+export type Widening = Readonly<Record<'experts' | 'dense', { readonly low: number; readonly high: number }>>;
+
 const generations = { V100: /^V100/u, A100: /^A[18]00/u, H100: /^(?:H\d|GH200)/u, B200: /^G?B[23]00/u } as const;
 type GpuGeneration = keyof typeof generations;
 
@@ -31,9 +37,15 @@ export function runKindOf(gpuName: string, training: Pick<TrainingSpec, 'runtime
   return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null };
 }
 
+/** A range of measured runs as it holds for runs that none of them is like. */
+export function widened<T extends MeasuredKind>(runs: T, widening: Widening): T {
+  const { low, high } = widening[runs.experts ? 'experts' : 'dense'];
+  return { ...runs, low: low * runs.low, high: high * runs.high };
+}
+
 /**
  * Of measured kinds the one that is wanted; else all of the same framework or generation together; else all with experts, or without; else
- * all. Sources: docs/accuracy.md.
+ * all, to be widened. Sources: docs/accuracy.md.
  */
 export function nearestKind(wanted: RunKind, kinds: readonly MeasuredKind[]): { readonly runs: MeasuredKind; readonly isExact: boolean } {
   const alike = kinds.filter(({ experts }) => experts === wanted.experts);
@@ -57,11 +69,12 @@ export function nearestRuns(
   model: ModelSpec,
 ): { readonly runs: MeasuredKind; readonly text: string } {
   const wanted = runKindOf(gpu.name, training, model);
-  const { runs, isExact } = nearestKind(wanted, kinds);
+  const { runs: nearest, isExact } = nearestKind(wanted, kinds);
+  const runs = isExact ? nearest : widened(nearest, unseenWidening);
   const name = runtimeOf(training).name;
   const what = wanted.experts ? 'models with experts' : 'models without experts';
   const text = isExact
     ? `${what} on ${wanted.generation ?? gpu.name} under ${name}`
-    : `${what} nearest to it; none on ${gpu.name} under ${name} is known`;
+    : `${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name} is known`;
   return { runs, text };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { measuredKinds } from '../../../src/core/time-model/measured-kinds';
-import { coverage, kindsOf, measuredRuns } from '../../golden/measured-kinds';
+import { measuredKinds, unseenWidening } from '../../../src/core/time-model/measured-kinds';
+import { coverage, kindsOf, measuredRuns, wideningOf } from '../../golden/measured-kinds';
 import {
   accuracyClaims,
   accuracyTable,
@@ -36,10 +36,15 @@ describe('README and docs/accuracy.md (npm run golden -- --write-readme writes t
   it('is what the error bars of predictions are made from, and they hold 80 % of the runs', async () => {
     const runs = await measuredRuns();
     assert.deepEqual(measuredKinds, kindsOf(runs));
+    assert.deepEqual(unseenWidening, wideningOf(runs));
     const shares = coverage(runs, measuredKinds).filter(({ rows }) => rows >= 20);
     assert.ok(shares.length >= 8);
     const inside = shares.reduce((sum, share) => sum + share.rows * share.inside, 0) / shares.reduce((sum, { rows }) => sum + rows, 0);
     assert.ok(inside > 0.75 && inside < 0.9, `${inside}`);
+    assert.ok(
+      shares.every(({ insideOthers }) => insideOthers >= 0.75),
+      shares.map(({ source, insideOthers }) => `${source} ${insideOthers}`).join(),
+    );
   });
 
   it('shows the published runs of other frameworks, what the ranges hold, and every run with its picture as they are now', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
 import { profileProvenance, rooflineProvenance } from '../../../../src/core/time-model/provenance';
-import { measuredKinds } from '../../../../src/core/time-model/measured-kinds';
+import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../slice-times/profiles';
 
@@ -20,6 +20,23 @@ describe('error bar of an analytic cost', () => {
     assert.deepEqual(dense.range, [kind.low, kind.high]);
     assert.match(dense.errorBecause, new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
     assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
+  });
+
+  it('is that of the nearest kinds, widened, where nobody measured the like', () => {
+    const unseen = rooflineProvenance(request('A100-80GB', mixtral(4), { training: { attention: 'flash' }, layout: {} }), 4, 8192);
+    const near = measuredKinds.filter(({ runtime, experts }) => runtime === 'megatron' && experts);
+    const { low, high } = unseenWidening.experts;
+    assert.deepEqual(unseen.range, [low * Math.min(...near.map((kind) => kind.low)), high * Math.max(...near.map((kind) => kind.high))]);
+    assert.match(unseen.errorBecause, /widened by what such ranges miss/);
+  });
+
+  it('reaches further towards slow runs where attention has sinks', () => {
+    const of = (model: ReturnType<typeof llama3>) =>
+      rooflineProvenance(request('B200', model, { training: { attention: 'flash', precision: 'bf16' }, layout: {} }), 4, 8192);
+    const [plain, sinks] = [of(llama3('70b', 4)), of({ ...llama3('70b', 4), attentionSinks: true })];
+    assert.equal(sinks.range[0], plain.range[0]);
+    assert.equal(sinks.range[1], 1.6);
+    assert.match(sinks.errorBecause, /attention has sinks/);
   });
 
   it('is wider where nodes are linked by Ethernet, where a GPU was not measured, and where nobody ran the kind', () => {
