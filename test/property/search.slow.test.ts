@@ -196,6 +196,7 @@ describe('best-first search', () => {
     console.log(`      ${[...seen].map(([schedule, count]) => `${schedule} ${count}`).join(', ')}`);
     assert.ok(withBest > problems / 2 && evaluated < points / 2);
     assert.ok(exact > 0.9 * problems, `fronts of ${exact} problems`);
-    for (const schedule of namedSchedules) assert.ok((seen.get(schedule) ?? 0) > problems / 20, schedule);
+    const rare = namedSchedules.filter((schedule) => (seen.get(schedule) ?? 0) <= problems / 20);
+    assert.deepEqual(rare, [], 'met too rarely: another list of schedules draws other problems, so draw with another seed');
   });
 });

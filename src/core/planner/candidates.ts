@@ -116,7 +116,7 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
     const kind = kindFor(schedule, layout);
     if (plainName(schedule, layout) !== schedule) continue;
     if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
-    const scheme = kind.slices ? sliced : microBatches;
+    const scheme = kind.sliced ? sliced : microBatches;
     if (scheme === null) continue;
     const operations = operationCount(kind, layout, scheme);
     const most =
@@ -124,7 +124,7 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
     if (operations > most) skipped.push(schedule);
     else {
       const { split } = slicing;
-      if (kind.slices && split !== undefined) {
+      if (kind.sliced && split !== undefined) {
         specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
         continue;
       }
