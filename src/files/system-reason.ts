@@ -14,7 +14,7 @@ const permissions = sentence`check the permissions of the file and its folder, o
 
 const reasons: Readonly<Record<string, SystemReason>> = {
   ENOSPC: { why: sentence`the disk is full`, remedy: room },
-  EDQUOT: { why: sentence`your share of the disk is full`, remedy: room },
+  EDQUOT: { why: sentence`your disk quota is used up`, remedy: room },
   EFBIG: { why: sentence`it would be larger than files may be here`, remedy: elsewhere },
   EACCES: { why: sentence`it may not be written`, remedy: permissions },
   EPERM: { why: sentence`it may not be written`, remedy: permissions },

@@ -157,7 +157,7 @@ function cudaFailure(code: number, text: string, driver: string | null): Trouble
     };
   if (code === 803 || code === 804)
     return {
-      reason: sentence`Driver and CUDA libraries do not belong together (${text})`,
+      reason: sentence`The driver and the CUDA libraries do not match (${text})`,
       remedy: sentence`restart after updating the driver, or update it`,
     };
   return { reason: sentence`CUDA error ${code}: ${text}`, remedy: sentence`check that other CUDA programs run, then measure again` };

@@ -37,7 +37,7 @@ export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Ca
   const [limiter] = slowest === null ? [] : limiterShares(slowest.limits);
   if (slowest === null || limiter === undefined || limiter[0] === part) return h('p', { class: 'limiter' }, most);
   const stage = t(
-    'Stage {0}, the slowest: {1} {2} of its work.',
+    'Stage {0}, the slowest: {1} takes {2} of its work.',
     slowest.stage,
     partName(limiter[0]).toLowerCase(),
     formatPercent(limiter[1]),

@@ -105,7 +105,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
           : h(
               'button',
               { class: 'link', type: 'button', 'data-focus': 'elastic', onclick: () => open('elastic') },
-              t('Elastic: {0} times as fast with layers that freeze', formatNumber(elastic.plan.speedup)),
+              t('Elastic: {0} times as fast with frozen layers', formatNumber(elastic.plan.speedup)),
             ),
         provenance(plan),
         assumptions === null

@@ -84,7 +84,7 @@ const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
 const keyNames: Readonly<Record<string, readonly [one: string, many: string, of: string]>> = {
   slices: ['slice', 'slices', ' a sequence'],
   microBatches: ['chunk', 'chunks', ' of the batch'],
-  chunksPerStage: ['chunk', 'chunks', ' of layers a stage'],
+  chunksPerStage: ['chunk', 'chunks', ' of layers per stage'],
   'layout.pipeline': ['stage', 'stages', ''],
   'layout.data': ['replica', 'replicas', ''],
 };

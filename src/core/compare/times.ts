@@ -97,7 +97,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch {
-    throw traceError('times-syntax', file, sentence`The file is no JSON`, sentence`fix its brackets and commas`);
+    throw traceError('times-syntax', file, sentence`The file is not JSON`, sentence`fix its brackets and commas`);
   }
   const steps = Array.isArray(value) ? value : isRecord(value) ? (value['stepsMs'] ?? value['iterationMs'] ?? []) : [];
   const stages = isRecord(value) ? (value['stages'] ?? []) : [];

@@ -191,7 +191,7 @@ function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw traceError('trace-syntax', file, sentence`An event is no JSON`, sentence`record the trace again`);
+    throw traceError('trace-syntax', file, sentence`An event is not JSON`, sentence`record the trace again`);
   }
 }
 

@@ -31,7 +31,7 @@ const defaults = {
   hostLinkGBps: [12, sentence`PCIe 3.0 x16, of which about three quarters are reached`],
   transitionSeconds: [12, sentence`the CIFAR-10 log of PipeTransformer: 11, 14 and 11 s`],
   epochs: [10, sentence`as PipeTransformer's CIFAR-10 runs`],
-  datasetSize: [50_000, sentence`as CIFAR-10; set it`],
+  datasetSize: [50_000, sentence`that of CIFAR-10: give yours`],
 } as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], Sentence] };
 
 /** Beyond any model, and what is planned in seconds. */

@@ -78,7 +78,7 @@ async function loadModel(file: string, given: GivenModel, read: ReadReferenced, 
   const namedAt = from.source.kind === 'file' ? from.source.place : place;
   const next = await readNamed(file, from.value, read, namedAt);
   if (seen.has(next.file) || seen.size > maximumReferences)
-    throw configError('config-cycle', sentence`The configs name each other in a circle`, sentence`name a model config instead`, namedAt);
+    throw configError('config-cycle', sentence`The configs refer to each other in a cycle`, sentence`name a model config instead`, namedAt);
   const base = await loadReferenced(next.file, next.text, read, new Set([...seen, next.file]), namedAt);
   if (Object.keys(numbers).length === 0) return base;
   return { ...base, described: { ...base.described, model: overrideModel(base.described.model, numbers) } };

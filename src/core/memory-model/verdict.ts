@@ -93,8 +93,8 @@ export function verdictSentence(verdict: MemoryVerdict): Sentence {
   return sentence`Stage ${stage} of ${stages} needs ${peak}, and ${usable} are usable: ${verdictText(verdict)}`;
 }
 
-/** What usable means: `4.8 GiB of 79.6 GiB GPU memory are kept free: 1 GiB for the CUDA context ...`. */
+/** What usable means: `4.8 GiB of 79.6 GiB GPU memory is kept free: 1 GiB for the CUDA context ...`. */
 export function limitText({ capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>): Sentence {
   const reason = marginBecause(capacityBytes, usableBytes);
-  return sentence`${formatBytes(capacityBytes - usableBytes)} of ${formatBytes(capacityBytes)} GPU memory are kept free: ${reason}`;
+  return sentence`${formatBytes(capacityBytes - usableBytes)} of ${formatBytes(capacityBytes)} GPU memory is kept free: ${reason}`;
 }

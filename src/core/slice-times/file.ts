@@ -128,7 +128,7 @@ export function parseProfile(text: string, file: string): Profile {
   const root = parseTree(clean, errors, { disallowComments: true, allowTrailingComma: false });
   const [first] = errors;
   if (first !== undefined || root === undefined)
-    throw syntaxError(sentence`This is no JSON`, file, clean, first?.offset ?? 0, first?.length ?? 0);
+    throw syntaxError(sentence`This is not JSON`, file, clean, first?.offset ?? 0, first?.length ?? 0);
   refuseOthers(root, file);
   const result = v.safeParse(profileSchema, valueOf(clean, file));
   if (!result.success) throw valueError(result.issues[0], root, file);
@@ -141,7 +141,7 @@ function valueOf(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw syntaxError(sentence`This is no JSON`, file, text, 0, 0);
+    throw syntaxError(sentence`This is not JSON`, file, text, 0, 0);
   }
 }
 

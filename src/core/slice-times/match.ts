@@ -90,10 +90,10 @@ const shapeWords: Readonly<Record<keyof LayerShape, (shape: LayerShape) => Sente
   kvHeads: ({ kvHeads }) => sentence`${exact(kvHeads)} key/value heads per rank`,
   headDim: ({ headDim }) => sentence`head dimension ${exact(headDim)}`,
   ffn: ({ ffn }) => sentence`feed-forward width ${exact(ffn)} per rank`,
-  gatedMlp: ({ gatedMlp }) => (gatedMlp ? sentence`a gated MLP` : sentence`an MLP without gate`),
+  gatedMlp: ({ gatedMlp }) => (gatedMlp ? sentence`a gated MLP` : sentence`an MLP without a gate`),
   norm: ({ norm }) => sentence`${normNames[norm]}`,
   rotary: ({ rotary }) => (rotary ? sentence`rotary positions` : sentence`no rotary positions`),
-  qkvBias: ({ qkvBias }) => (qkvBias ? sentence`biases of q, k and v` : sentence`no biases of q, k and v`),
+  qkvBias: ({ qkvBias }) => (qkvBias ? sentence`query, key and value biases` : sentence`no query, key and value biases`),
   attentionOutputBias: ({ attentionOutputBias }) =>
     attentionOutputBias ? sentence`a bias of the attention output` : sentence`no bias of the attention output`,
   mlpBias: ({ mlpBias }) => (mlpBias ? sentence`biases of the MLP` : sentence`no biases of the MLP`),

@@ -64,7 +64,11 @@ function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: Foun
   const text =
     launched === null
       ? vscode.l10n.t('{0} a step with this layout. Write it into the file?', after)
-      : vscode.l10n.t('{0} a step as launched, {1} with this layout. Write it into the file?', formatDuration(launched.iterationMs), after);
+      : vscode.l10n.t(
+          '{0} per step as launched, {1} with this layout. Write it into the file?',
+          formatDuration(launched.iterationMs),
+          after,
+        );
   const left =
     remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
   void showInformationMessage(text + left, apply, discard).then((answer) => {

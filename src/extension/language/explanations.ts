@@ -133,7 +133,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.recomputeGroup': {
     meaning: (t) =>
-      t('Layers that are computed again together: only the input of the first is kept, and all of them are there at once in backward.'),
+      t(
+        'Layers that are recomputed together: only the input of the first is kept, and the activations of all of them are held at once in backward.',
+      ),
   },
   'training.recomputeEvery': { meaning: (t) => t('With recompute "every": each so many layers one is computed again.') },
   'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },

@@ -122,7 +122,7 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
     throw onnxError(
       'onnx-incomplete',
       file,
-      sentence`does not tell ${anyOf(missing)}`,
+      sentence`does not give ${anyOf(missing)}`,
       sentence`put the model's config.json beside it, from which the rest is read`,
     );
   for (const [field, rule] of Object.entries(modelFields))

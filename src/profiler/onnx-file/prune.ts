@@ -177,7 +177,7 @@ function syntaxError(file: string, at: number, why: string): Error {
   return onnxError(
     'onnx-syntax',
     file,
-    sentence`is no ONNX model, or a damaged one: ${why} (byte ${at})`,
+    sentence`is not an ONNX model, or is damaged: ${why} (byte ${at})`,
     sentence`export or download the model again`,
   );
 }

@@ -34,7 +34,7 @@ export async function structureOf(source: ByteSource, file: string, signal?: Can
   const pruned = await pruneModel(source, file, signal);
   const model = decoded(pruned, file);
   if (model.graph === undefined || model.graph.node.length === 0)
-    throw onnxError('onnx-syntax', file, sentence`is no ONNX model: it holds no graph`, sentence`name the .onnx file of a model`);
+    throw onnxError('onnx-syntax', file, sentence`is not an ONNX model: it holds no graph`, sentence`name the .onnx file of a model`);
   return model;
 }
 
@@ -46,7 +46,7 @@ function decoded(pruned: Uint8Array, file: string): ModelProto {
     throw onnxError(
       'onnx-syntax',
       file,
-      sentence`is no ONNX model, or a damaged one: ${why}`,
+      sentence`is not an ONNX model, or is damaged: ${why}`,
       sentence`export or download the model again`,
     );
   }

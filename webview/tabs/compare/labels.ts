@@ -54,7 +54,7 @@ export function requestName(key: string): string {
   const names: Readonly<Record<string, string>> = {
     slices: t('slices a sequence'),
     microBatches: t('chunks of the batch'),
-    chunksPerStage: t('chunks of layers a stage'),
+    chunksPerStage: t('chunks of layers per stage'),
   };
   return names[key] ?? key;
 }

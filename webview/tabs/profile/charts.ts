@@ -62,7 +62,7 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
   );
   const error = section(
     t('Error of the fit'),
-    own('error', () => t('Error of the fit against the tokens of a slice.')),
+    own('error', () => t('Error of the fit by the length of the slice.')),
   );
   const ratio = section(
     t('Compared'),

@@ -10,7 +10,7 @@ const byReason: readonly (readonly [reason: Sentence, types: string])[] = [
   [sentence`several streams of hidden states run beside each other`, 'deepseek_v4 hy_v4 axk2'],
   [sentence`an indexer picks the tokens that its attention sees`, 'mistral_large4_text'],
   [sentence`its experts work on compressed tokens`, 'muse_spark_text'],
-  [sentence`its attention is made of experts`, 'jetmoe zaya'],
+  [sentence`its attention is a mixture of experts`, 'jetmoe zaya'],
   [sentence`its experts are picked from pairs of embeddings`, 'doge'],
   [sentence`two blocks of layers run in turns`, 'hrm_text'],
   [sentence`each layer has two attentions and two networks`, 'longcat_flash'],

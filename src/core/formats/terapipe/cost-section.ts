@@ -85,7 +85,8 @@ function readTable(table: Section): Located<CostTable> {
 
 function checkAscending(axis: Located<number[]>, key: string): void {
   const falls = axis.value.some((value, index) => index > 0 && value <= (axis.value[index - 1] ?? -1));
-  if (falls) throw inconsistent(sentence`cost.table.${key} does not ascend`, sentence`sort it, each length once`, fileplace(axis));
+  if (falls)
+    throw inconsistent(sentence`cost.table.${key} is not in ascending order`, sentence`sort it, each length once`, fileplace(axis));
 }
 
 function fileplace({ source }: Located<unknown>): Place | undefined {

@@ -29,7 +29,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
   const gated = gatedMlp.value;
   const biases = byDefault(
     !gated,
-    gated ? sentence`models with a gated MLP, as Llama have no biases` : sentence`models without a gated MLP, as GPT-2, have biases`,
+    gated ? sentence`models with a gated MLP, as Llama, have no biases` : sentence`models without a gated MLP, as GPT-2, have biases`,
   );
   const maxPositions = given.maxPositions ?? byDefault(null, sentence`no limit given`);
   return {
@@ -54,7 +54,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     norm:
       given.norm ??
       (gated
-        ? byDefault('rmsnorm' as const, sentence`models with a gated MLP, as Llama use RMSNorm`)
+        ? byDefault('rmsnorm' as const, sentence`models with a gated MLP, as Llama, use RMSNorm`)
         : byDefault('layernorm' as const, sentence`models without a gated MLP, as GPT-2, use LayerNorm`)),
     qkvBias: given.qkvBias ?? biases,
     attentionOutputBias: given.attentionOutputBias ?? biases,

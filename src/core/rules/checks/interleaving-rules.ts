@@ -48,7 +48,7 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
   const size = countOf(facts, name);
   if (perStage === null || size === null || perStage % size === 0) return null;
   const near = nearestFitting(divisorsOf(perStage), size, () => true);
-  const unit = name === 'virtualStages' ? sentence`virtual stages` : sentence`layers a virtual stage`;
+  const unit = name === 'virtualStages' ? sentence`virtual stages` : sentence`layers per virtual stage`;
   const into = name === 'virtualStages' ? many(size, 'virtual stage') : sentence`virtual stages of ${many(size, 'layer')}`;
   return {
     at: [name, 'pipeline'],

@@ -69,7 +69,7 @@ describe('Two plans side by side', () => {
     const short = changed(base, { microBatch: 1, globalBatch: 8 });
     const comparison = comparePlans(makePlan(short), makePlan(changed(short, {}, { pipeline: 2, data: 2, virtualStages: 2 })), names);
     assert.deepEqual(comparison.requestDiff.find(({ key }) => key === 'microBatches'), { key: 'microBatches', a: '8', b: '4' }); // prettier-ignore
-    assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has 2 (chunks of layers a stage, not 1|stages, not 4)/);
+    assert.match(planSentences(comparison)[0] ?? '', /less bubble, since it has 2 (chunks of layers per stage, not 1|stages, not 4)/);
   });
 
   it('compare tokens, not steps, when a step has other work, and count GPUs', () => {

@@ -221,7 +221,7 @@ describe('bad configs', () => {
     ]);
   });
 
-  it('detects configs that name each other in a circle', async () => {
+  it('detects configs that refer to each other in a cycle', async () => {
     assert.deepEqual(await terapipe('{"model": "terapipe.json"}'), ['config-cycle', '"terapipe.json"']);
     const error = await errorOf(
       load({ 'a.terapipe.json': '{"model": "b.terapipe.json"}', 'b.terapipe.json': '{"model": "a.terapipe.json"}' }),

@@ -49,7 +49,7 @@ const table: readonly Row[] = [
   ['kv-heads-tp', 'megatron-yaml', 'tensor', { heads: 24, kvHeads: 6, tensor: 4 }, { tensor: 2 },
     '6 key/value heads cannot be divided over a tensor size of 4', 'use a tensor size of 3', ['Set --tensor to 3']],
   ['vpp-layers-lost', 'megatron-shell', 'layersPerVirtualStage', { layers: 48, pipeline: 4, layersPerVirtualStage: 5 }, { layersPerVirtualStage: 3 },
-    '12 layers on each pipeline stage cannot be cut into virtual stages of 5 layers', 'use 6 or 4 layers a virtual stage',
+    '12 layers on each pipeline stage cannot be cut into virtual stages of 5 layers', 'use 6 or 4 layers per virtual stage',
     ['Set --layersPerVirtualStage to 6', 'Set --layersPerVirtualStage to 4']],
   ['vpp-needs-overlap-or-pp3', 'nemo', 'overlapP2p', { pipeline: 2, virtualStages: 3, overlapP2p: false }, { pipeline: 3 },
     'which needs overlapped communication, and it is off', 'turn communication overlap on, or use 3 stages or more',

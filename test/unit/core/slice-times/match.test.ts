@@ -105,7 +105,7 @@ describe('profile against a plan', () => {
     assert.equal(refusalOf(profileWith(), requestWith({ model: { norm: 'rmsnorm' } })), 'its layer has LayerNorm, not RMSNorm');
     assert.equal(
       refusalOf(profileWith(), requestWith({ model: { gatedMlp: true } })),
-      'its layer has an MLP without gate, not a gated MLP',
+      'its layer has an MLP without a gate, not a gated MLP',
     );
     const mixture = requestWith({ model: { experts: { count: 8, active: 2 } }, layout: { expert: 4 } });
     assert.equal(refusalOf(profileWith(), mixture), 'its layer has no experts, not 2 experts per rank, 2 active');

@@ -231,7 +231,7 @@ describe('modelOfOnnx', () => {
       (error) =>
         error instanceof ExpectedError &&
         error.code === 'onnx-incomplete' &&
-        error.message === 'gpt2.onnx does not tell the number of attention heads, the number of key/value heads or the head size' &&
+        error.message === 'gpt2.onnx does not give the number of attention heads, the number of key/value heads or the head size' &&
         say(error.remedy).includes('config.json'),
     );
   });
