@@ -70,7 +70,7 @@ function readTable(text: string, file: string): NormTable {
     const norm = cellNumber(csv, row, columns[2]);
     const range = cellRange(csv, row, columns[2]);
     if (!(norm.value >= 0 && Number.isFinite(norm.value)))
-      throw csvError(csv, 'csv-number', sentence`${norm.written} is no gradient norm`, normRemedy, range);
+      throw csvError(csv, 'csv-number', sentence`${norm.written} is not a gradient norm`, normRemedy, range);
     add(epoch, layer, norm.value, cellRange(csv, row, columns[0]));
   }
   return table({ file, range: cellRange(csv, csv.rows.length - 1, 0) });

@@ -249,7 +249,7 @@ function layoutGiven({ layout: written, profile, schedule, format }: Run, valueO
 function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): Given<Layout> {
   const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
   if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
-  const reason = sentence`experts whole on a GPU, as launchers run them where ranks share them out`;
+  const reason = sentence`experts whole on a GPU, as launchers run them with expert parallelism`;
   const value = valueOrDefault('layout.expertTensor', undefined, () => ({ value: 1, reason }));
   return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
 }

@@ -86,7 +86,10 @@ export interface ScheduleKind {
   readonly placement: Placement;
   /** Chunks (virtual stages) on each stage: a number where it is fixed, `several` for two and more. */
   readonly chunksPerStage: number | 'several';
-  /** Can run token slices of a micro-batch one by one, where a caller gives it some; plans give it whole micro-batches unless it is `sliced`. */
+  /**
+   * Can run token slices of a micro-batch one by one, where a caller gives it some; plans give it whole micro-batches unless it is
+   * `sliced`.
+   */
   readonly slices: boolean;
   /** Made for token slices: it runs them unless a file says otherwise. */
   readonly sliced: boolean;

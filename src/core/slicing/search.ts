@@ -36,8 +36,8 @@ export interface SearchResult {
 }
 
 /**
- * Thresholds above `lowMs` and below `highMs`, both excluded; the upper one is solved, or bounded from below: every plan whose slowest slice lies there sums up to at least
- * `above.totalMs`.
+ * Thresholds above `lowMs` and below `highMs`, both excluded; the upper one is solved, or bounded from below: every plan whose slowest
+ * slice lies there sums up to at least `above.totalMs`.
  */
 interface Interval {
   readonly lowMs: number;

@@ -63,7 +63,7 @@ function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: Foun
   const after = formatDuration(found.iterationMs);
   const text =
     launched === null
-      ? vscode.l10n.t('{0} a step with this layout. Write it into the file?', after)
+      ? vscode.l10n.t('{0} per step with this layout. Write it into the file?', after)
       : vscode.l10n.t(
           '{0} per step as launched, {1} with this layout. Write it into the file?',
           formatDuration(launched.iterationMs),

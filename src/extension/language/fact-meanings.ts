@@ -35,7 +35,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   firstDenseLayers: (t) => t('Layers at the start without experts: the first stage is lighter than the others.'),
   denseLayers: (t) => t('Layers without experts: stages that hold them are lighter than the others.'),
   moeLayerFrequency: (t) => t('Which layers have experts. Stages with more of them take longer and hold more.'),
-  decoderSparseStep: (t) => t('Every how many layers one has experts.'),
+  decoderSparseStep: (t) => t('One layer in so many has experts.'),
   latentAttention: (t) => t('Multi-head latent attention: keys and values are kept compressed.'),
   qLoraRank: (t) => t('Rank of the compressed queries of latent attention.'),
   kvLoraRank: (t) => t('Rank of the compressed keys and values of latent attention: what is kept for later tokens.'),
@@ -84,7 +84,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   lossAsLayer: (t) => t('Whether head and loss count as a layer when layers are dealt to stages.'),
   contextCommunication: (t) => t('How context-parallel GPUs communicate: all-to-all, or a ring of keys and values (P2P).'),
   dataReplicate: (t) => t('Groups of replicas that each hold the whole model state.'),
-  dataShard: (t) => t('Replicas that share out weights, gradients and optimizer state; -1 takes the GPUs that are left.'),
+  dataShard: (t) => t('Replicas over which weights, gradients and optimizer state are sharded; -1 takes the GPUs that are left.'),
   sequenceLength: 'training.sequenceLength',
   microBatch: (t) =>
     t('Sequences that go through a stage at once. Larger ones run larger GEMMs, but leave fewer to fill the pipeline with.'),

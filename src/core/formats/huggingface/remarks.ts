@@ -191,7 +191,7 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
   ];
   return [
     ...planned.map(([what, place]) =>
-      approximated(place, sentence`Planned with ${what}`, sentence`expect slightly other times and sizes than planned`),
+      approximated(place, sentence`Planned with ${what}`, sentence`times and sizes may differ slightly from the plan`),
     ),
     ...partsBeside(found),
   ];

@@ -144,7 +144,7 @@ function planned(document: YamlDocument, facts: Facts): Finding {
     code: 'policy-alone',
     severity: 'information',
     place: isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts),
-    message: sentence`Planned is the training step of the policy: generation, log-probabilities and other models of the run are left out`,
+    message: sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`,
     remedy: sentence`add their time and memory where they share the GPUs`,
     fixes: [],
   };

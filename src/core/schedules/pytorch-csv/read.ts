@@ -131,7 +131,7 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
     : problemOfFile(
         text,
         'micro-batches',
-        sentence`${has}, which are no whole sequences of ${counted(slices, 'slice')}`,
+        sentence`${has}, not a whole number of sequences of ${counted(slices, 'slice')}`,
         sentence`give the number of slices in each sequence`,
       );
 }

@@ -55,7 +55,7 @@ describe('a schedule file', () => {
     assert.deepEqual(problems, []);
     assert.deepEqual(schedule?.units[6], { microBatch: 1, slice: 2, batch: 1, tokens: 1, context: 2 });
     assert.deepEqual(problemsOf(text, { slices: 3 }), [
-      `micro-batches ${JSON.stringify(text.split('\n')[0])}: The schedule runs 8 micro-batches, which are no whole sequences of 3 slices`,
+      `micro-batches ${JSON.stringify(text.split('\n')[0])}: The schedule runs 8 micro-batches, not a whole number of sequences of 3 slices`,
     ]);
     assert.deepEqual(problemsOf('0F0,0F1,0B0,0B1', { slices: 2 }), [
       'order 0.2 "0B0": 0B0 comes before 0B1, which it needs, in the same row',
