@@ -22,8 +22,7 @@ export function documentOf(own: PythonModule, modules: readonly PythonModule[], 
   const mapOf = (each: PythonObject, depth: number): YamlMap => {
     const entries = new Map<string, YamlEntry>();
     const add = (name: string, key: Place, value: PythonValue): void => {
-      made += 1;
-      const node = made > mostEntries || depth > deepest ? null : nodeOf(value, depth + 1);
+      const node = nodeOf(value, depth + 1);
       const document = documents.get(value.place.file);
       if (node === null || document === undefined) return;
       entries.set(name, { key: name, keyRange: key.range, value: node, end: value.place.range.end, flow: false, alone: true, document });
@@ -37,13 +36,20 @@ export function documentOf(own: PythonModule, modules: readonly PythonModule[], 
   };
 
   const nodeOf = (value: PythonValue, depth: number): YamlNode | null => {
+    made += 1;
+    if (made > mostEntries || depth > deepest) return null;
     const { range } = value.place;
     if (value.kind === 'plain') return { kind: 'scalar', range, text: value.value === null ? 'null' : String(value.value), quoted: false };
     if (value.kind === 'name') return { kind: 'scalar', range, text: value.name, quoted: false };
-    if (value.kind === 'unknown' || depth > deepest) return null;
+    if (value.kind === 'unknown') return null;
     if (value.kind === 'object') return mapOf(value, depth);
-    const items = value.items.map((item) => nodeOf(item, depth + 1));
-    return items.includes(null) ? null : { kind: 'list', range, items: items as YamlNode[] };
+    const items: YamlNode[] = [];
+    for (const item of value.items) {
+      const node = nodeOf(item, depth + 1);
+      if (node === null) return null;
+      items.push(node);
+    }
+    return { kind: 'list', range, items };
   };
 
   return { file: own.file, text: own.text, root: mapOf(object, 0), replaced: [] };

@@ -1,6 +1,9 @@
 import type { PythonPlain, PythonValue } from './values';
 import { truthOf } from './values';
 
+/** A string that is doubled line by line would not fit memory. */
+const longestString = 10_000;
+
 const arithmetic: Readonly<Record<string, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
@@ -24,7 +27,8 @@ export function applied(operator: string, left: PythonValue, right: PythonValue)
   if (operator === '==' || operator === 'is') return equal ?? undefined;
   if (operator === '!=' || operator === 'is not') return equal === null ? undefined : !equal;
   if (left.kind !== 'plain' || right.kind !== 'plain') return undefined;
-  if (operator === '+' && typeof left.value === 'string' && typeof right.value === 'string') return left.value + right.value;
+  if (operator === '+' && typeof left.value === 'string' && typeof right.value === 'string')
+    return left.value.length + right.value.length > longestString ? undefined : left.value + right.value;
   if (typeof left.value !== 'number' || typeof right.value !== 'number') return undefined;
   const compare = Object.hasOwn(comparisons, operator) ? comparisons[operator] : undefined;
   if (compare !== undefined) return compare(left.value, right.value);

@@ -129,6 +129,10 @@ def f():
     assert.deepEqual(settingsIn('def f():\n    a = A()\n    a.a = a\n    a.n = 3\n    return copy.deepcopy(a)\n')?.['n'], 3);
     const doubled = Array.from({ length: 40 }, (_, at) => `    n = N(l=n, r=n, at=${at})\n`).join('');
     assert.ok(Object.keys(settingsIn(`def f():\n    n = N()\n${doubled}    return n\n`) ?? {}).length <= 10_000);
+    const strings = '    s = s + s\n'.repeat(60);
+    assert.equal(settingsIn(`def f():\n    s = "ab"\n${strings}    return A(s=s, n=4)\n`)?.['n'], 4);
+    const lists = '    l = [l, l, l, l, l, l, l, l]\n'.repeat(11);
+    assert.equal(settingsIn(`def f():\n    l = [1]\n${lists}    return A(n=4, l=l)\n`)?.['n'], 4);
     assert.equal(settingsIn(`X = X\ndef f():\n    return A(n=X)\n`)?.['n'], undefined);
     const chains = [`1${'\n+1'.repeat(2000)}`, `a${'\n.b'.repeat(300)}`, '('.repeat(150) + '1' + ')'.repeat(150)];
     for (const chain of chains) assert.equal(settingsIn(`def f():\n    return A(n=2, m=(${chain}))\n`)?.['n'], 2);
