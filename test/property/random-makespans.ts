@@ -76,8 +76,7 @@ export function randomProblems(count: number): readonly RandomProblem[] {
     });
     return {
       name: `${schedule}, ${pipeline} stages, ${microBatches} micro-batches, ${tokens} tokens by ${unit}, ${modelName}, ${layersPerStage} layers a stage, tensor ${tensor}, ${gpu}, recompute ${recompute}`,
-      // Layouts are drawn without a thought of memory.
-      problem: { ...problem, fits: () => true },
+      problem,
     };
   });
 }

@@ -4,7 +4,8 @@ import { formatCount, plural } from '../format';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
-import type { CandidateSpec } from './predict';
+import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
+import { measure, type CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
 import { kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { slicedSpecs, type SlicingListener } from './sliced';
@@ -36,7 +37,7 @@ export interface CandidateSpecs {
  */
 export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpecs {
   const usual = usualSpecs(request, pipeline, listener);
-  const { specs, skipped } = otherSpecs(request, usual);
+  const { specs, skipped } = otherSpecs(request, pipeline, usual, listener);
   return { specs: [...usual, ...specs, ...comparedSplits(request, pipeline, listener)], skipped };
 }
 
@@ -105,7 +106,8 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
  *
  * @param usual what `usualSpecs` made.
  */
-function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, usual: readonly CandidateSpec[]): CandidateSpecs {
+function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], listener: SlicingListener): CandidateSpecs {
+  const { model, layout, slicing, schedule: asked } = request;
   const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
   const sliced = slicing.scheme ?? solved;
   const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
@@ -128,12 +130,40 @@ function otherSpecs({ model, layout, slicing, schedule: asked }: PlanRequest, us
         specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
         continue;
       }
-      specs.push({ id: schedule, name: schedule, schedule, scheme, certificate: null });
+      const own =
+        schedule === asked && kind.sliced && slicing.scheme === null ? ownCut(request, pipeline, schedule, scheme, listener) : null;
+      specs.push(own ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
       if (kind.ownCut === 'equal-work')
         specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
     }
   }
   return { specs, skipped };
+}
+
+/** How long slices are looked for with the makespan of the schedule that is asked for: one to two seconds. */
+const effort: CutEffort = { mostSteps: 1.2e8, mostOperations: 400_000, tolerance: 0 };
+
+/**
+ * A schedule with slices that are looked for with its own simulated makespan, where they are faster than those solved for by equation 5;
+ * null where they are not, or none fits.
+ */
+function ownCut(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  schedule: ScheduleName,
+  solved: Scheme,
+  { signal }: SlicingListener,
+): CandidateSpec | null {
+  const { microBatch } = request.training;
+  const [first] = solved;
+  const isAlike =
+    first?.batch === microBatch && solved.every(({ batch, tokens }) => batch === microBatch && tokens.join() === first.tokens.join());
+  const found = shortestCut(request, pipeline, schedule, { effort, known: isAlike ? [first.tokens] : [], signal });
+  if (found === null) return null;
+  const spec = shortestSpec(request, schedule, found);
+  if (isAlike) return spec;
+  const [own, other] = [spec, { ...spec, scheme: solved, certificate: null }].map((each) => measure(pipeline, each, signal));
+  return own !== undefined && other !== undefined && other.fits && other.iterationMs < own.iterationMs ? null : spec;
 }
 
 /**

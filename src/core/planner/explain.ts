@@ -12,7 +12,7 @@ import { groupsAlone } from '../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { AnalyticPlan, Candidate, Plan } from './plan';
-import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded } from './reasons';
+import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded, slicesFound } from './reasons';
 import { stackReason } from './refusals';
 import { boundarySendsMs } from './transfers';
 
@@ -35,6 +35,7 @@ export function reasonsOf(
   return [
     ...runtimeNeeded(chosen, candidates),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
+    ...slicesFound(chosen),
     ...groupsAlone(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, cost.errorPercent),

@@ -2,7 +2,7 @@ import { generateSchedule, problemOf } from '../schedules/registry';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { SliceCost } from '../spec/slice-cost';
-import { unlessUnmet, fitsOn } from '../partition/scheduling';
+import { unlessUnmet } from '../partition/scheduling';
 import { passGraph, type ChunkTimes } from '../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../slicing/makespan/problem';
 import { cachedBySlice } from '../time-model/layer-time';
@@ -22,12 +22,15 @@ export interface SlicedBatch {
 }
 
 /** Every micro-batch of a batch, cut alike. */
-function cutAlike({ microBatches, microBatch }: Pick<SlicedBatch, 'microBatches' | 'microBatch'>, tokens: readonly number[]): Scheme {
+export function cutAlike(
+  { microBatches, microBatch }: Pick<SlicedBatch, 'microBatches' | 'microBatch'>,
+  tokens: readonly number[],
+): Scheme {
   return Array.from({ length: microBatches }, () => ({ batch: microBatch, tokens }));
 }
 
 /**
- * The problem of cutting a batch for a schedule: its simulated makespan with the costs, sends and memory of a pipeline, as `predict` has
+ * The problem of cutting a batch for a schedule: its simulated makespan with the costs and sends of a pipeline, as `predict` has
  * them. @throws ExpectedError `schedule-unmet` where there are fewer layers than chunks.
  */
 export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batch: SlicedBatch): MakespanProblem {
@@ -87,7 +90,6 @@ export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batc
         });
         return passGraph(made, slices, times, withSends, mode === 'fill-and-drain' ? 'fill-and-drain' : 'all');
       }),
-    fits: (lengths) => fitsOn(chunks, cutAlike(batch, lengths), pipeline.gpuMemory),
     known,
   };
 }

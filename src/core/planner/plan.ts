@@ -69,16 +69,16 @@ export interface Candidate {
 }
 
 export interface Certificate {
-  /** Objective of eq. 5: sum of slice times + (K-1) slowest. */
+  /** Objective of eq. 5: sum of slice times + (K-1) slowest; the pipeline part of the step where the makespan judges. */
   readonly optimumMs: number;
   readonly lowerBoundMs: number;
-  /** Thresholds solved. */
+  /** Thresholds solved, or parts of the space bounded where the makespan judges. */
   readonly evaluations: number;
   /**
    * What says how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage alone,
-   * or of stages in proportion where they are (the note says).
+   * or of stages in proportion where they are (the note says); or the simulated makespan itself, of which the bound then is.
    */
-  readonly judgedBy: 'formula' | 'simulation';
+  readonly judgedBy: 'formula' | 'simulation' | 'makespan';
   /** How others cut a sequence, by the same objective. */
   readonly cuts: readonly Cut[];
   readonly note: string;

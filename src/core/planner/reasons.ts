@@ -68,6 +68,11 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
   ];
 }
 
+/** One line on how far the slices are from the best possible, where they were looked for with the makespan of their schedule. */
+export function slicesFound({ certificate }: Pick<Candidate, 'certificate'>): string[] {
+  return certificate?.judgedBy === 'makespan' ? [`its slices are ${certificate.note}`] : [];
+}
+
 /** What a candidate needs to run that the usual launchers are not; null for nothing. */
 export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): string | null {
   return id === '1f1b' ? null : scheduleDescriptions[schedule].needs;

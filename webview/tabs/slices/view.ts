@@ -107,7 +107,7 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
   const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
   const proved = isProved(optimumMs, lowerBoundMs);
   const gap = proved ? 0 : 1 - lowerBoundMs / optimumMs;
-  const optimal = judgedBy === 'formula' ? t('Proved optimal') : t('Proved optimal by equation 5');
+  const optimal = judgedBy === 'simulation' ? t('Proved optimal by equation 5') : t('Proved optimal');
   const pair = (name: string, value: string): HTMLElement => h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value));
   return [
     h('h2', {}, icon(proved ? 'check' : 'information'), proved ? optimal : t('Within {0} of the optimum', formatPercent(gap))),
@@ -118,7 +118,7 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
       pair(t('Lower bound, per step'), formatDuration(lowerBoundMs)),
       pair(t('Gap'), proved ? '0 %' : formatPercent(gap)),
       pair(t('Judged by'), judgedBy === 'formula' ? t('equation 5') : t('simulation')),
-      pair(t('Thresholds solved'), formatCount(evaluations)),
+      pair(judgedBy === 'makespan' ? t('Parts bounded') : t('Thresholds solved'), formatCount(evaluations)),
     ),
     h('p', { class: 'hint' }, sentence(note)),
   ];

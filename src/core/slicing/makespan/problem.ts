@@ -23,7 +23,7 @@ export interface MakespanProblem {
   readonly graphOf: (slices: number) => PassGraph | null;
   /** Whether the memory of a cut fits; left out: always. */
   readonly fits?: (lengths: readonly number[]) => boolean;
-  /** False where no cut into so many slices fits. Left out: some may. */
+  /** False for numbers of slices that are not to be looked through, and of which the bound says nothing. Left out: all are. */
   readonly mayFit?: (slices: number) => boolean;
   /** Cuts that the answer must not be slower than: those of others' rules. Rules that end elsewhere than at units are taken as they are. */
   readonly known?: readonly (readonly number[])[];
@@ -44,7 +44,7 @@ export interface SearchLimits {
 export interface MakespanSolution {
   readonly lengths: readonly number[];
   readonly makespanMs: number;
-  /** Of all cuts into at most `mostSlices` slices, whether they fit memory or not, but for numbers of slices of which none does. */
+  /** Of all cuts into the numbers of slices looked through, whether they fit memory or not. */
   readonly lowerBoundMs: number;
   /** The bound meets the makespan, up to rounding of sums. */
   readonly exact: boolean;

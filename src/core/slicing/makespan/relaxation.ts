@@ -100,6 +100,7 @@ export function relax(count: Count, windows: Windows, grids: Grids, wanted: Want
   const playRounds = (rounds: number, isFine: boolean): void => {
     for (let round = 0; round < rounds && !work.isOver() && within.length > 0 && best.boundMs < wanted.goalMs; round++) {
       game = payoffs.game();
+      work.spend((count.paths.length ** 2 * (count.paths.length + within.length)) >> 4);
       const mean = meanOf(within, game.columns);
       const { makespanMs, path } = timed(count.graph, mean, work);
       const isLonger = makespanMs > game.value * (1 + solved / 10);

@@ -164,6 +164,7 @@ function bounded(search: Search, part: Part, grids: Grids): Part | null {
     });
     return null;
   }
+  if (part.relaxed === null && count.open === null) offerDrawn(search, count);
   const wanted = {
     goalMs: goalMs(search),
     bestMs: bestMs(search) * (1 - rounding),
@@ -226,6 +227,27 @@ function addCut({ costs }: Search, count: Count, ends: Int32Array): Cut | null {
   const cut = { ends, ms: timesOfEnds(costs, ends) };
   count.cuts.push(cut);
   return cut;
+}
+
+/** The best cut, drawn out or pressed to another number of slices. */
+function offerDrawn(search: Search, count: Count): void {
+  const { best, costs, problem } = search;
+  const { slices } = count;
+  if (best === null || slices < 2) return;
+  let done = 0;
+  const known = [0, ...best.lengths.map((length) => (done += length) / problem.unit)];
+  const windows = allWindows(slices, costs.units);
+  const drawn = Int32Array.from({ length: slices - 1 }, (_, index) => {
+    const at = ((index + 1) * (known.length - 1)) / slices;
+    const [before = 0, after = before] = [known[Math.floor(at)], known[Math.ceil(at)]];
+    return Math.round(before + (at - Math.floor(at)) * (after - before));
+  });
+  const seed = ascending(drawn, windows);
+  const cut = seed === null ? null : addCut(search, count, seed);
+  if (seed === null || cut === null) return;
+  const makespanMs = offer(search, count, cut);
+  count.paths.push(longestPath(count.graph, cut.ms));
+  if (makespanMs <= bestMs(search) * (1 + worthImproving)) offerImproved(search, count, { cut, makespanMs });
 }
 
 /** Slices that are equal up to one unit, longer ones first. */

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf } from '../../../../src/core/planner/plan';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { gpt, request } from '../../../golden/requests';
+
+const wanted = request('A100-80GB', gpt(16, 4096, 32, 51200, 32768), {
+  training: {
+    sequenceLength: 32768,
+    globalBatch: 6,
+    attention: 'flash',
+    dropout: false,
+    precision: 'bf16',
+    recompute: 'none',
+    fusedCrossEntropy: true,
+    sequenceParallel: true,
+  },
+  layout: { tensor: 8, pipeline: 4 },
+});
+const long: PlanRequest = { ...wanted, slicing: { ...wanted.slicing, unit: 1024 } };
+
+function nearly(a: number, b: number): boolean {
+  return Math.abs(a - b) <= 1e-9 * Math.max(a, b);
+}
+
+describe('slices of the schedule that is asked for', () => {
+  it('are those of its own simulated makespan, with the bound on every other cut', () => {
+    const plan = makePlan({ ...long, schedule: 'Seq1F1B' });
+    const { certificate, pipelineMs, scheme } = chosenOf(plan);
+    assert.ok(certificate !== null && certificate.judgedBy === 'makespan');
+    assert.ok(nearly(certificate.optimumMs, pipelineMs), `${certificate.optimumMs} found, ${pipelineMs} predicted`);
+    assert.ok(certificate.lowerBoundMs <= certificate.optimumMs && certificate.lowerBoundMs > 0.9 * certificate.optimumMs);
+    for (const { rule, latencyMs } of certificate.cuts) assert.ok(certificate.optimumMs <= latencyMs * (1 + 1e-9), rule);
+    assert.ok(scheme.every(({ tokens }) => tokens.join() === scheme[0]!.tokens.join()));
+    const [line] = plan.reasons.filter((reason) => reason.startsWith('its slices are'));
+    assert.match(line ?? '', /proved optimal|at most [\d.]+ % above the best possible/);
+  });
+
+  it('are no slower than those solved for by equation 5 for the same schedule', () => {
+    const asked = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
+    const compared = makePlan({ ...long, schedule: 'TeraPipe' }).candidates.find(({ id }) => id === 'Seq1F1B');
+    assert.ok(compared?.certificate === null);
+    assert.ok(asked.iterationMs <= compared.iterationMs * (1 + 1e-9));
+  });
+
+  it('fit the memory that there is, where some do', () => {
+    const roomy = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
+    const gpu = { ...long.cluster.gpu, memoryBytes: 8.5 * 2 ** 30 };
+    const tight: PlanRequest = { ...long, schedule: 'Seq1F1B', cluster: { ...long.cluster, gpu } };
+    const found = chosenOf(makePlan(tight));
+    assert.ok(found.fits);
+    assert.ok(found.scheme[0]!.tokens.length > roomy.scheme[0]!.tokens.length);
+    assert.ok(found.iterationMs >= roomy.iterationMs);
+    assert.match(found.certificate!.note, /5 to 256 of a sequence, as fewer do not fit memory/);
+  });
+});
