@@ -1,10 +1,11 @@
 import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
+import { sum } from '../core/numbers';
 import type { Cell, ProfileDevice, ProviderName } from '../core/spec/profile';
 import type { ProfilerJob, ProfilerReply, TimedPart, WithoutId } from '../protocol/profiler';
 import type { AttentionOperator } from './graph/emit';
 import { failureKind, runBytes, sessionBytes, usableShare, type Direction, type Limits } from './memory';
-import { openSession, type Model, type Runtime, type TimedSession } from './sessions';
+import { openSession, type Model, type Runtime, type RunTime, type TimedSession } from './sessions';
 
 type BuildModel = (job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction) => Model;
 
@@ -96,19 +97,22 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
     }
     session.warm.add(key);
     session.largestBytes = Math.max(session.largestBytes, bytes);
-    return { ms: await leastOfSome(session.graph, cell), inputsMs: await leastOfSome(session.inputs, cell) };
+    return { graph: await leastOfSome(session.graph, cell), inputs: await leastOfSome(session.inputs, cell) };
   };
 
   return async (part: TimedPart, cell: Cell): Promise<CellAnswer> => {
     try {
       const forward = await time(part, 'forward', cell);
       const backward = await time(part, 'backward', cell);
+      const timed = [forward.graph, forward.inputs, backward.graph, backward.inputs];
       return {
         type: 'measured',
-        forwardMs: forward.ms,
-        backwardMs: backward.ms,
-        forwardInputsMs: forward.inputsMs,
-        backwardInputsMs: backward.inputsMs,
+        forwardMs: forward.graph.ms,
+        backwardMs: backward.graph.ms,
+        forwardInputsMs: forward.inputs.ms,
+        backwardInputsMs: backward.inputs.ms,
+        waitedMs: sum(timed.map(({ waitedMs }) => waitedMs)),
+        workMs: sum(timed.map(({ workMs }) => workMs)),
         rssBytes: process.memoryUsage.rss(),
       };
     } catch (error) {
@@ -127,16 +131,21 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
 const longEnoughMs = 16;
 const mostRuns = 16;
 
+/** The least of some runs, and what they worked and waited together, ms. */
+interface SomeRuns extends RunTime {
+  readonly workMs: number;
+}
+
 /** Least time of one run, or of as many as fit into `longEnoughMs`. */
-async function leastOfSome(session: TimedSession, cell: Cell): Promise<number> {
-  let leastMs = Infinity;
-  let spentMs = 0;
-  for (let runs = 0; runs < mostRuns && spentMs < longEnoughMs; runs++) {
-    const ms = await session.run(cell);
-    leastMs = Math.min(leastMs, ms);
-    spentMs += ms;
+async function leastOfSome(session: TimedSession, cell: Cell): Promise<SomeRuns> {
+  let [leastMs, workMs, waitedMs] = [Infinity, 0, 0];
+  for (let runs = 0; runs < mostRuns && workMs < longEnoughMs; runs++) {
+    const time = await session.run(cell);
+    leastMs = Math.min(leastMs, time.ms);
+    workMs += time.ms;
+    waitedMs += time.waitedMs;
   }
-  return leastMs;
+  return { ms: leastMs, workMs, waitedMs };
 }
 
 function tooLarge(needed: number, free: number): OutOfMemory {

@@ -1,5 +1,5 @@
 import { CancelledError, ExpectedError } from '../core/errors';
-import { formatCount, formatNumber, plural } from '../core/format';
+import { formatCount, formatNumber, formatPercent, plural } from '../core/format';
 import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/slice-times/design';
 import type { Domain } from '../core/slice-times/domain';
 import { fitErrors, fitPart } from '../core/slice-times/fit';
@@ -58,6 +58,9 @@ interface Course {
   /** The reference cell, one time a round, forward and backward together. */
   readonly referenceMs: number[];
   readonly warnings: string[];
+  /** Of all runs: what the processor worked, and what they waited for it, ms. */
+  workMs: number;
+  waitedMs: number;
   readonly startedMs: number;
   readonly measuredAt: string;
 }
@@ -89,6 +92,8 @@ export async function measureProfile(profiler: Profiler, task: MeasureTask, host
     skipped: [],
     referenceMs: [],
     warnings: [...task.warnings, ...profiler.warnings],
+    workMs: 0,
+    waitedMs: 0,
     startedMs,
     measuredAt: host.now(),
   };
@@ -202,6 +207,8 @@ async function measureOnce(profiler: Profiler, entry: Entry, course: Course): Pr
     if (entry.part !== 'layers2') course.skipped.push({ ...entry.cell, part: entry.part, reason, detail });
     return;
   }
+  course.workMs += answer.workMs;
+  course.waitedMs += answer.waitedMs;
   entry.forward.ms.push(answer.forwardMs);
   entry.forward.inputsMs.push(answer.forwardInputsMs);
   entry.backward.ms.push(answer.backwardMs);
@@ -287,8 +294,19 @@ function profileOf(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
     fit: layer === null ? null : { layer, embedding: fitPart(samples.embedding), head: fitPart(samples.head) },
     errors: layer === null ? null : fitErrors(layer, samples.layer),
     seconds: (host.clock() - course.startedMs) / 1000,
-    warnings: [...course.warnings, ...noiseWarnings(course.referenceMs), ...layerWarnings(twoLayerRatio(course))],
+    warnings: [...course.warnings, ...waitWarnings(course), ...noiseWarnings(course.referenceMs), ...layerWarnings(twoLayerRatio(course))],
   };
+}
+
+/** Above this share of waiting, what others do to the caches shows in times of the processor, too. */
+const mayWait = 0.05;
+
+function waitWarnings({ workMs, waitedMs }: Course): string[] {
+  const share = waitedMs / (workMs + waitedMs);
+  if (!(share > mayWait)) return [];
+  return [
+    `Other work took the processor for ${formatPercent(share)} of the time: slices count their own processor time, but others used its caches meanwhile; measure again on an idle machine`,
+  ];
 }
 
 /** A stage is planned as its layers times one: said when two layers, whose weights share the caches, take a tenth more or less. */

@@ -21,8 +21,14 @@ export interface TimedSession {
    * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that
    * is less: waiting for the scheduler is no property of the slice.
    */
-  readonly run: (cell: Cell) => Promise<number>;
+  readonly run: (cell: Cell) => Promise<RunTime>;
   readonly release: () => Promise<void>;
+}
+
+/** Of one run, ms: what counts, and what it waited for the processor beside that. */
+export interface RunTime {
+  readonly ms: number;
+  readonly waitedMs: number;
 }
 
 /** One execution provider without a fallback: failing to create a session on it is an error. */
@@ -53,7 +59,8 @@ export async function openSession(runtime: Runtime, model: Model, provider: Prov
       await session.run(feeds, [fetchedOutput]);
       const wallMs = performance.now() - from;
       const { user, system } = process.cpuUsage(cpuFrom);
-      return singleThread ? Math.min(wallMs, (user + system) / 1e3) : wallMs;
+      const ms = singleThread ? Math.min(wallMs, (user + system) / 1e3) : wallMs;
+      return { ms, waitedMs: wallMs - ms };
     },
     release: () => session.release(),
   };

@@ -73,7 +73,7 @@ const reply = v.variant('type', [
     versions: v.record(v.string(), v.string()),
   }),
   // Raw times of the graphs, and of graphs that only make their inputs, to be subtracted. `rssBytes`: resident memory of the child after
-  // it.
+  // it. `workMs` and `waitedMs`: of all its runs, what the processor worked, and what they waited for it beside that.
   v.object({
     type: v.literal('measured'),
     id: count,
@@ -82,6 +82,8 @@ const reply = v.variant('type', [
     forwardInputsMs: ms,
     backwardInputsMs: ms,
     rssBytes: whole,
+    workMs: v.pipe(v.number(), v.minValue(0)),
+    waitedMs: v.pipe(v.number(), v.minValue(0)),
   }),
   v.object({ type: v.literal('skipped'), id: count, reason: v.picklist(['out-of-memory', 'failed']), detail: v.string() }),
   v.object({ type: v.literal('placement'), id: count, operators: v.pipe(v.array(placedOperator), v.readonly()) }),

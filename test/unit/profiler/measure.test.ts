@@ -17,8 +17,13 @@ interface Bench {
   readonly measured: { readonly part: TimedPart; readonly cell: Cell }[];
 }
 
-/** A device whose layer takes `forwardMs`, twice that backward, with `noise` on top and some bursts. */
-function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: TimedPart, cell: Cell) => CellAnswer | null): Bench {
+/** A device whose layer takes `forwardMs`, twice that backward, with `noise` on top and some bursts. @param waits for so much of that. */
+function bench(
+  forwardMs: (cell: Cell) => number,
+  noise = 0.02,
+  answer?: (part: TimedPart, cell: Cell) => CellAnswer | null,
+  waits = 0,
+): Bench {
   const random = randomNumbers(7);
   const measured: Bench['measured'] = [];
   let nowMs = 0;
@@ -42,6 +47,8 @@ function bench(forwardMs: (cell: Cell) => number, noise = 0.02, answer?: (part: 
         forwardInputsMs: 0.01,
         backwardInputsMs: 0.02,
         rssBytes: 1e8,
+        workMs: forward + backward,
+        waitedMs: waits * (forward + backward),
       });
     },
   };
@@ -229,6 +236,15 @@ describe('measuring a layer', () => {
     const { seconds, samples } = await measureProfile(profiler, task(60_000), host, -120_000);
     assert.equal(samples.layer.length, 0);
     assert.equal(seconds, 120);
+  });
+
+  it('says what other work took of the processor', async () => {
+    const warningsOf = async (waits: number): Promise<readonly string[]> => {
+      const { profiler, world: host } = bench(smooth, 0.02, undefined, waits);
+      return (await measureProfile(profiler, task(), host)).warnings;
+    };
+    assert.ok((await warningsOf(1)).some((warning) => warning.startsWith('Other work took the processor for 50 % of the time')));
+    assert.ok(!(await warningsOf(0.01)).some((warning) => warning.includes('Other work')));
   });
 
   it('warns of a device that slows down', async () => {

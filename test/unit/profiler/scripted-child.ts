@@ -49,7 +49,7 @@ function measure(id: number): void {
   }
   const rssBytes = script === 'grows' ? runs * gib : 1;
   const times = { forwardMs: process.pid, backwardMs: process.pid, forwardInputsMs: 0, backwardInputsMs: 0 };
-  send({ type: 'measured', id, ...times, rssBytes });
+  send({ type: 'measured', id, ...times, rssBytes, workMs: 1, waitedMs: 0 });
 }
 
 process.on('message', (message: ProfilerRequest) => {
