@@ -26,7 +26,7 @@ const byReason: readonly (readonly [reason: Sentence, types: string])[] = [
   [sentence`it makes sound with layers that are not modelled`, 'moshi csm dia bark higgs_audio_v2 vibevoice kyutai_speech_to_text moss_transcribe_diarize fun_asr_nano'],
   [sentence`its words and its segments share attention`, 'cpmant'],
   [sentence`its layers are relayed between images and text`, 'idefics fuyu evolla pi0 cosmos3_omni mllama_vision chameleon unlimited_ocr_text'],
-  [sentence`its layers are convolutions and attention of a kind that is not modelled`, 'lfm3 lfm3_text inkling_text inkling2_text'],
+  [sentence`its layers are convolutions and attention of a kind that is not modelled`, 'lfm2 lfm2_moe lfm3 lfm3_text inkling_text inkling2_text'],
 ]; // prettier-ignore
 
 const reasons: ReadonlyMap<string, Sentence> = new Map(
