@@ -4,12 +4,26 @@ type Dense = readonly [number, number, number, number, number, number, number, b
 const llama: Readonly<Record<string, Dense>> = {
   'llama-3.2-1b': [16, 2048, 32, 8, 64, 8192, 128256, true],
   'llama-3.2-3b': [28, 3072, 24, 8, 128, 8192, 128256, true],
+  'llama-2-7b': [32, 4096, 32, 32, 128, 11008, 32000, false],
+  'llama-2-13b': [40, 5120, 40, 40, 128, 13824, 32000, false],
+  'llama-2-70b': [80, 8192, 64, 8, 128, 28672, 32000, false],
+  'llama-3-8b': [32, 4096, 32, 8, 128, 14336, 128256, false],
+  'llama-3-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
+  'llama-3.1-405b': [126, 16384, 128, 8, 128, 53248, 128256, false],
   'llama-3.1-8b': [32, 4096, 32, 8, 128, 14336, 128256, false],
   'llama-3.1-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
   'llama-3.3-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
 };
 
 const qwen2: Readonly<Record<string, Dense>> = {
+  'qwen2-0.5b': [24, 896, 14, 2, 64, 4864, 151936, true],
+  'qwen2-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, true],
+  'qwen2-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'qwen2-72b': [80, 8192, 64, 8, 128, 29568, 152064, false],
+  'deepseek-r1-distill-qwen-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, false],
+  'deepseek-r1-distill-qwen-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'deepseek-r1-distill-qwen-14b': [48, 5120, 40, 8, 128, 13824, 152064, false],
+  'deepseek-r1-distill-qwen-32b': [64, 5120, 40, 8, 128, 27648, 152064, false],
   'qwen2.5-0.5b': [24, 896, 14, 2, 64, 4864, 151936, true],
   'qwen2.5-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, true],
   'qwen2.5-3b': [36, 2048, 16, 2, 128, 11008, 151936, true],
@@ -34,16 +48,111 @@ const qwen3Experts: Readonly<Record<string, readonly [dense: Dense, experts: num
   'qwen3-235b-a22b': [[94, 4096, 64, 4, 128, 12288, 151936, false], 128, 8, 1536],
 };
 
+const mistral: Readonly<Record<string, Dense>> = {
+  'mistral-7b': [32, 4096, 32, 8, 128, 14336, 32768, false],
+  'mistral-nemo-2407': [40, 5120, 32, 8, 128, 14336, 131072, false],
+};
+
+const latent = {
+  kv_lora_rank: 512,
+  qk_nope_head_dim: 128,
+  qk_rope_head_dim: 64,
+  v_head_dim: 128,
+  tie_word_embeddings: false,
+  moe_layer_freq: 1,
+};
+
+/** Layers, hidden size, heads, dense width, vocabulary; experts: all, of a token, shared, width; rank of queries and first dense layers. */
+type Latent = readonly [number, number, number, number, number, number, number, number, number, number | null, number];
+
+/** DeepSeek-V2's and V3's kind of model. */
+const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> = {
+  'deepseek-v2': ['deepseek_v2', [60, 5120, 128, 12288, 102400, 160, 6, 2, 1536, 1536, 1]],
+  'deepseek-v2-lite': ['deepseek_v2', [27, 2048, 16, 10944, 102400, 64, 6, 2, 1408, null, 1]],
+  'deepseek-v3': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'deepseek-r1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'moonlight-16b-a3b': ['deepseek_v3', [27, 2048, 16, 11264, 163840, 64, 6, 2, 1408, null, 1]],
+  'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
+};
+
+const gptOss = {
+  model_type: 'gpt_oss',
+  hidden_size: 2880,
+  intermediate_size: 2880,
+  num_attention_heads: 64,
+  num_key_value_heads: 8,
+  head_dim: 64,
+  num_experts_per_tok: 4,
+  vocab_size: 201088,
+  tie_word_embeddings: false,
+};
+
+/** Models of the same hybrid: Mamba-2 (M), a feed-forward network (-) or experts (E), attention (*). */
+const nemotron = {
+  model_type: 'nemotron_h',
+  mamba_head_dim: 64,
+  mamba_num_heads: 64,
+  n_groups: 8,
+  ssm_state_size: 128,
+  conv_kernel: 4,
+  expand: 2,
+  head_dim: 128,
+  vocab_size: 131072,
+  tie_word_embeddings: false,
+};
+const nano30b = {
+  ...nemotron,
+  hidden_size: 2688,
+  num_hidden_layers: 52,
+  hybrid_override_pattern: 'MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME',
+  num_attention_heads: 32,
+  num_key_value_heads: 2,
+  intermediate_size: 1856,
+  moe_intermediate_size: 1856,
+  moe_shared_expert_intermediate_size: 3712,
+  n_routed_experts: 128,
+  num_experts_per_tok: 6,
+  n_shared_experts: 1,
+};
+
+/** Models that are of no table. */
+const others: Readonly<Record<string, object>> = {
+  'gpt-oss-20b': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
+  'gpt-oss-120b': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
+  'nvidia-nemotron-3-nano-30b-a3b': nano30b,
+  'gemma-2-2b': gemma2Of(26, 2304, 8, 4, 9216, 256),
+  'gemma-2-9b': gemma2Of(42, 3584, 16, 8, 14336, 256),
+  'gemma-2-27b': gemma2Of(46, 4608, 32, 16, 36864, 128),
+};
+
+function gemma2Of(layers: number, hidden: number, heads: number, groups: number, ffn: number, headDim: number): object {
+  return {
+    model_type: 'gemma2',
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: groups,
+    intermediate_size: ffn,
+    head_dim: headDim,
+    vocab_size: 256000,
+    tie_word_embeddings: true,
+  };
+}
+
+/** Who publishes the models of these tables under their own names. */
+const owners = /^(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google)\/([\w.-]+)$/i;
+
 /**
  * Sizes of a model of Hugging Face's hub by its name (`Qwen/Qwen2.5-7B-Instruct`), as the text of its config.json; null for one that is not
  * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
  */
 export function hubModel(name: string): string | null {
-  const own = /^(?:meta-llama|Qwen)\/([\w.-]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const own = owners.exec(name)?.[1]?.toLowerCase() ?? '';
   const base = own
     .replace(/^meta-/, '')
     .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
-    .replace(/-(?:instruct|base|thinking)?(?:-2507)?$/, '');
+    .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
+    .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|2507|0324|0528|0905|v0\.3))+$/, '');
   const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
     Object.hasOwn(table, base) ? configOf(type, table[base]) : null;
   const sparse = Object.hasOwn(qwen3Experts, base) ? qwen3Experts[base] : undefined;
@@ -56,7 +165,10 @@ export function hubModel(name: string): string | null {
       decoder_sparse_step: 1,
     });
   }
-  return dense('llama', llama) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3);
+  const ranked = Object.hasOwn(latents, base) ? latents[base] : undefined;
+  if (ranked !== undefined) return latentOf(...ranked);
+  if (Object.hasOwn(others, base)) return JSON.stringify(others[base]);
+  return dense('mistral', mistral) ?? dense('llama', llama) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3);
 }
 
 function configOf(type: string, sizes: Dense | undefined, also: object = {}): string | null {
@@ -73,5 +185,25 @@ function configOf(type: string, sizes: Dense | undefined, also: object = {}): st
     vocab_size: vocab,
     tie_word_embeddings: tied,
     ...also,
+  });
+}
+
+function latentOf(type: string, [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent): string {
+  return JSON.stringify({
+    ...latent,
+    model_type: type,
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: heads,
+    intermediate_size: ffn,
+    vocab_size: vocab,
+    n_routed_experts: experts,
+    num_experts_per_tok: active,
+    n_shared_experts: shared,
+    moe_intermediate_size: width,
+    q_lora_rank: queryRank,
+    first_k_dense_replace: dense,
+    num_nextn_predict_layers: 0,
   });
 }
