@@ -120,12 +120,13 @@ const others: Readonly<Record<string, object>> = {
   'gpt-oss-20b': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
   'gpt-oss-120b': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   'nvidia-nemotron-3-nano-30b-a3b': nano30b,
-  'gemma-2-2b': gemma2Of(26, 2304, 8, 4, 9216, 256),
-  'gemma-2-9b': gemma2Of(42, 3584, 16, 8, 14336, 256),
-  'gemma-2-27b': gemma2Of(46, 4608, 32, 16, 36864, 128),
+  'gemma-2-2b': gemma2Of([26, 2304, 8, 4, 9216, 256]),
+  'gemma-2-9b': gemma2Of([42, 3584, 16, 8, 14336, 256]),
+  'gemma-2-27b': gemma2Of([46, 4608, 32, 16, 36864, 128]),
 };
 
-function gemma2Of(layers: number, hidden: number, heads: number, groups: number, ffn: number, headDim: number): object {
+/** @param sizes layers, hidden size, heads, key/value heads, feed-forward width, size of a head. */
+function gemma2Of([layers, hidden, heads, groups, ffn, headDim]: readonly [number, number, number, number, number, number]): object {
   return {
     model_type: 'gemma2',
     num_hidden_layers: layers,
