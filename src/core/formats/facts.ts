@@ -242,6 +242,8 @@ export interface LauncherFile {
   readonly program?: Program;
   /** What the program does; absent: it trains. */
   readonly purpose?: Purpose;
+  /** Settings that nobody here knows and that may change what is planned. */
+  readonly leftOut?: readonly string[];
   /** The run trains adapters alone: gradients and optimizer states are those of few weights, which is not planned. */
   readonly adapters?: Finding;
   /** Settings that another script completes and starts: what is missing here is no mistake. */

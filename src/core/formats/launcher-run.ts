@@ -56,6 +56,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...(schedule === undefined ? {} : { schedule }),
     ...splitOf(facts),
     constants: {},
+    ...(launcher.leftOut !== undefined && { leftOut: launcher.leftOut }),
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };

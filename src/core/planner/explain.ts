@@ -3,7 +3,7 @@ import type { CancelSignal } from '../errors';
 import { stageLimits, type StageLimits } from '../time-model/limits';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { CostInputs } from '../time-model/rates';
-import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance } from '../time-model/provenance';
+import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance, withLeftOut } from '../time-model/provenance';
 import type { CostProvenance } from '../spec/slice-cost';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
@@ -82,7 +82,11 @@ function offloadMs(
 }
 
 /** What the times of a pipeline rest on. */
-export function provenanceOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
+export function provenanceOf(request: PlanRequest, pipeline: Pipeline): CostProvenance {
+  return withLeftOut(timesOf(request, pipeline), request.leftOut ?? []);
+}
+
+function timesOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
   if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
   if (profile !== null) return profileProvenance(profile, pipeline.inputs);
   const [first = pipeline.inputs, ...others] = pipeline.nodeKinds;

@@ -83,6 +83,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     slicing: slicingOf(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,
+    ...(run.leftOut !== undefined && { leftOut: run.leftOut }),
     profile: null,
     assumptions,
   };

@@ -223,6 +223,10 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: 'Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.',
     ignore: 'the file lies in the installed package of the launcher.',
   },
+  'flag-unknown': {
+    source: `${megatronArguments('lines 120 and 132')}: \`allow_abbrev=False\`, and \`parse_args\``,
+    ignore: 'your fork has the flag.',
+  },
   'shell-not-followed': { source: 'The script itself.', ignore: 'what is left out sets nothing that a plan needs: paths, logging, data.' },
   'config-of-module': {
     source: 'TorchTitan and Megatron-Bridge are started with the name of one config of a module (`--config`, `--recipe`).',

@@ -44,6 +44,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'The config builds on another file (`extends`, `defaults`, a preset of its launcher) that is not where it should lie, so what that one sets is not known: often the sizes of the model. Open the folder or the clone that holds both.',
   },
   {
+    code: 'flag-unknown',
+    doc: "A flag of the program that is in none of the tables of Megatron-LM and its forks, and whose name touches model, parallelism, batch or memory. The plan leaves it out and its error bar is at least 35 %. Where a known flag is spelt almost the same it is a warning: Megatron's argument parser takes no abbreviations and stops at what it does not know. The quick fix renames it.",
+  },
+  {
     code: 'shell-not-followed',
     doc: 'A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line nested too deep: what they add is left out. Said only where the launch needs a value that nobody sets. Files beside the script and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.',
   },

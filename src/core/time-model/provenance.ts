@@ -104,6 +104,22 @@ export function joinedProvenance([first, ...others]: readonly [CostProvenance, .
   return { ...widest, description: descriptions.join('; ') };
 }
 
+/** Half width that settings ask for which the plan leaves out, percent: as what was never measured. */
+const leftOutPercent = 35;
+
+/** The same where settings of the files are not known, and left out. */
+export function withLeftOut(cost: CostProvenance, names: readonly string[]): CostProvenance {
+  if (names.length === 0) return cost;
+  const range = [Math.min(cost.range[0], 1 - leftOutPercent / 100), Math.max(cost.range[1], 1 + leftOutPercent / 100)] as const;
+  const shown = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
+  return {
+    ...cost,
+    range,
+    errorPercent: Math.max(cost.errorPercent, leftOutPercent),
+    errorBecause: `${shown} ${names.length === 1 ? 'is' : 'are'} not known and left out; ${cost.errorBecause}`,
+  };
+}
+
 /** Times interpolated in a table that the user gave. */
 export function tableProvenance(points: number): CostProvenance {
   return {

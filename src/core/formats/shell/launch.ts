@@ -46,6 +46,8 @@ export interface Launch {
   readonly program: string | null;
   /** Whether there is such a command; else the flags are those of all lists that the script sets. */
   readonly isCommand: boolean;
+  /** Keys of the flags that the program itself takes, not what starts it. */
+  readonly own: ReadonlySet<string>;
   /** Words that only a run can tell and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
   readonly rest: readonly OpenWord[];
 }
@@ -61,7 +63,7 @@ interface OpenWord {
  */
 export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation): Launch {
   const budget = { left: maximumSteps };
-  let best: Launch = { flags: new Map(), program: null, isCommand: false, rest: [] };
+  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), rest: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
@@ -69,7 +71,7 @@ export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation
     const flags = flagsOf(texts, words);
     const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
-    [best, bestScore] = [{ flags, program: programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
+    [best, bestScore] = [{ flags, ...programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
   }
   if (bestScore > 0) return best;
   const lists = [...variables.values()].map(({ value }): Element => ({
@@ -77,7 +79,8 @@ export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  return { flags: flagsOf(texts, flatten(lists, budget)), program: null, isCommand: false, rest: [] };
+  const flags = flagsOf(texts, flatten(lists, budget));
+  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), rest: [] };
 }
 
 /** Variables that hold flags, by their names. */
@@ -96,14 +99,18 @@ function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly Ope
 /** Modules that start other programs. */
 const starters = /^(?:torch\.|deepspeed|coverage|accelerate|torchrun|intel_extension|torch_npu|nsys|pdb|debugpy|msrun)/;
 
-/** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other. */
-function programOf(given: readonly FlatWord[]): string | null {
-  const words = given.flatMap(commandInWord).map((word) => word.map(({ text }) => text ?? '$').join(''));
+/** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other; and its own flags. */
+function programOf(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> {
+  const flat = given.flatMap(commandInWord);
+  const words = flat.map((word) => word.map(({ text }) => text ?? '$').join(''));
+  const ownFrom = (index: number): ReadonlySet<string> =>
+    new Set(flat.slice(index).flatMap((word) => flagKey(headOf(word, false)?.name ?? '') || []));
   for (const [index, word] of words.entries()) {
-    if (word.endsWith('.py') && word !== '.py') return word;
-    if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word)) return word.replaceAll('.', '/');
+    if (word.endsWith('.py') && word !== '.py') return { program: word, own: ownFrom(index) };
+    if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word))
+      return { program: word.replaceAll('.', '/'), own: ownFrom(index) };
   }
-  return null;
+  return { program: null, own: new Set() };
 }
 
 function isQuiet({ words }: Command): boolean {

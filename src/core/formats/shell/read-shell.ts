@@ -14,6 +14,7 @@ import { mappedText } from './mapped-text';
 import { forkOf } from '../megatron/forks';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
+import { unknownFlags } from '../megatron/unknown-flags';
 import { isArgumentFile } from './recognise';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from './script-texts';
@@ -42,7 +43,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const texts = scriptTexts(file, text);
   if (isArgumentFile(text)) {
     const flags = flagsOf(texts, argumentWords(text));
-    return launcherFile(texts, text, { flags, program: null, isCommand: true, rest: [] }, {}, []);
+    return launcherFile(texts, text, { flags, program: null, isCommand: true, own: new Set(flags.keys()), rest: [] }, {}, []);
   }
   const root = parser.parse(text);
   if (root === null)
@@ -83,7 +84,7 @@ function basesOf(parser: ShellParser, { file, text }: Layer): readonly Base[] {
 function launcherFile(
   { file }: ScriptTexts,
   text: string,
-  { flags, program, isCommand }: Launch,
+  { flags, program, isCommand, own }: Launch,
   written: Facts,
   remarks: readonly Finding[],
 ): LauncherFile {
@@ -93,6 +94,7 @@ function launcherFile(
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
   const isTraining = purpose === 'training';
   const adapters = adaptersOf(flags);
+  const unknown = unknownFlags(file, new Map([...flags].filter(([key]) => own.has(key))));
   return {
     file,
     format: 'megatron-shell',
@@ -101,11 +103,12 @@ function launcherFile(
     facts,
     program: fork,
     purpose,
-    remarks: isTraining ? [...megatronRemarks(flags, fork), ...unknownRemarks(flags), ...remarks] : [],
+    remarks: isTraining ? [...megatronRemarks(flags, fork), ...unknown.remarks, ...unknownRemarks(flags), ...remarks] : [],
     modelFiles: [],
     placeholders: unknownVariables(flags),
     ...(!isCommand && { isPart: true as const }),
     ...(adapters && { adapters }),
+    ...(unknown.names.length > 0 && { leftOut: unknown.names }),
   };
 }
 

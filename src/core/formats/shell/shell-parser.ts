@@ -117,15 +117,15 @@ function enter(cursor: TreeCursor, types: readonly (string | null)[], text: stri
   const type = id === 65535 ? 'ERROR' : (types[id] ?? null);
   if (type === null || type === 'comment' || parent === undefined) return null;
   const [first, end] = [cursor.startIndex, cursor.endIndex];
-  // Between two expansions in a string the grammar counts blanks to the second one.
-  const start = type.endsWith('expansion') ? spacesEnd(text, first) : first;
+  // Between two expansions in a string the grammar counts blanks and continued lines to the second one.
+  const start = /(?:expansion|command_substitution)$/.test(type) ? signOf(text, first, end) : first;
   const node = { type, start, end, children: [] };
   parent.children.push(node);
   return node;
 }
 
-function spacesEnd(text: string, start: number): number {
-  let at = start;
-  while (/\s/.test(text.charAt(at))) at += 1;
-  return at;
+/** Where the `$` or the backtick of an expansion stands, which ends at `end`. */
+function signOf(text: string, start: number, end: number): number {
+  const skipped = /^(?:\s|\\\r?\n)*/.exec(text.slice(start, end))?.[0].length ?? 0;
+  return /[$`]/.test(text.charAt(start + skipped)) ? start + skipped : start;
 }

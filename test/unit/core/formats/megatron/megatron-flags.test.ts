@@ -5,6 +5,8 @@ import type { FactName, Facts } from '../../../../../src/core/formats/facts';
 import { megatronDefaults } from '../../../../../src/core/formats/megatron/megatron-defaults';
 import type { LocatedFlag } from '../../../../../src/core/formats/megatron/located-flag';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from '../../../../../src/core/formats/megatron/megatron-flags';
+import { flagNames } from '../../../../../src/core/formats/megatron/flag-names';
+import { unknownFlags } from '../../../../../src/core/formats/megatron/unknown-flags';
 import { say } from '../../../../../src/core/sentence';
 
 /** Flags of one line, located in it; `?` is a word that is known only at run time. */
@@ -161,5 +163,38 @@ describe('megatronDefaults', () => {
     assert.equal(defaults.context?.source.kind, 'default');
     assert.equal(defaults.tensor, undefined);
     assert.equal(megatronDefaults({}).kvLoraRank, undefined);
+  });
+});
+
+describe('flags that nobody here knows', () => {
+  const file = 'f';
+  const unknown = (line: string) => unknownFlags(file, flagsOf(line));
+
+  it('are said where their name touches what is planned, and nowhere else', () => {
+    const { names, remarks } = unknown(
+      '--num-layers 4 --moe-zerc --log-frobnicate --noop-layers 1 --kill-switch-path x --no-moe-router-fusion',
+    );
+    assert.deepEqual(names, ['--moe-zerc']);
+    assert.deepEqual(
+      remarks.map(({ code, severity, message }) => `${severity} ${code} ${say(message)}`),
+      ['information flag-unknown --moe-zerc is not known to us; the plan leaves it out'],
+    );
+  });
+
+  it('are renamed where a letter is missing', () => {
+    const [remark] = unknown('--num_layers_per_virtual_pipeline_stag 2').remarks;
+    assert.equal(remark?.severity, 'warning');
+    assert.equal(say(remark.remedy), 'did you mean --num_layers_per_virtual_pipeline_stage?');
+    assert.deepEqual(
+      remark.fixes.map(({ edits }) => edits.map(({ newText }) => newText)),
+      [['--num_layers_per_virtual_pipeline_stage']],
+    );
+  });
+
+  it('come from tables of names with the words that they take', () => {
+    assert.ok(flagNames.size > 900);
+    assert.equal(flagNames.get('bf16'), 'none');
+    assert.equal(flagNames.get('num-layers'), 'one');
+    assert.equal(flagNames.get('moe-intermediate-size'), 'one');
   });
 });

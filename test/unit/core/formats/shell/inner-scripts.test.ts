@@ -49,6 +49,15 @@ describe('a script that another shell runs', () => {
     assert.deepEqual(factsOf(frequency), { layers: 4, moeLayerFrequency: '([0]*1+[1]*3)' });
   });
 
+  it('has every list that follows another on a continued line', () => {
+    const lists = 'A=(--num-layers 4)\nB=(--hidden-size 64)\nC=(--bf16)\n';
+    const expected = { layers: 4, hidden: 64, precision: 'bf16' };
+    for (const run of ['eval $CMD', 'eval "$CMD"', 'bash -c "$CMD"', '$CMD'])
+      assert.deepEqual(factsOf(`${lists}CMD="torchrun pretrain_gpt.py \${A[@]} \\\n  \${B[@]} \\\n\t\${C[@]}"\n${run}\n`), expected, run);
+    const escaped = `L=(--pipeline-model-parallel-layout 'Et\\|\\(tt\\|\\)*2L')\nCMD="torchrun pretrain_gpt.py --num-layers 5 \${L[@]}"\neval $CMD\n`;
+    assert.deepEqual(factsOf(escaped), { layers: 5, pipelineLayout: 'Et|(tt|)*2L' });
+  });
+
   it('keeps what hangs on a condition so', () => {
     const text = `if [ $1 = a ]; then\nL="--num-layers 4 --bf16"\nelse\nL="--num-layers 8 --bf16"\nfi\nRUN="torchrun pretrain_gpt.py $L --name \\"x\\""\neval "$RUN"\n`;
     assert.deepEqual(said(readText(text)), [
