@@ -13,6 +13,7 @@ export const bounds = {
   recompute: 0.08,
   throughput: 0.12,
   throughputOfExperts: 0.15,
+  elastic: 0.1,
 } as const;
 
 /** The same of step times of published runs, by their source. */

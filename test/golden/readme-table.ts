@@ -5,6 +5,7 @@ import { errors, ptdpRows, vtrainRows, type Row } from './rows';
 import { longerRows, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
 import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import type { Calibration } from './calibration';
+import type { ElasticRow } from './elastic';
 import { coverage, type MeasuredRun } from './measured-kinds';
 import type { WildRow } from './wild';
 import { peakOf } from './wild-memory';
@@ -105,6 +106,18 @@ export function rangesTable(runs: readonly MeasuredRun[]): string[] {
     percent(width),
   ]);
   return table(['range of source', 'rows', 'inside its range', 'inside the range of other sources', 'mean width'], 1, rows);
+}
+
+/** The table of PipeTransformer's speed-ups in docs/elastic.md, one string per line. */
+export function elasticTable(rows: readonly ElasticRow[]): string[] {
+  const cells = rows.map(({ run, what, published, planned, least, most }) => [
+    run,
+    what,
+    published.toFixed(2),
+    planned.toFixed(2),
+    `${least.toFixed(2)} to ${most.toFixed(2)}`,
+  ]);
+  return table(['run', 'mechanisms or alpha', 'published speed-up', 'planned', 'over what is assumed'], 2, cells);
 }
 
 /** The table of calibrations in docs/accuracy.md, one string per line. */

@@ -8,6 +8,7 @@ import { format, resolveConfig } from 'prettier';
 import { b200Rows } from './b200';
 import { accuracyFiles } from './accuracy-runs';
 import { calibrations } from './calibration';
+import { alphaSweep, elasticRows } from './elastic';
 import { kindsModule, kindsOf, measuredRuns, wideningOf } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
@@ -19,6 +20,7 @@ import {
   accuracyClaims,
   accuracyTable,
   calibrationTable,
+  elasticTable,
   cellsOf,
   longerTable,
   publishedTable,
@@ -102,11 +104,12 @@ async function writeReadme(): Promise<void> {
         longerTable(),
       ],
     ],
+    ['docs/elastic.md', [elasticTable(await elasticRows())]],
   ] as const) {
     const target = path.join(import.meta.dirname, '../..', file);
     const written = withTables(readFileSync(target, 'utf8'), tables);
     writeFileSync(target, await format(written, { ...(await resolveConfig(target)), parser: 'markdown' }));
-    if (file === 'README.md') continue;
+    if (file !== 'docs/accuracy.md') continue;
     const text = written.replace(/\s+/g, ' ');
     for (const claim of accuracyClaims()) if (!text.includes(claim)) console.log(`${file} says otherwise: ${claim}`);
   }
@@ -252,6 +255,13 @@ const promisedTests: readonly PromisedTests[] = [
   },
 ];
 
+/** PipeTransformer's speed-ups beside ours. */
+async function printElastic(): Promise<Goal[]> {
+  const rows = await elasticRows();
+  printTable('PipeTransformer: speed-ups, and ours over what is assumed', elasticTable(rows));
+  return [errorGoal('PipeTransformer, speed-up by alpha', errors(alphaSweep(rows)), bounds.elastic)];
+}
+
 /** Published runs that nothing was fitted to when they came in: step times, memory and what the error bars hold. */
 async function printWild(): Promise<Goal[]> {
   const rows = await wildRows();
@@ -282,6 +292,7 @@ async function report(): Promise<void> {
   const goals = [
     ...printPredictions(),
     ...(await printWild()),
+    ...(await printElastic()),
     ...(await memoryGoals()),
     ...(await testGoals(promisedTests)),
     ...searchTimings(),

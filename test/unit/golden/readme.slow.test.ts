@@ -7,6 +7,7 @@ import {
   accuracyClaims,
   accuracyTable,
   calibrationTable,
+  elasticTable,
   cellsOf,
   longerTable,
   publishedTable,
@@ -17,13 +18,15 @@ import {
   uniformTable,
 } from '../../golden/readme-table';
 import { calibrations } from '../../golden/calibration';
+import { alphaSweep, elasticRows } from '../../golden/elastic';
+import { errors } from '../../golden/rows';
 import { wildRows } from '../../golden/wild';
 import { accuracyFiles } from '../../golden/accuracy-runs';
 
 const read = (file: string): string => readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8');
 const accuracy = read('docs/accuracy.md');
 
-describe('README and docs/accuracy.md (npm run golden -- --write-readme writes their tables)', () => {
+describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --write-readme writes their tables)', () => {
   /** All but the rule below the header, whose width a formatter chooses. */
   const rowsOf = (lines: readonly string[]): string[][] => lines.filter((_, index) => index !== 1).map(cellsOf);
 
@@ -56,6 +59,13 @@ describe('README and docs/accuracy.md (npm run golden -- --write-readme writes t
 
   it('shows equal slices and longer sequences of TeraPipe as they are now', () => {
     for (const now of [uniformTable(), longerTable()]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+  });
+
+  it("shows PipeTransformer's speed-ups beside ours as they are now, those by alpha within 10 % in the mean", async () => {
+    const rows = await elasticRows();
+    const now = elasticTable(rows);
+    assert.deepEqual(rowsOf(tableIn(read('docs/elastic.md'), now)), rowsOf(now));
+    assert.ok(errors(alphaSweep(rows)).mean < 0.1);
   });
 
   it('shows some of them in README', () => {
