@@ -5,6 +5,7 @@ import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
 import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
+import { prefillCommand } from './commands/prefill';
 import { profileCommand } from './commands/profile';
 import { rehearseCommand } from './commands/rehearse';
 import { simulateCommand } from './commands/simulate';
@@ -14,6 +15,7 @@ import { solveCommand } from './commands/solve';
 export const commands: Readonly<Record<string, Command>> = {
   plan: planCommand,
   memory: memoryCommand,
+  prefill: prefillCommand,
   check: checkCommand,
   inspect: inspectCommand,
   profile: profileCommand,

@@ -1,0 +1,55 @@
+import { sentence } from '../../core/sentence';
+import { quoted } from '../../core/text';
+import { prefillOf, timesOfLengths } from '../../core/planner/prefill';
+import { resolveRun } from '../../core/resolve/resolve';
+import { prefillAnswer } from '../answers/prefill';
+import { countOf, defineCommand, refuseBoth, usage } from '../command';
+import { configOptions } from '../common-options';
+import { readLengths } from '../problems/lengths';
+import { namedConfig, readInto, runConfig } from '../read-config';
+
+export const prefillCommand = defineCommand({
+  takes: 'FILE',
+  description: 'chunks of a prompt with which its first token is there soonest, and what rules lose',
+  options: {
+    ...configOptions,
+    prompt: { value: 'N', help: 'tokens of the prompt (as many as the model has positions for, up to 131,072)' },
+    lengths: {
+      value: 'PATH',
+      help: 'prompts of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; chunks are of the longest',
+    },
+    'chunk-cap': { value: 'MS', help: 'longest that a chunk may take on a stage, which is how long decoding waits for it (no limit)' },
+  },
+  start: (line, given) => {
+    refuseBoth(given, 'prompt', 'lengths');
+    const prompt = countOf('--prompt', given.prompt);
+    const capMs = capOf(given['chunk-cap']);
+    return async (terminal, texts) => {
+      const lengths = given.lengths === undefined ? null : readLengths((await readInto(texts, given.lengths)).text);
+      const asServed = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
+      const sized = (tokens: number): string => `training.sequenceLength=${tokens}`;
+      const first = { ...line, sets: [...asServed, ...line.sets] };
+      const config = await runConfig(await namedConfig(first, terminal, texts), first, texts);
+      const positions = config.run.model.maxPositions.value ?? longestUsual;
+      const tokens = prompt ?? (lengths === null ? Math.min(positions, longestUsual) : Math.max(...lengths.map((each) => each.tokens)));
+      const own = { ...line, sets: [...first.sets, sized(tokens)] };
+      const { run } = await runConfig(await namedConfig(own, terminal, texts), own, texts);
+      const request = resolveRun(run, line.defaults);
+      const prefill = prefillOf(request, capMs, terminal.signal);
+      const { timeToFirstTokenMs: ms } = prefill;
+      const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
+      const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
+      return prefillAnswer({ request, prefill, times, prompts });
+    };
+  },
+});
+
+/** The prompt where nothing names one, and the model has more positions. */
+const longestUsual = 131_072;
+
+function capOf(written: string | undefined): number {
+  if (written === undefined) return Infinity;
+  const ms = Number(written);
+  if (ms > 0 && ms < Infinity) return ms;
+  throw usage(sentence`--chunk-cap is ${quoted(written)}`, sentence`give it milliseconds, as 50`);
+}

@@ -1,0 +1,193 @@
+import type { CancelSignal } from '../errors';
+import { keyValueBytes } from '../memory-model/activation-memory';
+import { parameterCount } from '../model/parameters';
+import { uniformLengths } from '../slicing/baselines';
+import { solveSlicing } from '../slicing/solve';
+import { elementBytes } from '../spec/number-formats';
+import type { PlanRequest } from '../spec/request';
+import type { SliceCost } from '../spec/slice-cost';
+import { analyticKinks } from '../time-model/context-kinks';
+import { pipelineOf, type Pipeline } from './pipeline';
+import { transfersOf } from './transfers';
+import { sliceWork } from './sliced';
+
+/** A way to cut a prompt into chunks, and when its first token is there, ms. */
+export interface PrefillCut {
+  readonly chunks: readonly number[];
+  readonly timeToFirstTokenMs: number;
+}
+
+/** Chunks of a prompt with the least time to the first token over a pipeline. */
+export interface Prefill extends PrefillCut {
+  /** No chunks in multiples of `unit` tokens take less, on stages all as slow as the slowest. */
+  readonly lowerBoundMs: number;
+  readonly exact: boolean;
+  /** All stages take the same, so that the time is that of the pipeline itself. */
+  readonly stagesAlike: boolean;
+  readonly unit: number;
+  /** How others cut it, by the same time. */
+  readonly rules: readonly (PrefillCut & { readonly name: string })[];
+  /** On the GPU of the largest stage, bytes: 16-bit weights, and keys and values of the whole prompt. */
+  readonly memory: { readonly weightsBytes: number; readonly keyValueBytes: number; readonly capacityBytes: number };
+}
+
+/** Chunks are multiples of this many tokens, where none is asked for: a page of keys and values in SGLang, and a tile of its kernels. */
+const usualUnit = 64;
+/** Units of a prompt at most: where times are affine in the context, and where every chunk is asked for. */
+const mostUnits = { affine: 4096, tabulated: 1024 };
+
+/**
+ * Chunks of a prompt of `request.training.sequenceLength` tokens that give its first token soonest over the stages of the layout
+ * (docs/model/slicing.md, Prefill). @param capMs longest that a chunk may take on a stage; `Infinity` for any.
+ * @throws ExpectedError `slicing-infeasible` where no chunk of a unit keeps to the cap; CancelledError.
+ */
+export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSignal): Prefill {
+  // One token's logits are all that the head computes: it and the embedding are left out.
+  const model = { ...request.model, vocab: 0 };
+  const pipeline = pipelineOf({ ...request, model });
+  const { sequenceLength: tokens } = request.training;
+  const costs = distinctCosts(pipeline, tokens);
+  const sendMs = sendOf(pipeline);
+  const timeMs = (batch: number, length: number, context: number): number =>
+    costs.reduce((most, cost) => Math.max(most, cost(batch, length, context).forwardMs), 0) + sendMs(length);
+  const { unit, contextKinks } = unitsOf(request, pipeline, costs.length === 1 && capMs === Infinity);
+  const { scheme, latencyMs, lowerBoundMs, exact, baselines } = solveSlicing(
+    {
+      batch: 1,
+      tokens,
+      unit,
+      stages: pipeline.stages.length,
+      forwardOnly: true,
+      cost: (batch, length, context) => {
+        const ms = timeMs(batch, length, context);
+        return ms <= capMs ? ms : Infinity;
+      },
+      work: sliceWork(request.model),
+      ...(contextKinks === null ? {} : { contextKinks }),
+    },
+    { signal },
+  );
+  const { uniform, equalTime, equalWork, dynamicChunks, wholeMs } = baselines;
+  const rules = [
+    { name: 'whole prompt', chunks: [tokens], timeToFirstTokenMs: wholeMs },
+    { name: 'equal chunks', chunks: uniformLengths(tokens, unit, uniform.slices), timeToFirstTokenMs: uniform.latencyMs },
+    { name: 'equal time', chunks: equalTime.tokens, timeToFirstTokenMs: equalTime.latencyMs },
+    ...(equalWork === null ? [] : [{ name: 'equal work', chunks: equalWork.tokens, timeToFirstTokenMs: equalWork.latencyMs }]),
+    ...(dynamicChunks === null
+      ? []
+      : [{ name: "SGLang's dynamic chunks", chunks: dynamicChunks.tokens, timeToFirstTokenMs: dynamicChunks.latencyMs }]),
+  ].filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity);
+  return {
+    chunks: scheme[0]?.tokens ?? [],
+    timeToFirstTokenMs: latencyMs,
+    lowerBoundMs,
+    exact,
+    stagesAlike: costs.length === 1,
+    unit,
+    rules,
+    memory: memoryOf(request, pipeline),
+  };
+}
+
+/** The costs of stages that differ: ends are alike without embedding and head. */
+function distinctCosts({ stages }: Pipeline, tokens: number): readonly SliceCost[] {
+  const known = new Map<string, SliceCost>();
+  for (const { cost } of stages) {
+    const samples = [
+      [tokens, 0],
+      [Math.ceil(tokens / 7), Math.floor(tokens / 3)],
+      [1, tokens - 1],
+    ] as const;
+    known.set(samples.map(([length, context]) => cost(1, length, context).forwardMs).join(), cost);
+  }
+  return [...known.values()];
+}
+
+/** A stage hands a chunk on before it takes the next one. */
+function sendOf(pipeline: Pipeline): (length: number) => number {
+  const known = new Map<number, number>();
+  const stageOfChunk = Uint32Array.from(pipeline.stages, (_, stage) => stage);
+  return (length) => {
+    const found = known.get(length);
+    if (found !== undefined) return found;
+    const units = [{ microBatch: 0, slice: 0, batch: 1, tokens: length, context: 0 }];
+    const ms = pipeline.stages.length === 1 ? 0 : (transfersOf(pipeline, { units, stageOfChunk }).forwardMs[0] ?? 0);
+    known.set(length, ms);
+    return ms;
+  };
+}
+
+function unitsOf(
+  { training, slicing, profile, costTable }: PlanRequest,
+  { inputs }: Pipeline,
+  isAffine: boolean,
+): { readonly unit: number; readonly contextKinks: readonly number[] | null } {
+  const { sequenceLength: tokens } = training;
+  const asked = Math.min(tokens, slicing.unit ?? usualUnit);
+  const coarsened = (most: number): number => {
+    let unit = asked;
+    while (Math.ceil(tokens / unit) > most) unit *= 2;
+    return unit;
+  };
+  const unit = coarsened(mostUnits.affine);
+  const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
+  const kinks = isAffine && profile === null && costTable === null ? analyticKinks(inputs, 1, lengths) : null;
+  if (kinks === null) return { unit: coarsened(mostUnits.tabulated), contextKinks: null };
+  const inner = kinks.filter((kink) => kink > 0 && kink < tokens);
+  return { unit, contextKinks: [...new Set(inner.map((kink) => Math.floor(kink / unit) * unit + unit / 2))] };
+}
+
+function memoryOf({ model, training, layout, cluster }: PlanRequest, { stages, inputs }: Pipeline): Prefill['memory'] {
+  const layers = Math.max(...stages.map(({ contents }) => contents.layers));
+  const share = layers / model.layers / layout.tensor;
+  return {
+    weightsBytes: Math.ceil(parameterCount({ ...model, vocab: 0 }) * share * elementBytes(training)),
+    keyValueBytes: layers * keyValueBytes({ ...inputs, model }, training.sequenceLength),
+    capacityBytes: cluster.gpu.memoryBytes,
+  };
+}
+
+/** A prompt length and how often it comes. */
+export interface LengthShare {
+  readonly tokens: number;
+  readonly count: number;
+}
+
+/** Lengths for which chunks are solved at most; times of those between follow along a straight line. */
+const mostLengths = 16;
+
+/** The mean of the times to the first token over some prompts, and those that half and 99 of 100 are within, ms. */
+export function timesOfLengths(
+  request: PlanRequest,
+  lengths: readonly LengthShare[],
+  capMs: number,
+  signal?: CancelSignal,
+): { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number } {
+  const sorted = lengths.toSorted((a, b) => a.tokens - b.tokens);
+  const distinct = [...new Set(sorted.map(({ tokens }) => tokens))];
+  const solved = distinct.filter((_, index) => {
+    const every = Math.max(1, (distinct.length - 1) / (mostLengths - 1));
+    return Math.floor((index - 1) / every) < Math.floor(index / every) || index === distinct.length - 1;
+  });
+  const points = solved.map((tokens) => ({
+    tokens,
+    ms: prefillOf({ ...request, training: { ...request.training, sequenceLength: tokens } }, capMs, signal).timeToFirstTokenMs,
+  }));
+  const msOf = (tokens: number): number => {
+    const after = points.findIndex((point) => point.tokens >= tokens);
+    const [low, high] = [points[Math.max(0, after - 1)], points[after]];
+    if (low === undefined || high === undefined || high.tokens === low.tokens) return high?.ms ?? 0;
+    return low.ms + ((tokens - low.tokens) / (high.tokens - low.tokens)) * (high.ms - low.ms);
+  };
+  const total = sorted.reduce((sum, { count }) => sum + count, 0);
+  const within = (share: number): number => {
+    let seen = 0;
+    for (const { tokens, count } of sorted) {
+      seen += count;
+      if (seen >= share * total) return msOf(tokens);
+    }
+    return 0;
+  };
+  const meanMs = sorted.reduce((sum, { tokens, count }) => sum + count * msOf(tokens), 0) / total;
+  return { meanMs, p50Ms: within(0.5), p99Ms: within(0.99) };
+}
