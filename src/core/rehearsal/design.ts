@@ -7,6 +7,7 @@ import { generateSchedule, problemOf } from '../schedules/registry';
 import { unitsOf, type Schedule } from '../schedules/schedule';
 import { layerShapeOf } from '../slice-times/shape';
 import type { LayerShape } from '../spec/profile';
+import { wholeLayers, type Recompute } from '../spec/recompute';
 import type { PlanRequest } from '../spec/request';
 import type { BatchSlice, Scheme } from '../spec/scheme';
 import { stageBytes, type ChunkLayers, type RehearsedSizes } from './estimate';
@@ -78,7 +79,10 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   const sizes: RehearsedSizes = {
     schedule,
     shape,
-    chunks: inOrder(chunkContents.map((contents) => contents.layers)),
+    chunks: inOrder(
+      chunkContents.map((contents) => contents.layers),
+      request.training,
+    ),
     keepsProbabilities: request.training.attention !== 'flash',
     tokens,
   };
@@ -95,10 +99,10 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   };
 }
 
-function inOrder(counts: readonly number[]): ChunkLayers[] {
+function inOrder(counts: readonly number[], training: Recompute): ChunkLayers[] {
   let first = 0;
   return counts.map((count) => {
-    const chunk = { first, count };
+    const chunk = { first, count, recomputed: wholeLayers(training, count) };
     first += count;
     return chunk;
   });

@@ -6,6 +6,8 @@ import { peakHeldBytes, type Item } from './handling';
 export interface ChunkLayers {
   readonly first: number;
   readonly count: number;
+  /** So many of the first keep their input alone: backward runs them forward once more. */
+  readonly recomputed: number;
 }
 
 /** What is run, as far as its size goes. */
@@ -46,11 +48,11 @@ export function stageBytes(sizes: RehearsedSizes, stage: number): number {
 function stepMs(sizes: RehearsedSizes): number {
   const { schedule, chunks, shape } = sizes;
   const layers = chunks.reduce((sum, { count }) => sum + count, 0);
-  const passes = flopsForward * 3;
+  const again = chunks.reduce((sum, { recomputed }) => sum + recomputed, 0);
   const flops = schedule.units.reduce((sum, { batch, tokens, context }) => {
     const rows = batch * tokens;
     const scores = 2 * shape.heads * shape.headDim * (context + tokens / 2);
-    return sum + rows * (layers * (layerWeights(shape) + scores) + shape.vocab * shape.hidden) * passes;
+    return sum + flopsForward * rows * ((3 * layers + again) * (layerWeights(shape) + scores) + 3 * shape.vocab * shape.hidden);
   }, 0);
   return (1000 * flops) / flopsPerSecond;
 }
@@ -82,11 +84,14 @@ function itemBytes(sizes: RehearsedSizes, { what, chunk, unit }: Item): number {
   const { shape, schedule, chunks, keepsProbabilities } = sizes;
   const { batch = 0, tokens = 0, context = 0 } = schedule.units[unit] ?? {};
   const rows = batch * tokens;
-  const layers = chunks[chunk]?.count ?? 0;
+  const { count: layers, recomputed } = chunks[chunk] ?? { count: 0, recomputed: 0 };
   const isLast = chunk === chunks.length - 1;
   const wide = (shape.gatedMlp ? 2 : 1) * shape.ffn;
   const query = shape.heads * shape.headDim;
   const keyValues = 2 * shape.kvHeads * shape.headDim;
+  const probabilities = keepsProbabilities ? shape.heads * (context + tokens) : 0;
+  /** What a layer saves of a token. */
+  const layer = 4 * shape.hidden + 2 * query + wide + shape.ffn + probabilities;
   switch (what) {
     case 'activation':
     case 'gradient':
@@ -95,12 +100,15 @@ function itemBytes(sizes: RehearsedSizes, { what, chunk, unit }: Item): number {
     case 'keyGradient':
       return elementBytes * layers * batch * (context + tokens) * keyValues;
     case 'saved': {
-      const probabilities = keepsProbabilities ? shape.heads * (context + tokens) : 0;
-      const layer = 4 * shape.hidden + 2 * query + wide + shape.ffn + probabilities;
-      return elementBytes * rows * (layers * layer + (isLast ? 2 * shape.hidden + shape.vocab : 0));
+      const kept = (layers - recomputed) * layer + recomputed * shape.hidden;
+      return elementBytes * rows * (kept + (isLast ? 2 * shape.hidden + shape.vocab : 0));
     }
     case 'weightInputs':
-      return elementBytes * rows * (layers * (2 * shape.hidden + query + keyValues + wide) + (isLast ? shape.vocab : shape.hidden));
+      return (
+        elementBytes *
+        rows *
+        (recomputed * layer + layers * (2 * shape.hidden + query + keyValues + wide) + (isLast ? shape.vocab : shape.hidden))
+      );
   }
 }
 

@@ -31,11 +31,11 @@ export function requireRehearsable(request: PlanRequest): void {
       sentence`${counted(model.heads, 'head')} and a feed-forward of ${model.ffn} cannot be shared by ${counted(layout.tensor, 'tensor-parallel rank')}`,
       sentence`set layout.tensor to a divisor of both`,
     );
-  if (training.recompute !== 'none')
+  if (training.recompute !== 'none' && (training.recompute !== 'full' || (training.recomputeGroup ?? 1) > 1))
     throw new ExpectedError(
       'rehearsal-recompute',
       sentence`Recomputation (${training.recompute}) is not rehearsed yet`,
-      sentence`rehearse with --set training.recompute=none`,
+      sentence`rehearse with --set training.recompute=none, or full, layer by layer`,
     );
 }
 

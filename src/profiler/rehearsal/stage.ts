@@ -59,6 +59,8 @@ interface Place {
   readonly index: number;
   readonly unit: WorkUnit;
   readonly layers: readonly number[];
+  /** So many of the first keep their input alone. */
+  readonly recomputed: number;
   /** Index in the batch of the unit's first sequence. */
   readonly sequence: number;
 }
@@ -116,27 +118,14 @@ function runPass(work: Work, order: StepOrder, row: number): Promise<Tensor | nu
 
 async function forward(work: Work, place: Place): Promise<Tensor> {
   const { step, sessions, shared, parts, shelf } = work;
-  const { order, chunk, index, unit, layers } = place;
+  const { chunk, index, unit, layers, recomputed } = place;
   const isLast = chunk === step.chunks.length - 1;
-  const before = neighboursOf(order, index).earlier ? shelf.look({ what: 'keys', chunk, unit: index - 1 }) : [];
-  const none = shared.noKeys(step.job.shape, unit.batch);
   let x = chunk === 0 ? await embedded(work, place) : shelf.value({ what: 'activation', chunk, unit: index });
   const saved: Bag[] = [];
   const keys: Bag[] = [];
-  const save = (part: 'layer' | 'head', bag: Bag, results: Bag): void => {
-    const kept = [...sessions.of(part, 'forward').saves].map((name): [string, Tensor] => [name, tensorOf(results, name)]);
-    saved.push(new Map([...[...bag].filter(([name]) => !name.startsWith('past')), ...kept]));
-  };
-  for (const [at, layer] of layers.entries()) {
-    const past = before[at];
-    const bag = new Map([
-      ['x', x],
-      ['pastKey', past?.get('presentKey') ?? none],
-      ['pastValue', past?.get('presentValue') ?? none],
-    ]);
-    requireContext(bag, unit);
-    const results = await parts.run('layer', 'forward', `layer ${layer}`, unit, bag);
-    save('layer', bag, results);
+  for (const at of layers.keys()) {
+    const results = await layerForward(work, place, at, x);
+    saved.push(at < recomputed ? new Map([['x', x]]) : savedOf(sessions, 'layer', new Map([['x', x]]), results));
     keys.push(only(results, ['presentKey', 'presentValue']));
     x = tensorOf(results, 'y');
   }
@@ -146,12 +135,38 @@ async function forward(work: Work, place: Place): Promise<Tensor> {
       ['labels', shared.integers(tokensOf(step, place, 1))],
     ]);
     const results = await parts.run('head', 'forward', 'head', unit, bag);
-    save('head', bag, results);
+    saved.push(savedOf(sessions, 'head', bag, results));
     work.addLoss(Number(tensorOf(results, 'loss').data[0]));
   }
   shelf.put({ what: 'saved', chunk, unit: index }, saved);
   shelf.put({ what: 'keys', chunk, unit: index }, keys);
   return x;
+}
+
+/** Runs a layer of a unit's chunk on its input, after the keys and values of the slices before. */
+function layerForward(
+  { step, shared, parts, shelf }: Work,
+  { order, chunk, index, unit, layers }: Place,
+  at: number,
+  x: Tensor,
+): Promise<Bag> {
+  const before = neighboursOf(order, index).earlier ? shelf.look({ what: 'keys', chunk, unit: index - 1 }) : [];
+  const none = shared.noKeys(step.job.shape, unit.batch);
+  const bag = new Map([
+    ['x', x],
+    ['pastKey', before[at]?.get('presentKey') ?? none],
+    ['pastValue', before[at]?.get('presentValue') ?? none],
+  ]);
+  requireContext(bag, unit);
+  return parts.run('layer', 'forward', `layer ${layers[at] ?? NaN}`, unit, bag);
+}
+
+/** What backward takes of a forward pass: its operands and what it saves. */
+function savedOf(sessions: StepSessions, part: 'layer' | 'head', operands: Bag, results: Bag): Bag {
+  return new Map([
+    ...operands,
+    ...[...sessions.of(part, 'forward').saves].map((name): [string, Tensor] => [name, tensorOf(results, name)]),
+  ]);
 }
 
 async function embedded({ step, shared, parts }: Work, place: Place): Promise<Tensor> {
@@ -160,8 +175,8 @@ async function embedded({ step, shared, parts }: Work, place: Place): Promise<Te
 }
 
 async function backward(work: Work, place: Place, pass: 'backward' | 'backwardInput'): Promise<Tensor> {
-  const { step, shared, parts, shelf, tables } = work;
-  const { order, chunk, index, unit, layers, sequence } = place;
+  const { step, sessions, shared, parts, shelf, tables } = work;
+  const { order, chunk, index, unit, layers, recomputed, sequence } = place;
   const { earlier, later } = neighboursOf(order, index);
   const saved = shelf.look({ what: 'saved', chunk, unit: index });
   const keys = shelf.look({ what: 'keys', chunk, unit: index });
@@ -171,7 +186,7 @@ async function backward(work: Work, place: Place, pass: 'backward' | 'backwardIn
   let dy: Tensor;
   if (chunk === step.chunks.length - 1) {
     const results = await parts.run('head', pass, 'head', unit, saved[layers.length] ?? new Map());
-    forWeights.unshift(results);
+    forWeights.unshift(weightInputs(results));
     dy = tensorOf(results, 'dx');
   } else dy = shelf.value({ what: 'gradient', chunk, unit: index });
   for (const [at, layer] of [...layers.entries()].reverse()) {
@@ -182,14 +197,15 @@ async function backward(work: Work, place: Place, pass: 'backward' | 'backwardIn
       ['dValueIn', fromLater[at]?.get('dPastValue') ?? zeros],
       ['dy', dy],
     ]);
-    const results = await parts.run('layer', pass, `layer ${layer}`, unit, new Map([...(saved[at] ?? []), ...present, ...dKeys]));
+    const kept = saved[at] ?? new Map<string, Tensor>();
+    const all = at < recomputed ? savedOf(sessions, 'layer', kept, await layerForward(work, place, at, tensorOf(kept, 'x'))) : kept;
+    const results = await parts.run('layer', pass, `layer ${layer}`, unit, new Map([...all, ...present, ...dKeys]));
     toEarlier.unshift(only(results, ['dPastKey', 'dPastValue']));
-    forWeights.unshift(results);
+    forWeights.unshift(at < recomputed ? new Map([...all, ...weightInputs(results)]) : weightInputs(results));
     dy = tensorOf(results, 'dx');
   }
   if (earlier) shelf.put({ what: 'keyGradient', chunk, unit: index - 1 }, toEarlier);
-  if (pass === 'backwardInput')
-    shelf.put({ what: 'weightInputs', chunk, unit: index }, [...forWeights.map(weightInputs), new Map([['dx', dy]])]);
+  if (pass === 'backwardInput') shelf.put({ what: 'weightInputs', chunk, unit: index }, [...forWeights, new Map([['dx', dy]])]);
   else if (chunk === 0) tables.add(unit, sequence, dy);
   return dy;
 }
@@ -228,7 +244,7 @@ function tokensOf({ tokens, job }: RehearsedStep, { unit, sequence }: Place, shi
 
 function placeOf({ chunks }: RehearsedStep, order: StepOrder, chunk: number, index: number): Place {
   const unit = order.units[index];
-  const { first, count } = chunks[chunk] ?? { first: 0, count: 0 };
+  const { first, count, recomputed } = chunks[chunk] ?? { first: 0, count: 0, recomputed: 0 };
   if (unit === undefined) throw new Error(`there is no unit ${index}`);
   const before = order.units.filter(({ slice, microBatch }) => slice === 0 && microBatch < unit.microBatch);
   return {
@@ -237,6 +253,7 @@ function placeOf({ chunks }: RehearsedStep, order: StepOrder, chunk: number, ind
     index,
     unit,
     layers: Array.from({ length: count }, (_, at) => first + at),
+    recomputed,
     sequence: before.reduce((sum, { batch }) => sum + batch, 0),
   };
 }

@@ -22,7 +22,7 @@ describe('what a rehearsal runs', () => {
     const { schedule, chunks, scheme, tokens, batch, notes, tied } = await designed();
     assert.deepEqual(
       chunks,
-      [0, 2].map((first) => ({ first, count: 2 })),
+      [0, 2].map((first) => ({ first, count: 2, recomputed: 0 })),
     );
     assert.deepEqual(scheme, (await plan).request.slicing.scheme);
     assert.deepEqual([tokens, batch, tied, schedule.units.length], [64, 2, true, 5]);
@@ -49,6 +49,16 @@ describe('what a rehearsal runs', () => {
     await assert.rejects(designed({ layers: 1 }), { code: 'rehearsal-layers' });
   });
 
+  it('keeps the input alone of layers that are recomputed', async () => {
+    const recomputing = await changed(({ training }) => ({ training: { ...training, recompute: 'full', recomputeLayers: 1 } }));
+    const { chunks, stageBytes } = fittingDesign(recomputing, asPlanned, Infinity);
+    assert.deepEqual(
+      chunks.map(({ recomputed }) => recomputed),
+      [1, 1],
+    );
+    assert.ok(stageBytes[0]! < (await designed()).stageBytes[0]!);
+  });
+
   it('is refused in words where no graph runs it', async () => {
     const refused = async (change: (request: PlanRequest) => Partial<PlanRequest>, code: string, words: RegExp) => {
       const changedPlan = await changed(change);
@@ -68,7 +78,8 @@ describe('what a rehearsal runs', () => {
     await refused(({ model }) => ({ model: { ...model, mtpLayers: 1 } }), 'rehearsal-model', /multi-token prediction/);
     await refused(({ layout }) => ({ layout: { ...layout, context: 2 } }), 'rehearsal-layout', /Context parallelism/);
     await refused(({ layout }) => ({ layout: { ...layout, expert: 2 } }), 'rehearsal-layout', /Expert parallelism/);
-    await refused(({ training }) => ({ training: { ...training, recompute: 'full' } }), 'rehearsal-recompute', /full/);
+    await refused(({ training }) => ({ training: { ...training, recompute: 'selective' } }), 'rehearsal-recompute', /selective/);
+    await refused(({ training }) => ({ training: { ...training, recompute: 'full', recomputeGroup: 2 } }), 'rehearsal-recompute', /full/);
   });
 });
 

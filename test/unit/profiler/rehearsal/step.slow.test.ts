@@ -4,6 +4,7 @@ import { problemOf, scheduleKind, scheduleKinds } from '../../../../src/core/sch
 import type { Scheme } from '../../../../src/core/spec/scheme';
 import { initialWeights } from '../../../../src/profiler/rehearsal/parameters';
 import { cases, isFullRun } from '../../../property/cases';
+import type { StepSessions } from '../../../../src/profiler/rehearsal/step-sessions';
 import { gpt, llama, random } from '../graph/run-graph';
 import { batchOf, chunksOf, errorsOf, runAsWritten, runTiny, runWhole, scheduleOf, tinyModel } from './tiny-step';
 
@@ -45,6 +46,35 @@ describe('a rehearsed step', () => {
       assertEqual(ran, await runWhole(model, batchOf(scheme)), `${name} of ${JSON.stringify(scheme)} on ${stages} stages`);
     }
   });
+
+  for (const [name, scheme] of [
+    ['TeraPipe', [4, 8, 3].map((tokens) => ({ batch: 1, tokens: [tokens, 12 - tokens] }))],
+    ['ZB-H1', wholes(3)],
+  ] as const)
+    it(`has them where layers keep their input alone and run again: ${name}`, async () => {
+      const model = await models.llama;
+      let runs = 0;
+      const counting: StepSessions = {
+        ...model.sessions,
+        of(part, pass) {
+          if (part === 'layer' && pass === 'forward') runs += 1;
+          return model.sessions.of(part, pass);
+        },
+      };
+      const runsOf = async (recomputed: number) => {
+        runs = 0;
+        const ran = await runTiny({ ...model.withLayers(4, recomputed), sessions: counting }, scheduleOf(name, 2, scheme), 3);
+        assertEqual(ran, await runWhole(model, 3), name);
+        assert.deepEqual(
+          ran.left.filter((item) => item.startsWith('saved')),
+          [],
+        );
+        return runs;
+      };
+      // Looked at once to run and once for what it saves.
+      const [kept, some, all] = [await runsOf(0), await runsOf(1), await runsOf(2)];
+      assert.ok(kept < some && some < all, `${kept}, ${some} and ${all} times`);
+    });
 
   it('has gradients along which the loss changes as they say', async () => {
     const model = await models.llama;

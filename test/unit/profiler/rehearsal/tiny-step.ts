@@ -17,8 +17,8 @@ export interface TinyModel {
   readonly step: (chunks: number, batch: number) => RehearsedStep;
   readonly sessions: StepSessions;
   readonly tokens: number;
-  /** The same of so many layers, in the same sessions. */
-  readonly withLayers: (layers: number) => TinyModel;
+  /** The same of so many layers, in the same sessions. @param recomputed so many of each chunk keep their input alone. */
+  readonly withLayers: (layers: number, recomputed?: number) => TinyModel;
 }
 
 export interface Ran {
@@ -37,18 +37,24 @@ export async function tinyModel(
 ): Promise<TinyModel> {
   const job = jobOf(shape, { limits: { batch: 2, tokens, sequence: tokens }, attention: attention === 'plain' ? 'plain' : 'fused' });
   const sessions = await openStepSessions(ort, 'cpu', job, attention, { parts: ['embedding', 'layer', 'head'], split: true });
-  const withLayers = (count: number): TinyModel => ({
+  const withLayers = (count: number, recomputed = 0): TinyModel => ({
     sessions,
     tokens,
     withLayers,
-    step: (chunks, batch) => ({ job, tokens, batch, tied: false, chunks: evenChunks(count, chunks) }),
+    step: (chunks, batch) => ({
+      job,
+      tokens,
+      batch,
+      tied: false,
+      chunks: evenChunks(count, chunks).map((chunk) => ({ ...chunk, recomputed: Math.min(recomputed, chunk.count) })),
+    }),
   });
   return withLayers(layers);
 }
 
 function evenChunks(layers: number, chunks: number): RehearsedStep['chunks'] {
   const end = (chunk: number) => Math.floor(((chunk + 1) * layers) / chunks);
-  return Array.from({ length: chunks }, (_, chunk) => ({ first: end(chunk - 1), count: end(chunk) - end(chunk - 1) }));
+  return Array.from({ length: chunks }, (_, chunk) => ({ first: end(chunk - 1), count: end(chunk) - end(chunk - 1), recomputed: 0 }));
 }
 
 /** Chunks of a schedule on so many stages. */
