@@ -60,13 +60,18 @@ function variablesOf(node: YamlNode): string[] {
   return [...node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?([\w.]+)/g)].flatMap(([, name]) => name ?? []);
 }
 
-/** A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that is there stays. */
+/**
+ * A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that is there stays. Layers of
+ * multi-token prediction, which such a list leaves out, are on the last stage.
+ */
 export function splitAsLayout({ flags }: Arguments, name: string): void {
   const split = flags.get(name);
   const layers = split?.words.flatMap(({ text }) => text?.match(/\d+/g) ?? []) ?? [];
   const [word] = split?.words ?? [];
   if (split === undefined || word === undefined || layers.length < 2 || flags.has('pipeline-model-parallel-layout')) return;
-  const stages = layers.map((count, stage) => `${stage === 0 ? 'E' : ''}t*${count}${stage === layers.length - 1 ? 'L' : ''}`);
+  const predicted = Math.min(100, Number(flags.get('mtp-num-layers')?.words[0]?.text ?? 0) || 0);
+  const end = `${'m'.repeat(Math.max(0, predicted))}L`;
+  const stages = layers.map((count, stage) => `${stage === 0 ? 'E' : ''}t*${count}${stage === layers.length - 1 ? end : ''}`);
   flags.set('pipeline-model-parallel-layout', { ...split, words: [{ ...word, text: stages.join('|') }] });
 }
 

@@ -24,7 +24,11 @@ const policyKeys = [
   'dtensor_cfg',
 ];
 
-function isNemoRl({ yaml }: Glance): boolean {
+/** Of a recipe that changes another one little may be left: it names that file, and some section that only such runs have. */
+function isNemoRl({ text, yaml }: Glance): boolean {
   const { sections } = yaml();
-  return hasAny(sections.get('policy'), policyKeys) && (sections.has('defaults') || hasAny(new Set(sections.keys()), algorithms));
+  const names = new Set(sections.keys());
+  const isOver = /^defaults:[ \t]*["']?[^\s"'#]+\.ya?ml/m.test(text.slice(0, 100_000));
+  if (isOver && hasAny(names, [...algorithms, 'policy', 'value'])) return true;
+  return hasAny(sections.get('policy'), policyKeys) && (sections.has('defaults') || hasAny(names, algorithms));
 }

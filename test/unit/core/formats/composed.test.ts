@@ -5,6 +5,7 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { Facts } from '../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
+import { recogniseConfig } from '../../../../src/core/load/readers';
 import { sentence } from '../../../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
@@ -86,6 +87,13 @@ describe('a Primus experiment', () => {
     assert.ok((await codes(files)).includes('hidden-heads'));
   });
 
+  it('has layers of multi-token prediction on the last stage of a list of layers', async () => {
+    const own = fixture('primus.yaml').replace('train_iters: 40', 'mtp_num_layers: 2\n      train_iters: 40');
+    const { launcher, findings } = await load({ ...files, 'examples/megatron/configs/ours.yaml': own });
+    assert.equal(launcher?.facts.pipelineLayout?.value, 'Et*9|t*11|t*11|t*9mmL');
+    assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+  });
+
   it('takes a zero-bubble schedule only with a runtime that runs it', async () => {
     const presets = {
       ...files,
@@ -150,6 +158,12 @@ describe('a FlagScale task', () => {
 });
 
 describe('a NeMo-RL recipe', () => {
+  it('is known by the file that it changes, with a section of such runs', () => {
+    assert.equal(recogniseConfig('a.yaml', 'defaults: ../base.yaml\nvalue:\n  megatron_cfg:\n    context_parallel_size: 2\n'), 'nemo-rl');
+    assert.equal(recogniseConfig('a.yaml', 'defaults:\n  - base.yaml\nvalue:\n  a: 2\n'), null);
+    assert.equal(recogniseConfig('a.yaml', 'defaults: ../base.yaml\nserver:\n  a: 2\n'), null);
+  });
+
   const base =
     'policy:\n  model_name: "ours/unknown"\n  precision: bfloat16\n  dtensor_cfg: { enabled: true, tensor_parallel_size: 4, activation_checkpointing: true }\n  megatron_cfg:\n    enabled: false\n    context_parallel_size: 2\n    recompute_granularity: full\n    expert_model_parallel_size: null\ngrpo: { num_prompts_per_step: 8 }\n';
   const recipe = { 'a/b/c/ours.yaml': fixture('nemo-rl.yaml'), 'a/grpo_math_1B.yaml': base };
