@@ -61,8 +61,8 @@ function variablesOf(node: YamlNode): string[] {
 }
 
 /**
- * A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that is there stays. Layers of
- * multi-token prediction, which such a list leaves out, are on the last stage.
+ * A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that is there stays. Layers
+ * of multi-token prediction, which such a list leaves out, are on the last stage.
  */
 export function splitAsLayout({ flags }: Arguments, name: string): void {
   const split = flags.get(name);
