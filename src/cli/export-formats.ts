@@ -9,7 +9,8 @@ import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
-import { formatCount } from '../core/format';
+import { hasSlices, slicesEnding, slicesText } from '../core/export/handover/slices-file';
+import { formatCount, plural } from '../core/format';
 import { readerOf } from '../core/load/readers';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
@@ -24,6 +25,8 @@ export interface Exported {
   readonly pieces: Iterable<string>;
   /** What the format does not support. */
   readonly gaps: readonly Remark[];
+  /** What belongs beside the file, under its name and an ending of its own. */
+  readonly beside?: { readonly ending: string; readonly text: string };
   /** What the file will run, where that is not the plan's chosen candidate. */
   readonly runs?: Pick<Candidate, 'name' | 'schedule' | 'iterationMs' | 'scheme'>;
 }
@@ -46,11 +49,11 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
   torchtitan: launcher('a TorchTitan TOML', 'torchtitan', ['torchtitan']),
   deepspeed: launcher('a DeepSpeed JSON', 'deepspeed', ['deepspeed']),
   html: notEditable('a report to send around, in one page', report),
-  'pytorch-csv': ofTimeline("the order as PyTorch's CSV, passes alone", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
-  'pytorch-csv-comms': ofTimeline('with sends and receives, for PyTorch 2.15', (timeline) =>
+  'pytorch-csv': scheduleCsv("the order as PyTorch's CSV, passes alone", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
+  'pytorch-csv-comms': scheduleCsv('with sends and receives, for PyTorch 2.15', (timeline) =>
     writeScheduleCsv(timeline, 'compute_comms', '2.15'),
   ),
-  'pytorch-csv-comms-2.14': ofTimeline('those for PyTorch 2.14 and older', (timeline) =>
+  'pytorch-csv-comms-2.14': scheduleCsv('those for PyTorch 2.14 and older', (timeline) =>
     writeScheduleCsv(timeline, 'compute_comms', '2.14'),
   ),
   'chrome-trace': ofTimeline('the timeline for Perfetto, with memory', trace),
@@ -101,7 +104,7 @@ function ofTimeline(
   description: string,
   write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string | Iterable<string>,
 ): ExportFormat {
-  return notEditable(description, (plan) => {
+  return notEditable(description, (plan): Exported => {
     const candidate = chosenOf(plan);
     if (candidate.timeline === null)
       throw new ExpectedError(
@@ -112,6 +115,20 @@ function ofTimeline(
     const text = write(candidate.timeline, candidate, plan);
     return { pieces: typeof text === 'string' ? [text] : text, gaps: [] };
   });
+}
+
+/** PyTorch's runtime has no slices: what they are stands in a file beside the CSV. */
+function scheduleCsv(description: string, write: (timeline: Timeline) => string): ExportFormat {
+  const csv = ofTimeline(description, write);
+  const create: ExportFormat['create'] = async (plan, ...others) => {
+    const made = await csv.create(plan, ...others);
+    const { name, units } = chosenOf(plan).timeline ?? { name: '', units: [] };
+    if (!hasSlices(units)) return made;
+    const what = `lengths of the ${plural(units.length, 'slice')}`;
+    const reason = `PyTorch's schedules cut the batch alone and keep no keys and values of earlier slices: this CSV counts slices as micro-batches, for looking at; what they are stands beside it with --out, in a file that ends in ${slicesEnding}`;
+    return { ...made, gaps: [...made.gaps, { what, reason }], beside: { ending: slicesEnding, text: slicesText(name, units) } };
+  };
+  return { ...csv, create };
 }
 
 function titleOf(plan: Plan, { name }: Candidate): string {

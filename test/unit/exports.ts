@@ -50,12 +50,12 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'takes text from outside, of which tests give every kind': [
     'src/cli/read-file#referencedPath',
-    'src/core/export/line-diff#linesOf',
     'src/extension/language/markdown-text#escapeMarkdown',
     'src/extension/sessions/new-launcher-config#relativePath',
     'src/profiler/device#parseNvidia',
   ],
   'the whole as one value, of which the product makes parts': [
+    'src/core/export/handover/slices-file#readSlices',
     'src/core/export/launchers/new-launcher#newLauncher',
     'src/profiler/onnx-file/model-of-onnx#modelOfOnnx',
     'src/protocol/packed#packMessage',

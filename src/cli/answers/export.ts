@@ -5,6 +5,8 @@ import type { LauncherReader } from '../../core/formats/facts';
 import { editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { isEditable, type EditableFormat } from '../../core/export/launchers/editors';
 import { stepOf, type Remark } from '../../core/export/launchers/launch-settings';
+import { listedSlices } from '../../core/export/handover/runs';
+import { isSplitsSource, patchedSplits } from '../../core/export/handover/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
@@ -56,7 +58,9 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
   const printed = findings.map((finding) => printedFinding(finding, host.texts));
   const { json, text, pieces, remarks } = await (source === null
     ? newFile(plan, printed, options, host)
-    : changed(plan, options, source, host));
+    : isSplitsSource(source.text)
+      ? patched(plan, options, source)
+      : changed(plan, options, source, host));
   for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
   const { id, schedule, fits } = chosenOf(plan);
   const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
@@ -78,11 +82,16 @@ async function newFile(
   { shell }: ExportHost,
 ): Promise<Said> {
   const name = to ?? 'html';
-  const { pieces, gaps, runs } = await exportFormatOf(name).create(plan, findings, shell);
+  const { pieces, gaps, runs, beside } = await exportFormatOf(name).create(plan, findings, shell);
   const remarks = gapLines(plan, gaps, runs);
   const ran = { runs: runsOf(plan, runs) };
-  if (out === null) return { json: { to: name, written: null, gaps: gaps.map(withBecause), ...ran }, text: '', pieces, remarks };
+  if (out === null) {
+    const lengths = beside === undefined ? {} : { beside: beside.text };
+    return { json: { to: name, written: null, gaps: gaps.map(withBecause), ...ran, ...lengths }, text: '', pieces, remarks };
+  }
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
+  if (beside !== undefined)
+    await (write ? replaceFile(out + beside.ending, [beside.text]) : writeNewFile(out + beside.ending, [beside.text]));
   return { json: { to: name, text: null, written: out, gaps: gaps.map(withBecause), ...ran }, text: `Wrote ${printable(out)}`, remarks };
 }
 
@@ -107,6 +116,30 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
     json: { to: name, into: file, format, set, kept, gaps: gaps.map(withBecause), alongside, edits: placed(text, edited), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: editLines(plan, file, edited, written),
+  };
+}
+
+/**
+ * A list of slice lengths in the function of a runtime's source that returns them, as a difference: the plan's own where all micro-batches
+ * are cut alike, else the best that is known.
+ */
+async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, text }: SourceText): Promise<Said> {
+  const { runs, lengths } = listedSlices(plan, to);
+  const next = patchedSplits(file, text, lengths);
+  const written = out ?? (write ? file : null);
+  if (out !== null) await (write ? replaceFile(out, next) : writeNewFile(out, next));
+  else if (written !== null) await editFile(file, text, next);
+  const diff = unifiedDiff(text, next, printable(file), printable(file));
+  const { iterationMs, name } = chosenOf(runs);
+  const told = [
+    `${file}: returns ${lengths.join(', ')} where a run has ${plural(lengths.length, 'slice')} of the rule uniform_comp, and these tokens`,
+    `predicted with it: ${name}, ${formatDuration(iterationMs)} a step`,
+    ...(written === null ? ['nothing is written without --write or --out'] : []),
+  ];
+  return {
+    json: { to, into: file, format: 'python', gaps: [], runs: runsOf(plan, chosenOf(runs)), diff, written },
+    text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
+    remarks: told.map(printable),
   };
 }
 

@@ -140,6 +140,10 @@ export const guidance: Readonly<Record<string, Guidance>> = {
       'thunlp/Seq1F1B at 68934661, `megatron/core/pipeline_parallel/sp_utils.py`, line 123; sail-sg/zero-bubble-pipeline-parallelism at 39f2c186, `megatron/training/arguments.py`, line 422',
     ignore: neverStarts,
   },
+  'slices-slower': {
+    source: '[docs/handover.md](handover.md): each split is predicted as the runtime will run it.',
+    ignore: 'you measured both, or the number of slices is what makes the step fit another GPU.',
+  },
   'slices-runtime': {
     source: "MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines",
     ignore: neverStarts,

@@ -28,6 +28,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
   },
   {
+    code: 'slices-slower',
+    doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message says what the best split takes that the same flags can give; the remedy also what solved slices take, which most runtimes are given in their source ([docs/handover.md](handover.md)). The quick fix changes the flags.',
+  },
+  {
     code: 'layout-slower',
     doc: 'The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of the prediction. It stands at the value that costs most. The quick fix shows the best layout as a change of the file, which nothing is written of before it is accepted. Only in the editor; on a terminal `terapipe plan --search --free all` says the same.',
   },

@@ -26,7 +26,7 @@ export interface Commands {
   readonly 'terapipe.applyLayout': (config?: unknown) => Promise<void>;
   readonly 'terapipe.acceptLayout': (diff?: unknown) => Promise<void>;
   readonly 'terapipe.discardLayout': (diff?: unknown) => Promise<void>;
-  readonly 'terapipe.exportLayout': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.exportLayout': (config?: unknown, target?: unknown) => Promise<void>;
   readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
@@ -60,7 +60,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.applyLayout': (config) => applyLayoutCommand(services, config),
     'terapipe.acceptLayout': (diff) => acceptLayoutCommand(services, diff),
     'terapipe.discardLayout': (diff) => services.diffs.discard(diff),
-    'terapipe.exportLayout': (config) => exportLayoutCommand(services, config),
+    'terapipe.exportLayout': (config, target) => exportLayoutCommand(services, config, null, target),
     'terapipe.compareWith': (config, other) => compareWithCommand(services, config, other),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),

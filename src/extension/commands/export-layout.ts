@@ -1,9 +1,16 @@
 import * as vscode from 'vscode';
-import { CancelledError } from '../../core/errors';
+import { CancelledError, ExpectedError } from '../../core/errors';
 import type { LauncherReader } from '../../core/formats/facts';
 import { planHtml } from '../../core/export/html/report';
-import { stepOf, stepOfFound } from '../../core/export/launchers/launch-settings';
+import type { Handover } from '../../core/export/handover/handover';
+import { isSplitsSource, patchedSplits } from '../../core/export/handover/patch';
+import { handovers } from '../../core/export/handover/registry';
+import { listedSlices } from '../../core/export/handover/runs';
+import { launchableStep } from '../../core/export/launchers/launchable';
+import { stepOfFound } from '../../core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import { unifiedDiff } from '../../core/export/line-diff';
+import { printable } from '../../core/text';
 import { readerOf } from '../../core/load/readers';
 import type { Plan } from '../../core/planner/plan';
 import { requestOf } from '../../core/layout-search/request-of';
@@ -17,14 +24,15 @@ import { pickedLayout, type PickedLayout } from './apply-layout';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
 import { settled, targetOf } from './target';
-import { say } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 export interface ExportLayoutCommands extends LayoutCommands {
   readonly plan: PlannerClient['plan'];
   readonly shell: () => Promise<LauncherReader>;
 }
 
-type Target = NewFormat | 'html';
+/** A launcher's file, a report, a runtime of slices by its id, or a list of lengths in its source. */
+type Target = NewFormat | 'html' | Handover | 'patch';
 
 /** What is written: a layout that a search found, or the plan of the config. */
 type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
@@ -38,16 +46,54 @@ export async function exportLayoutCommand(
   commands: ExportLayoutCommands,
   argument: unknown,
   point: LayoutPoint | null = null,
+  asked: unknown = null,
 ): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const state = await settled(commands, file);
   const source = await sourceOf(commands, state, point);
-  const target = await askTarget();
+  const target = targetNamed(asked) ?? (await askTarget());
   if (target === 'html') await report(commands, state, source);
-  else {
-    const step = 'plan' in source ? stepOf(source.plan) : stepOfFound(source.picked.result, source.picked.found);
-    await openUnsaved(checkedNewLauncher(step, target, await readerOf(target, commands.shell)), target);
+  else if (target === 'patch') await showPatch(await planOf(commands, source));
+  else if (typeof target === 'object') {
+    const { text, gaps } = await target.write(await planOf(commands, source), () => readerOf('megatron-shell', commands.shell));
+    await openUnsaved({ text, gaps }, target.language);
+  } else {
+    const step = 'plan' in source ? launchableStep(source.plan, target) : stepOfFound(source.picked.result, source.picked.found);
+    await openUnsaved(checkedNewLauncher(step, target, await readerOf(target, commands.shell)), languages[target]);
   }
+}
+
+/** What another extension or a test names; null: the user is asked. */
+function targetNamed(asked: unknown): Target | null {
+  return asked === 'patch' ? asked : (handovers.find(({ id }) => id === asked) ?? null);
+}
+
+function planOf({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
+  return 'plan' in source ? Promise.resolve(source.plan) : plan(requestOf(source.picked.result.request, source.picked.found));
+}
+
+/** Files of the workspace whose function returns slice lengths. */
+const splitsFiles = '**/{sequence_split,sp_utils,chunked_pipeline_parallel_utils}.py';
+
+/**
+ * Shows the difference that gives solved slices to a runtime of the workspace; nothing is changed.
+ * @throws ExpectedError `slices-no-function` where the workspace has none.
+ */
+async function showPatch(plan: Plan): Promise<void> {
+  for (const uri of await vscode.workspace.findFiles(splitsFiles, null, 20)) {
+    const text = (await vscode.workspace.openTextDocument(uri)).getText();
+    if (!isSplitsSource(text)) continue;
+    const { lengths } = listedSlices(plan, null);
+    const name = printable(displayPath(uri.toString()));
+    const content = unifiedDiff(text, patchedSplits(uri.path, text, lengths), name, name);
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: 'diff' }));
+    return;
+  }
+  throw new ExpectedError(
+    'slices-no-function',
+    sentence`No file of the workspace has a function that returns slice lengths`,
+    sentence`open the folder of the runtime: its sequence_split.py, sp_utils.py or chunked_pipeline_parallel_utils.py`,
+  );
 }
 
 async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null): Promise<Source> {
@@ -62,6 +108,12 @@ async function askTarget(): Promise<Target> {
     { target: 'megatron-bridge', label: 'Megatron-Bridge (NeMo)', description: vscode.l10n.t('overrides of a recipe, YAML') },
     { target: 'torchtitan', label: 'TorchTitan', description: vscode.l10n.t('a TOML') },
     { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
+    ...handovers.map((handover) => ({ target: handover, label: handover.name, description: vscode.l10n.t('its token slices') })),
+    {
+      target: 'patch',
+      label: vscode.l10n.t('Solved slices'),
+      description: vscode.l10n.t('the difference for get_splits() or _get_span() in the workspace'),
+    },
     { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },
   ];
   const picked = await showQuickPick(items, {
@@ -79,9 +131,8 @@ const languages: Readonly<Record<NewFormat, string>> = {
   deepspeed: 'json',
 };
 
-async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Promise<void> {
+async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, language: string): Promise<void> {
   const known = await vscode.languages.getLanguages();
-  const language = languages[format];
   const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
@@ -89,8 +140,8 @@ async function openUnsaved({ text, gaps }: NewLauncher, format: NewFormat): Prom
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 
-async function report({ plan }: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
-  const whole = 'plan' in source ? source.plan : await plan(requestOf(source.picked.result.request, source.picked.found));
+async function report(commands: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
+  const whole = await planOf(commands, source);
   const told =
     'plan' in source
       ? findings.map((finding) => ({

@@ -2,6 +2,7 @@ import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
+import { sliceFindings } from '../../core/export/handover/slice-findings';
 import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes';
 import type { Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
@@ -133,13 +134,13 @@ async function offerRemedies(
 ): Promise<void> {
   try {
     const remedies = await host.remedies(run, found, plan, { signal });
-    if (remedies.length === 0) return;
+    if (remedies.length === 0 && run.split === undefined) return;
     const launched =
       launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, host.shell) };
     const judgedAgain =
       launched === null
         ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
-        : [...findings, ...launchedMemoryFindings(run, plan, remedies, launched)];
+        : [...findings, ...launchedMemoryFindings(run, plan, remedies, launched), ...sliceFindings(run, plan, launched)];
     if (!signal.aborted) update({ findings: judgedAgain });
   } catch (error) {
     if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
@@ -149,7 +150,7 @@ async function offerRemedies(
 /** The findings of a config, including those of its plan once there is one. */
 function judged({ format, run, findings }: LoadedConfig, plan: Plan | null): readonly Finding[] {
   if (run === null) return findings;
-  if (isLauncher(format)) return [...findings, ...launchedMemoryFindings(run, plan)];
+  if (isLauncher(format)) return [...findings, ...launchedMemoryFindings(run, plan), ...sliceFindings(run, plan)];
   return findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import type { LauncherReader } from '../../../src/core/formats/facts';
+import { readSlices } from '../../../src/core/export/handover/slices-file';
 import { fixtures } from '../core/formats/files';
 import { shellReader } from '../core/formats/shell/shell-reader';
 
@@ -175,6 +176,47 @@ describe('terapipe export', () => {
     assert.ok(written.startsWith('\uFEFF'));
     assert.match(written, /^tensor_parallel_degree = 2$/m);
     assert.equal(readFileSync(at('run.toml'), 'utf8'), written);
+  });
+
+  it('predicts in the header what the file runs, not the sliced plan', async () => {
+    const { out, err } = await run('export', plan, '--to', 'megatron', '--set', 'schedule=TeraPipe');
+    const alone = await run('export', plan, '--to', 'megatron', '--set', 'schedule=1F1B');
+    const predicted = (text: string): string => /^# Predicted: (.*)$/m.exec(text)?.[1] ?? '';
+    assert.equal(predicted(out), predicted(alone.out));
+    assert.match(out, /^# Not written: token slices \(TeraPipe\): Megatron-LM does not run it; written and predicted here is 1F1B/m);
+    assert.match(err, /not written: token slices/);
+  });
+
+  it('says beside the CSV of a sliced plan what its micro-batches are, and warns', async () => {
+    const { err, exitCode } = await run(
+      'export',
+      plan,
+      '--to',
+      'pytorch-csv',
+      '--set',
+      'slicing.scheme=[[4,[512,512]],[4,[1024]]]',
+      '--out',
+      at('s.csv'),
+    );
+    assert.equal(exitCode, 0, err);
+    assert.match(err, /not written: lengths of the \d+ slices: PyTorch's schedules cut the batch alone/);
+    const units = readSlices(readFileSync(at('s.csv.slices.json'), 'utf8'));
+    assert.match(readFileSync(at('s.csv'), 'utf8'), new RegExp(`0F${units.length - 1}\\b`));
+    const whole = await run('export', plan, '--to', 'pytorch-csv', '--set', 'schedule=1F1B', '--out', at('w.csv'));
+    assert.deepEqual([whole.err.includes('lengths of'), existsSync(at('w.csv.slices.json'))], [false, false]);
+  });
+
+  it('shows solved slices as a difference of a runtime, and writes them only with --write', async () => {
+    const source =
+      'def get_splits():\n    args = get_args()\n    if args.pipe_sp_strategy == "average":\n        return [args.pipe_sp_splits]\n';
+    writeFileSync(at('sp_utils.py'), source);
+    const long = ['schedule=Seq1F1B', 'training.sequenceLength=32768', 'training.globalBatch=2'].flatMap((set) => ['--set', set]);
+    const shown = await run('export', plan, '--into', at('sp_utils.py'), ...long);
+    assert.equal(shown.exitCode, 0, shown.err);
+    assert.match(shown.out, /^--- sp_utils\.py\n\+\+\+ sp_utils\.py\n@@ [\s\S]*^\+ {8}return \[\d+(?:, \d+)+\]$/m);
+    assert.equal(readFileSync(at('sp_utils.py'), 'utf8'), source);
+    await run('export', plan, '--into', at('sp_utils.py'), ...long, '--write');
+    assert.match(readFileSync(at('sp_utils.py'), 'utf8'), /# Token slices of a TeraPipe plan/);
   });
 
   it('reports a plan as a page, and draws it', async () => {

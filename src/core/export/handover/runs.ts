@@ -1,5 +1,7 @@
 import { ExpectedError } from '../../errors';
 import { formatDuration, formatPercent } from '../../format';
+import { sliceRuntimes } from '../../formats/slice-runtimes/registry';
+import { seq1f1b } from '../../formats/slice-runtimes/seq1f1b';
 import type { SliceLimit, SliceRuntime } from '../../formats/slice-runtimes/slice-runtime';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
@@ -25,30 +27,42 @@ export interface RunnablePlan {
 /**
  * The plan's own slices where the flags of a runtime give just them, else the best that they can: micro-batches of the planned size and of
  * one sequence, each cut by every rule into every number of slices that is tried, predicted as they will run.
- * @param lists whether a list of lengths can be given, by a flag or by a patch of its source.
+ * @param by `patch`: by a list of lengths in its source alone; left out: by flags.
  * @throws ExpectedError `export-slices`.
  */
-export function runnableBy(plan: Plan, runtime: SliceRuntime, lists = runtime.lengths !== null): RunnablePlan {
+export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
   const chosen = chosenOf(plan);
   requireRunnable(plan.request, runtime);
   const request = asRuntimeRuns(plan.request);
-  const own = ownSplit(request, chosen, runtime, lists);
-  if (own !== null) return { ...planned(plan, request, own), replaced: null };
+  const own = ownSplit(request, chosen, runtime, by === 'patch' || runtime.lengths !== null);
+  if (own !== null && (by === 'flags' || own.rule === 'list')) return { ...planned(plan, request, own), replaced: null };
   const sizes = runtime.limits.includes('micro-batch') ? [1] : [...new Set([request.training.microBatch, 1])];
   const found = sizes.flatMap((microBatch) => {
     const sized = { ...request, training: { ...request.training, microBatch } };
     const pipeline = pipelineOf(sized);
-    const best = [
-      bestSplit(sized, pipeline, runtime),
-      ...(lists && runtime.lengths === null ? [bestList(sized, pipeline, runtime.id)] : []),
-    ];
+    const best = [by === 'patch' ? bestList(sized, pipeline, runtime.id) : bestSplit(sized, pipeline, runtime)];
     return best.flatMap((each) => (each === null ? [] : [{ ...each, request: sized }]));
   });
   const best = fastest(found);
   if (best === null)
-    throw refused(runtime.name, sentence`no number of slices divides its sequences`, sentence`plan sequences of a multiple of 128 tokens`);
+    throw refused(
+      runtime.name,
+      sentence`no slices of its sequences are worth it, or divide them`,
+      sentence`plan longer sequences, of a multiple of 128 tokens`,
+    );
   const made = planned(plan, best.request, best.split);
   return { ...made, replaced: replacedBy(chosen, chosenOf(made.plan), runtime.name) };
+}
+
+/**
+ * One list of slice lengths for all micro-batches, for a function of a runtime's source.
+ * @param id of the runtime; null: the first one whose source has such a function. @throws ExpectedError `export-slices`.
+ */
+export function listedSlices(plan: Plan, id: string | null): { readonly runs: Plan; readonly lengths: readonly number[] } {
+  const named = plan.request.slicing.split?.runtime ?? id ?? '';
+  const runtime = sliceRuntimes.find((each) => each.id === named) ?? seq1f1b;
+  const { plan: runs, split } = runnableBy(plan, runtime, 'patch');
+  return { runs, lengths: split.lengths };
 }
 
 function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
@@ -80,8 +94,13 @@ export function without<K extends 'runtime' | 'gemmPrecision'>(training: Trainin
   return Object.fromEntries(Object.entries(training).filter(([key]) => key !== name)) as Omit<TrainingSpec, K>;
 }
 
-/** The split that the chosen candidate is, in words of the runtime; null: it is none. */
-function ownSplit(request: PlanRequest, { schedule, scheme }: Candidate, runtime: SliceRuntime, lists: boolean): SequenceSplit | null {
+/** The split that a candidate is, in words of the runtime; null: it is none. */
+export function ownSplit(
+  request: PlanRequest,
+  { schedule, scheme }: Candidate,
+  runtime: SliceRuntime,
+  lists: boolean,
+): SequenceSplit | null {
   const [first] = scheme;
   if (schedule !== request.schedule || first === undefined) return null;
   const { tokens: lengths, batch } = first;

@@ -3,7 +3,9 @@ import { choose } from '../../planner/choose';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { plainName } from '../../partition/scheduling';
 import { scheduleKind } from '../../schedules/registry';
-import { replacedBy } from '../handover/runs';
+import { pipelineOf } from '../../planner/pipeline';
+import { predict } from '../../planner/predict';
+import { replacedBy, without } from '../handover/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
 import type { NewFormat } from './new-launcher';
 
@@ -25,12 +27,14 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   const isRun = schedules?.includes(plainName(chosen.schedule, request.layout)) ?? true;
   if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
   const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };
-  const instead = choose(open, candidates);
-  if (instead === undefined) return stepOf(plan);
-  const { step, replaced } = {
-    step: stepOf({ ...plan, request: { ...open, schedule: instead.schedule }, chosen: instead.id }),
-    replaced: replacedBy(chosen, instead, names[format]),
-  };
+  const found = choose(open, candidates);
+  if (found === undefined) return stepOf(plan);
+  // a runtime that was assumed for the schedule is not the launcher's
+  const isOfSchedule = scheduleKind(chosen.schedule).ownRuntime === request.training.runtime && request.training.runtime !== undefined;
+  const asked = { ...open, schedule: found.schedule, ...(isOfSchedule ? { training: without(request.training, 'runtime') } : {}) };
+  const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
+  const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
+  const replaced = replacedBy(chosen, instead, names[format]);
   const what = scheduleKind(chosen.schedule).sliced ? `token slices (${chosen.schedule})` : `schedule ${chosen.schedule}`;
   return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };
 }

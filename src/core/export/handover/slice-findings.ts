@@ -1,0 +1,79 @@
+import { ExpectedError } from '../../errors';
+import type { Finding, Fix, TextEdit } from '../../findings';
+import { formatDuration, formatPercent } from '../../format';
+import type { Run } from '../../formats/run';
+import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
+import { isLauncher } from '../../formats/registry';
+import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { findingAt } from '../../rules/settings';
+import { sentence } from '../../sentence';
+import { requireEdited, writtenInto } from '../launchers/edit-launcher';
+import { isEditable } from '../launchers/editors';
+import type { Launched } from '../launchers/memory-fixes';
+import { stepOf } from '../launchers/launch-settings';
+import { ownSplit } from './runs';
+
+/** A gain below this share is none. */
+const least = 0.01;
+
+/**
+ * That the flags of a launcher's file cut sequences otherwise than is best: at the number of slices, with what the best split that the same
+ * flags can give takes, and solved slices. The quick fix changes those flags, read back and planned again.
+ * @param launched null: without a quick fix.
+ */
+export function sliceFindings(run: Run, plan: Plan | null, launched: Launched | null = null): readonly Finding[] {
+  const { split } = plan?.request.slicing ?? {};
+  if (plan === null || split === undefined || run.split === undefined) return [];
+  const chosen = chosenOf(plan);
+  const [best, solved] = (['best-split', 'solved'] as const).map((name) => betterThan(chosen, plan, name));
+  if (best === undefined && solved === undefined) return [];
+  const gain = ({ iterationMs }: Candidate): string => formatPercent(1 - iterationMs / chosen.iterationMs);
+  const timed = (candidate: Candidate) =>
+    candidate.fits && !chosen.fits
+      ? sentence`${candidate.name} fit, and take ${formatDuration(candidate.iterationMs)}`
+      : sentence`${candidate.name} take ${formatDuration(candidate.iterationMs)}, ${gain(candidate)} less`;
+  const patched = sentence`give solved slices to the function that cuts sequences (docs/handover.md)`;
+  const fix = best === undefined ? null : fixFor(plan, best, launched);
+  const better = best ?? solved;
+  if (better === undefined) return [];
+  const message = sentence`${chosen.name} take ${formatDuration(chosen.iterationMs)} a step; ${timed(better)}`;
+  const more = best === undefined || solved === undefined ? '' : sentence`; or ${patched}: ${timed(solved)}`;
+  const remedy = best === undefined ? patched : sentence`cut sequences into ${best.name.replace(/^.*?, /, '')}${more}`;
+  const found = findingAt(run, 'split', 'slices-slower', 'information', { message, remedy }, fix === null ? [] : [fix]);
+  const { source } = run.split;
+  return [source.kind === 'file' ? { ...found, place: source.place } : found];
+}
+
+function betterThan(chosen: Candidate, { candidates }: Plan, id: Candidate['id']): Candidate | undefined {
+  const found = candidates.find((candidate) => candidate.id === id);
+  if (found?.fits !== true) return undefined;
+  return !chosen.fits || found.iterationMs < chosen.iterationMs * (1 - least) ? found : undefined;
+}
+
+function fixFor(plan: Plan, best: Candidate, launched: Launched | null): Fix | null {
+  const edits = launched === null ? null : editsFor(plan, best, launched);
+  const title = sentence`Cut sequences into ${best.name.replace(/^.*?, /, '')} (${formatDuration(best.iterationMs)})`;
+  return edits === null ? null : { title, edits, preferred: true };
+}
+
+/** The flags of slices alone; null where the file has no place for them. */
+function editsFor(plan: Plan, best: Candidate, { launcher, read }: Launched): readonly TextEdit[] | null {
+  const { format } = launcher;
+  const runtime = sliceRuntimeOf(plan.request.slicing.split?.runtime ?? '');
+  if (runtime === undefined || !isLauncher(format) || !isEditable(format)) return null;
+  const split = ownSplit(plan.request, best, runtime, runtime.lengths !== null);
+  if (split === null) return null;
+  const ffn = plan.request.slicing.split?.ffn;
+  const slicing = { unit: plan.request.slicing.unit, scheme: best.scheme, split: { ...split, ...(ffn === undefined ? {} : { ffn }) } };
+  try {
+    const step = stepOf({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
+    const only = new Set(['slicing'] as const);
+    const edited = writtenInto(step.plan, launcher, format, read, only);
+    if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
+    requireEdited(step, edited, launcher, format, read, only);
+    return edited.edits;
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}
