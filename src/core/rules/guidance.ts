@@ -64,7 +64,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: neverStarts,
   },
   'experts-active': {
-    source: '`torch.topk` refuses more than there are: "selected index k out of range".',
+    source: `${megatron('megatron/core/transformer/moe/moe_utils.py', 'lines 726 and 879')}: \`torch.topk\` refuses more than there are, "selected index k out of range".`,
     ignore: 'experts are given somewhere else than in this file.',
   },
   'expert-dense-model': { source: megatronArguments('line 1656'), ignore: 'the experts are given somewhere else than in this file.' },
@@ -73,8 +73,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the size of a head is given somewhere else than in this file.',
   },
   'kv-heads-heads': {
-    source:
-      'The attention of transformers repeats each key/value head `num_attention_heads // num_key_value_heads` times; Megatron-LM asserts the multiple in its dot product attention.',
+    source: `The attention of transformers repeats each key/value head \`num_attention_heads // num_key_value_heads\` times, and so does ${megatron('megatron/core/transformer/dot_product_attention.py', 'lines 169 to 174')}: the shapes do not meet otherwise.`,
     ignore: neverStarts,
   },
   'sequence-positions': {
@@ -96,7 +95,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
   'hybrid-stages': { source: hybridPattern('line 460'), ignore: neverStarts },
   'hybrid-virtual-stages': { source: hybridPattern('line 387'), ignore: neverStarts },
   'state-tp': {
-    source: megatron('megatron/core/ssm/mamba_mixer.py', '`MambaMixer`, which divides heads and groups by the tensor size'),
+    source: megatron('megatron/core/ssm/mamba_mixer.py', 'lines 262 and 270'),
     ignore: neverStarts,
   },
   'gbs-not-divisible': {

@@ -71,6 +71,8 @@ const flagTable: FlagTable = {
   vocab: [
     rule('vocab-size', count(1)),
     rule('padded-vocab-size', count(1)),
+    // of BigScience's fork (megatron/tokenizer/tokenizer.py 72 to 82)
+    rule('pad-vocab-size-to', count(1)),
     rule('tokenizer-type', vocabOfType),
     rule('tokenizer-name-or-path', vocabOfName),
     rule('tokenizer-model', vocabOfName),

@@ -36,6 +36,10 @@ function values(facts: Facts): Partial<Record<FactName, unknown>> {
 const read = (line: string): Partial<Record<FactName, unknown>> => values(megatronFacts(flagsOf(line)));
 
 describe('megatronFacts', () => {
+  it("reads the vocabulary that BigScience's fork pads to", () => {
+    assert.deepEqual(read('--num-layers 70 --pad-vocab-size-to 250880 --tokenizer-type PretrainedFromHF'), { layers: 70, vocab: 250_880 });
+  });
+
   it('reads sizes, words and switches', () => {
     assert.deepEqual(
       read('--num-layers 32 --swiglu --untie-embeddings-and-output-weights --position-embedding-type rope --normalization RMSNorm --bf16'),
