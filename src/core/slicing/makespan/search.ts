@@ -19,7 +19,7 @@ const fewCuts = 24;
 /** Cuts so near to the best by this share are improved by moving their ends. */
 const worthImproving = 0.01;
 /** Gaps that are aimed at one after the other, so that no part is bounded closely while others are not bounded at all. */
-const goals = [0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 0];
+const goals = [0.048, 0.02, 0.01, 0.005, 0.0025, 0.001, 0];
 /** Equal slices are tried in numbers that grow by this factor before it is known which numbers matter. */
 const growth = 1.3;
 const stepsBetweenLooks = 2 ** 18;
@@ -245,9 +245,10 @@ function offerDrawn(search: Search, count: Count): void {
   const seed = ascending(drawn, windows);
   const cut = seed === null ? null : addCut(search, count, seed);
   if (seed === null || cut === null) return;
+  const knownMs = bestMs(search);
   const makespanMs = offer(search, count, cut);
   count.paths.push(longestPath(count.graph, cut.ms));
-  if (makespanMs <= bestMs(search) * (1 + worthImproving)) offerImproved(search, count, { cut, makespanMs });
+  if (makespanMs < knownMs) offerImproved(search, count, { cut, makespanMs });
 }
 
 /** Slices that are equal up to one unit, longer ones first. */
