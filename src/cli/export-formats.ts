@@ -17,7 +17,7 @@ import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
 import type { PrintedFinding } from './answer';
-import { sentence } from '../core/sentence';
+import { say, sentence } from '../core/sentence';
 
 /** A file made of a plan. */
 export interface Exported {
@@ -132,7 +132,7 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
 }
 
 function titleOf(plan: Plan, { name }: Candidate): string {
-  return `${plan.request.title}: ${name}`;
+  return `${plan.request.title}: ${say(name)}`;
 }
 
 function trace(timeline: Timeline, candidate: Candidate, plan: Plan): Iterable<string> {

@@ -39,6 +39,16 @@ export function anyOf(values: readonly Value[]): Value {
   return others.length === 0 ? last : sentence`${others.reduceRight((a, b) => sentence`${a}, ${b}`)} or ${last}`;
 }
 
+/** `a, b, c`. */
+export function listOf(values: readonly Value[]): Value {
+  return values.length < 2 ? (values[0] ?? '') : values.reduce((a, b) => sentence`${a}, ${b}`);
+}
+
+/** `a; b; c`. */
+export function clausesOf(values: readonly Value[]): Value {
+  return values.length < 2 ? (values[0] ?? '') : values.reduce((a, b) => sentence`${a}; ${b}`);
+}
+
 /** Things to do of which one is enough: `use 8 stages, or fewer layers`. Of one at least. */
 export function either(remedies: readonly Sentence[]): Sentence {
   return remedies.reduce((a, b) => sentence`${a}, or ${b}`);
@@ -59,9 +69,11 @@ export function upperFirst(said: Value): Sentence {
   return { ...sentence`${said}`, first: 'upper' };
 }
 
-/** A sentence in the user's language, English by default. */
-export function say({ template, values, first }: Sentence, t: Translate = english): string {
-  const said = t(template, ...values.map((value) => (typeof value === 'object' ? say(value, t) : value)));
+/** A sentence in the user's language, English by default; a name or number as it is. */
+export function say(value: Value, t: Translate = english): string {
+  if (typeof value !== 'object') return String(value);
+  const { template, values, first } = value;
+  const said = t(template, ...values.map((part) => (typeof part === 'object' ? say(part, t) : part)));
   if (first === undefined) return said;
   const [letter = ''] = said;
   return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + said.slice(letter.length);

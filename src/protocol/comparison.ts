@@ -5,6 +5,7 @@ import { comparisonSentences, type Comparison } from '../core/export/comparison-
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import type { Timeline } from '../core/schedules/schedule';
 import type { PageError } from './page-error';
+import type { Sentence, Value } from '../core/sentence';
 
 /*
  * The comparison's part of the protocol: a config's plan beside another one, or beside a measured run. An answer holds timelines, so it
@@ -23,7 +24,7 @@ export interface ComparedSide {
   /** Display path of the config or of the measured run's file. */
   readonly file: string;
   /** What runs: `TeraPipe`, `1F1B`; empty for measured times, which do not say. */
-  readonly how: string;
+  readonly how: Value;
   /** Of the whole step of a plan; of a trace and what it is laid beside, of the pipeline part. Null where nobody measured it. */
   readonly lengthMs: number | null;
   readonly bubbleRate: number | null;
@@ -40,7 +41,7 @@ export interface ComparisonAnswer {
   readonly id: string;
   readonly reported: ReportedComparison;
   /** What matters most first. */
-  readonly sentences: readonly string[];
+  readonly sentences: readonly Sentence[];
   readonly a: ComparedSide;
   readonly b: ComparedSide;
 }

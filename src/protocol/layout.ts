@@ -12,6 +12,7 @@ import type { SearchKey } from '../core/layout-search/search-problem';
 import { layoutText, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
+import type { Sentence, Value } from '../core/sentence';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets
@@ -25,13 +26,13 @@ export type LayoutPoint = v.InferOutput<typeof layoutPoint>;
 /** A layout and what is predicted of it, in numbers and words. Times ms, memory of the worst stage in bytes. */
 export interface PageLayout {
   /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`. */
-  readonly words: string;
+  readonly words: Sentence;
   readonly layout: Layout;
   readonly microBatch: number;
   /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`. */
-  readonly name: string;
-  /** `none`, `full recompute`, `recompute of mlp`. */
-  readonly recompute: string;
+  readonly name: Value;
+  /** `full recompute`, `recompute of mlp`; null for none. */
+  readonly recompute: Sentence | null;
   readonly zeroStage: number;
   readonly offloadOptimizer: boolean;
   readonly iterationMs: number;
@@ -46,14 +47,14 @@ export interface PageLayout {
 /** A plan that a search found. */
 export interface PageFound extends PageLayout {
   /** `8 layers a stage`. */
-  readonly stages: string;
+  readonly stages: Sentence;
   /** Within the error bar of the best. */
   readonly tie: boolean;
   /** They add up to `iterationMs`. */
   readonly parts: Readonly<Record<StepPart, number>>;
   readonly roles: readonly PlanRole[];
-  /** Why it lost, in a sentence; empty for the best. */
-  readonly why: string;
+  /** Why it lost, in a sentence; null for the best. */
+  readonly why: Sentence | null;
 }
 
 export type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
@@ -67,7 +68,7 @@ export interface LayoutAnswer {
   readonly gpus: number;
   readonly layers: number;
   /** Their length: `4,096 tokens`, or `512 + 128 tokens` of source and target. */
-  readonly sequences: string;
+  readonly sequences: Sentence;
   readonly globalBatch: number;
   /** Of one GPU; `usableBytes` is the highest peak that fits. */
   readonly capacityBytes: number;
@@ -79,7 +80,7 @@ export interface LayoutAnswer {
   readonly launched: PageFound | null;
   readonly notFitting: readonly NotFitting[];
   /** What the best of each schedule needs to run that the usual launchers are not, a sentence each. */
-  readonly needs: readonly string[];
+  readonly needs: readonly Sentence[];
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
   readonly fixed: readonly SearchKey[];
@@ -98,12 +99,12 @@ export interface LayoutAnswer {
 /** What a search shows while it runs. */
 export interface LayoutRunning {
   /** The fastest that fits so far. */
-  readonly best: { readonly words: string; readonly iterationMs: number; readonly peakBytes: number } | null;
+  readonly best: { readonly words: Sentence; readonly iterationMs: number; readonly peakBytes: number } | null;
   /** No layout is faster; null before that is known. */
   readonly lowerBoundMs: number | null;
   readonly counts: SearchCounts | null;
   /** What it looks into now, when that is no longer the layouts themselves: `twice the network bandwidth`. */
-  readonly change: string | null;
+  readonly change: Sentence | null;
   /** 0..1, or null when nobody can say. */
   readonly fraction: number | null;
 }

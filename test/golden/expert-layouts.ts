@@ -6,6 +6,7 @@ import { freeNames, searchProblemOf } from '../../src/core/layout-search/problem
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { load } from '../unit/core/formats/files';
 import { golden } from './data';
+import { said } from '../unit/said';
 
 interface ExpertCase {
   readonly name: string;
@@ -62,9 +63,9 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
     fits: launched.fits,
     bestMs: best.iterationMs,
     regret: Math.max(0, 1 - best.iterationMs / launched.iterationMs),
-    expert: `${layoutText(launched.point)}, ${launched.name}`,
-    best: `${layoutText(best.point)}, ${best.name}`,
-    why: launchedAgainstBest(result)?.says ?? '',
+    expert: `${said(layoutText(launched.point))}, ${said(launched.name)}`,
+    best: `${said(layoutText(best.point))}, ${said(best.name)}`,
+    why: said(launchedAgainstBest(result)?.says),
     note: note ?? null,
     proved,
   };

@@ -11,6 +11,7 @@ import { ExpectedError } from '../../src/core/errors';
 import { fewestLayers, kindFor, runsVirtualStages } from '../../src/core/partition/scheduling';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import type { Scheme } from '../../src/core/spec/scheme';
+import { said } from '../unit/said';
 
 /** A change whose direction is known. */
 export interface Relation {
@@ -249,7 +250,7 @@ export function predictAll(request: PlanRequest): Map<string, Prediction> {
   const all = new Map<string, Prediction>();
   for (const spec of fixedSpecs(request)) {
     try {
-      all.set(spec.name, measure(pipeline, spec));
+      all.set(said(spec.name), measure(pipeline, spec));
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
     }

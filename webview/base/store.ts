@@ -8,6 +8,8 @@ import { readViewState, type ViewState } from './view-state';
 import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
 import type { Host } from './host';
+import { say } from '../../src/core/sentence';
+import { t } from './strings';
 
 /** The last state from the host and the view state; notifies views when either changes. */
 export interface Store {
@@ -126,7 +128,7 @@ export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | nul
 
 function drawnOf(candidate: Candidate): Drawn {
   const { name, memory, iterationMs, bubbleRate } = candidate;
-  return { name, operations: operationsOf(candidate), memory, lengthMs: iterationMs, bubbleRate };
+  return { name: say(name, t), operations: operationsOf(candidate), memory, lengthMs: iterationMs, bubbleRate };
 }
 
 const indexed = new WeakMap<Timeline, Operations>();

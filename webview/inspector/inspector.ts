@@ -19,6 +19,7 @@ import { operationAt, sumRange, type Operation, type Operations } from '../base/
 import { kindName, operationName, startText, timeText } from '../tabs/timeline/labels';
 import type { Selection, ViewState } from '../base/view-state';
 import { idleDetails } from './idle';
+import { say } from '../../src/core/sentence';
 
 const kindClasses = ['forward', 'backward', 'weight'] as const;
 
@@ -105,9 +106,9 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     [t('Tokens per second'), formatCount(Math.round(candidate.tokensPerSecond))],
     [t('MFU'), formatPercent(candidate.mfu)],
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
-    [t('Sequence'), lengthsText(request.training)],
+    [t('Sequence'), say(lengthsText(request.training), t)],
   ];
-  return [h('h2', {}, t('{0}, per step', capitalised(candidate.name))), pairs(rows)];
+  return [h('h2', {}, t('{0}, per step', capitalised(say(candidate.name, t)))), pairs(rows)];
 }
 
 /** How the stages of the planned runtime hand on, and whose way that is. */

@@ -35,7 +35,7 @@ function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
     formatDuration(gradientExchangeMs),
     formatDuration(optimizerMs),
   );
-  const sure = t('Likely {0}: {1}', likely, plan.cost.errorBecause);
+  const sure = t('Likely {0}: {1}', likely, say(plan.cost.errorBecause, t));
   return figure(durationQuantity(iterationMs), t('per step'), likely, `${parts}\n${sure}`, 'plain');
 }
 

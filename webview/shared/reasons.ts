@@ -14,7 +14,7 @@ import { say } from '../../src/core/sentence';
 /** Why this plan: one line each. */
 export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {
   if (reasons.length === 0) return null;
-  return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(reason))));
+  return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(say(reason, t)))));
 }
 
 /** The selected stage, or the slowest, and where its time goes; null where that is unknown. */
@@ -77,8 +77,8 @@ export function provenance(plan: Plan): HTMLElement {
       { 'data-focus': 'provenance' },
       t('{0}, ±{1} %', plan.request.calibration === undefined ? kind : t('Calibrated model'), formatNumber(cost.errorPercent)),
     ),
-    h('p', {}, cost.description),
-    h('p', {}, cost.errorBecause),
+    h('p', {}, say(cost.description, t)),
+    h('p', {}, say(cost.errorBecause, t)),
     calibrationLine(plan),
   );
 }

@@ -21,6 +21,7 @@ import { drawLanes, makeLaneBuffers } from '../tabs/timeline/draw-lanes';
 import { hit } from '../base/operations';
 import { operationName } from '../tabs/timeline/labels';
 import { button } from '../base/ui';
+import { say } from '../../src/core/sentence';
 
 /** The side view: the three numbers, the step in miniature, slices, memory, why, and what to look at. */
 export function sidePage(root: HTMLElement, store: Store): void {
@@ -249,7 +250,9 @@ function miniTimeline(
       none.hidden = operations !== null;
       rest(
         note,
-        shown === null || operations === null ? '' : `${capitalised(shown.name)} · ${plural(operations.stages, t('stage'), t('stages'))}`,
+        shown === null || operations === null
+          ? ''
+          : `${capitalised(say(shown.name, t))} · ${plural(operations.stages, t('stage'), t('stages'))}`,
       );
       element.style.height = `${Math.min(144, Math.max(28, (operations?.stages ?? 1) * 4))}px`;
       surface.redraw();

@@ -20,6 +20,7 @@ import type { ViewState } from '../base/view-state';
 import { makeHelp } from './help';
 import { makeToolbar } from './toolbar';
 import { makeViewActions } from './view-actions';
+import { say } from '../../src/core/sentence';
 
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
@@ -173,7 +174,9 @@ function planHeader(store: Store, plan: Plan): Child[] {
         h(
           'span',
           {},
-          capitalised(candidate.id === plan.chosen ? t('{0}, chosen', candidate.name) : t('{0}, not the chosen plan', candidate.name)),
+          capitalised(
+            candidate.id === plan.chosen ? t('{0}, chosen', say(candidate.name, t)) : t('{0}, not the chosen plan', say(candidate.name, t)),
+          ),
         ),
         staleness(state),
         state.findings.length > 0

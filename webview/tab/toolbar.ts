@@ -8,6 +8,7 @@ import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { comparedCandidate, shownCandidate, type Store } from '../base/store';
 import { dropdown, type Choice, type DropdownControl } from '../base/ui';
+import { say } from '../../src/core/sentence';
 
 const automatic = '';
 /** Compare with something outside this plan. */
@@ -55,7 +56,7 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
     compare.show(
       [
         { value: automatic, text: t('Nothing') },
-        ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: capitalised(name) })),
+        ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: capitalised(say(name, t)) })),
         { value: elsewhere, text: t('Another config or a run…') },
       ],
       comparedCandidate(plan, view)?.id ?? automatic,
@@ -95,7 +96,7 @@ function planControls(): readonly PlanControl[] {
       isNumber: false,
       choices: (plan) => [
         { value: automatic, text: plan.request.schedule === null ? t('Auto: {0}', chosenSchedule(plan)) : t('Auto') },
-        ...runnable(plan).map(([name, { text }]) => ({ value: name, text: name, title: text })),
+        ...runnable(plan).map(([name, { text }]) => ({ value: name, text: name, title: say(text, t) })),
       ],
       value: ({ request }) => request.schedule ?? automatic,
     },

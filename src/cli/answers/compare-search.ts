@@ -11,6 +11,7 @@ import { judgedFindings, placed } from '../planned';
 import { requireRun } from '../read-config';
 import { comparedPlansAnswer } from './compare';
 import { searchLayouts } from './search';
+import { say } from '../../core/sentence';
 
 /** What `--compare` may name instead of a file: sides of a search. */
 const searchedSides = ['launched', 'best'] as const;
@@ -47,8 +48,8 @@ export async function comparedSearchAnswer(
     const own = { run, plan: makePlan(asked.own), findings };
     const found = { run, plan: makePlan(asked.best), findings: [] };
     const names = {
-      own: `${launched === null ? 'as planned' : 'as launched'}: ${layoutText(asked.own)}`,
-      best: `best layout: ${layoutText(asked.best)}`,
+      own: `${launched === null ? 'as planned' : 'as launched'}: ${say(layoutText(asked.own))}`,
+      best: `best layout: ${say(layoutText(asked.best))}`,
     };
     return side === 'best'
       ? comparedPlansAnswer(own, found, texts, { a: names.own, b: names.best })

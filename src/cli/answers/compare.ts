@@ -11,6 +11,7 @@ import { printable } from '../../core/text';
 import { printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
 import { indented, table } from '../table';
+import { say } from '../../core/sentence';
 
 /** Rows of stages printed at most: the others are in `--json`. */
 const printedStages = 32;
@@ -55,7 +56,7 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
-      printable(`${plan.request.title}, ${chosenOf(plan).name}, beside ${file}`),
+      printable(`${plan.request.title}, ${say(chosenOf(plan).name)}, beside ${file}`),
       sentences(comparison),
       comparison.kind === 'trace' ? traceText(comparison) : timesText(comparison),
     ]
@@ -66,7 +67,9 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
 }
 
 function sentences(comparison: Comparison): string {
-  return comparisonSentences(comparison).map(printable).join('\n');
+  return comparisonSentences(comparison)
+    .map((sentence) => printable(say(sentence)))
+    .join('\n');
 }
 
 function section(title: string, rows: readonly (readonly string[])[], left: readonly number[] = []): string {
@@ -82,13 +85,13 @@ function plansText({ a, b, requestDiff, parts, stages }: PlanComparison): string
     row('tokens/s', ({ tokensPerSecond }) => formatCount(tokensPerSecond)),
     row('MFU', ({ mfu }) => formatPercent(mfu)),
     row('peak memory', ({ peakBytes, peakStage }) => `${formatBytes(peakBytes)} on stage ${formatCount(peakStage)}`),
-    row('runs', ({ candidate }) => candidate),
+    row('runs', ({ candidate }) => say(candidate)),
   ];
   return [
     section('Outcome', outcome),
     section('Parts of the step, on the busiest stage', [
       ['', 'A', 'B', 'B - A'],
-      ...parts.map(({ name, aMs, bMs }) => [name, ms(aMs), ms(bMs), difference(bMs - aMs)]),
+      ...parts.map(({ name, aMs, bMs }) => [say(name), ms(aMs), ms(bMs), difference(bMs - aMs)]),
     ]),
     ...(requestDiff.length === 0
       ? []

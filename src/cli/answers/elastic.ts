@@ -68,11 +68,11 @@ function textOf(plan: ElasticPlan): string {
     printable(
       `${request.title}: ${plural(request.model.spec.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(request.datasetSize, 'sample')} an epoch on ${formatCount(cluster.nodes * cluster.gpusPerNode)} ${cluster.gpu.name}`,
     ),
-    section(`Epochs, freezing ${plan.freezing}`, table([heading, ...epochs.map((epoch) => rowOf(plan, epoch))], [8, 9])),
+    section(`Epochs, freezing ${say(plan.freezing)}`, table([heading, ...epochs.map((epoch) => rowOf(plan, epoch))], [8, 9])),
     section('Compared', table(compared)),
     section('Pipeline part of a step by how the units are cut', table([['from epoch', ...balanceNames], ...gains])),
-    section('Why', reasons.map(printable).join('\n')),
-    section('Times', printable(plan.cost.description)),
+    section('Why', reasons.map((reason) => printable(say(reason))).join('\n')),
+    section('Times', printable(say(plan.cost.description))),
     section(
       'Assumed',
       table(

@@ -20,7 +20,7 @@ import { exportFormatOf, exportNames, type Exported } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 /** What `export` takes besides a file. */
 export interface ExportOptions {
@@ -133,7 +133,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
   const { iterationMs, name } = chosenOf(runs);
   const told = [
     `${file}: returns ${lengths.join(', ')} where a run has ${plural(lengths.length, 'slice')} of the rule uniform_comp, and these tokens`,
-    `predicted with it: ${name}, ${formatDuration(iterationMs)} a step`,
+    `predicted with it: ${say(name)}, ${formatDuration(iterationMs)} a step`,
     ...(written === null ? ['nothing is written without --write or --out'] : []),
   ];
   return {
@@ -149,7 +149,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
   const { candidates } = plan;
   const found =
     candidates.find(({ id }) => same(id)) ??
-    candidates.find(({ name }) => same(name)) ??
+    candidates.find(({ name }) => same(say(name))) ??
     candidates.find(({ schedule, timeline }) => same(schedule) || same(timeline?.name ?? ''));
   if (found !== undefined) return { ...plan, chosen: found.id };
   const ids = candidates.map(({ id }) => id);

@@ -42,7 +42,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       findings: printed,
     },
     text: [
-      printable(`${plan.request.title}: ${formatCount(plan.parameters)} parameters, ${name}, ${plural(layout.pipeline, 'stage')}`),
+      printable(`${plan.request.title}: ${formatCount(plan.parameters)} parameters, ${say(name)}, ${plural(layout.pipeline, 'stage')}`),
       '',
       indented(table([heading, ...rows], [9])),
       '',

@@ -63,14 +63,14 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ],
     ...stagesLine(request),
     ...placementLines(request),
-    ['costs most', costsText(stepCosts(plan, chosen))],
-    ...(limits === null ? [] : [['limited by', limits]]),
-    ['schedule', chosen.name],
-    ...(layout.pipeline > 1 ? [['sends', `${sendsText[runtimeOf(training).sends]}: ${runtimeOf(training).name}`]] : []),
+    ['costs most', say(costsText(stepCosts(plan, chosen)))],
+    ...(limits === null ? [] : [['limited by', say(limits)]]),
+    ['schedule', say(chosen.name)],
+    ...(layout.pipeline > 1 ? [['sends', `${say(sendsText[runtimeOf(training).sends])}: ${runtimeOf(training).name}`]] : []),
     ['slices', schemeText(chosen.scheme)],
   ];
   const compared = plan.candidates.map((candidate) => [
-    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${candidate.name}`,
+    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${say(candidate.name)}`,
     column.duration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate, column.percent),
     column.bytes(peakBytesOf(candidate)),
@@ -86,17 +86,17 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''}, ${plural(training.globalBatch, 'sequence')} of ${say(lengthsText(training))} a step`,
         `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),
     section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
-    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map(printable).join('\n'))] : []),
+    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map((reason) => printable(say(reason))).join('\n'))] : []),
     section(
       'Times',
-      `${printable(cost.description)}
-±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
+      `${printable(say(cost.description))}
+±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
@@ -112,13 +112,13 @@ function expertText({ model, layout: { tensor, expert, expertTensor = tensor } }
 function stagesLine(request: Plan['request']): string[][] {
   const { stageLayers } = request.layout;
   const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
-  return stages === null ? [] : [['stages', stages]];
+  return stages === null ? [] : [['stages', say(stages)]];
 }
 
 /** Which nodes the stages are on, where there are several kinds. */
 function placementLines({ cluster, layout }: Plan['request']): string[][] {
   const text = placementText(cluster, layout);
-  return text === null ? [] : [['placed', text]];
+  return text === null ? [] : [['placed', say(text)]];
 }
 
 /**

@@ -22,7 +22,7 @@ import { requireRun } from '../read-config';
 import type { Terminal } from '../terminal';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
-import { say } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 /** What `plan --search` takes besides. */
 interface SearchingOptions {
@@ -83,7 +83,7 @@ const doing: Readonly<Record<SchedulePhase, string>> = {
 function reporter({ progress, clock }: Watcher): (update: SearchUpdate) => void {
   let nextMs = clock() + reportEveryMs;
   return (update) => {
-    if (update.kind === 'helping') progress(`searching with ${update.change}`);
+    if (update.kind === 'helping') progress(`searching with ${say(update.change)}`);
     if (update.kind !== 'searching' || clock() < nextMs) return;
     nextMs = clock() + reportEveryMs;
     const { best, lowerBoundMs, counts, phase } = update;
@@ -99,24 +99,29 @@ function searchText(result: SearchResult): string {
   const { request, best, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
-  const shown = improvements.slice(0, shownImprovements).map(({ says }) => says);
+  const shown = improvements.slice(0, shownImprovements).map(({ says }) => say(says));
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
     printable(
-      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
+      `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${say(lengthsText(training))} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
     ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
-    ...section('Not run by usual launchers', runtimesNeeded(perSchedule).join('\n')),
-    ...section('Runners-up', runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`).join('\n')),
-    ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${layout}: ${why}`).join('\n')),
+    ...section(
+      'Not run by usual launchers',
+      runtimesNeeded(perSchedule)
+        .map((needs) => say(needs))
+        .join('\n'),
+    ),
+    ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
+    ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),
     ...section('What would help, each searched anew', shown.join('\n')),
     ...section('Searched', searchedText(result)),
     ...section(
       'Times',
-      `${printable(cost.description)}\n±${formatNumber(cost.errorPercent)} %: ${printable(cost.errorBecause)}; those marked ~ are within error of the best`,
+      `${printable(say(cost.description))}\n±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}; those marked ~ are within error of the best`,
     ),
     ...section('Fixed by the files', fixed.join(', ')),
     ...measuredSection(result),
@@ -137,21 +142,22 @@ function measuredSection({ measured }: SearchResult): string[] {
 function launchedText(result: SearchResult): string {
   const against = launchedAgainstBest(result);
   if (against === null) return '';
-  return [`${layoutText(against.launched.point)}, ${against.launched.name}`, against.title, against.says].join('\n');
+  const { launched, title, says } = against;
+  return [sentence`${layoutText(launched.point)}, ${launched.name}`, title, says].map((line) => say(line)).join('\n');
 }
 
 function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
   const spent = stepParts
     .filter((part) => best.parts[part] >= 0.005 * best.iterationMs)
-    .map((part) => `${stepPartNames[part]} ${formatDuration(best.parts[part])}`);
+    .map((part) => `${say(stepPartNames[part])} ${formatDuration(best.parts[part])}`);
   const hours =
     best.gpuHours === null || tokenBudget === null
       ? []
       : [['budget', `${formatCount(tokenBudget)} tokens in ${formatCount(best.gpuHours)} GPU hours`]];
   return [
-    ['layout', layoutText(best.point)],
-    ['stages', stageLayersText(best.point)],
-    ['schedule', best.name],
+    ['layout', say(layoutText(best.point))],
+    ['stages', say(stageLayersText(best.point))],
+    ['schedule', say(best.name)],
     ['step', `${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)})`],
     ['', `on its busiest stage ${spent.join(' + ')}`],
     ['bubble', formatPercent(best.bubbleRate)],
@@ -168,8 +174,8 @@ function planTable(plans: readonly FoundPlan[]): string {
       `${plan.tie ? '~' : ' '} ${column.duration(plan.iterationMs)}`,
       column.bytes(plan.peakBytes),
       column.percent(plan.bubbleRate),
-      layoutText(plan.point),
-      plan.name,
+      say(layoutText(plan.point)),
+      say(plan.name),
     ]),
     [3, 4],
   );

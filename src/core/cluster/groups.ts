@@ -1,5 +1,6 @@
-import { formatCount, plural } from '../format';
+import { formatCount } from '../format';
 import type { ClusterSpec, GpuSpec, NodeGroup } from '../spec/cluster';
+import { counted, listOf, sentence, type Sentence } from '../sentence';
 
 /** The kinds of nodes of a cluster, one where all are alike. */
 export function nodeGroups(cluster: ClusterSpec): readonly NodeGroup[] {
@@ -26,10 +27,10 @@ export function gpusOfGroup({ nodes, gpusPerNode }: NodeGroup): number {
 }
 
 /** `2 nodes of 8 H100-80GB + 4 nodes of 8 A100-80GB`. */
-export function clusterText(cluster: ClusterSpec): string {
+export function clusterText(cluster: ClusterSpec): Sentence {
   return nodeGroups(cluster)
-    .map(({ nodes, gpusPerNode, gpu }) => `${plural(nodes, 'node')} of ${formatCount(gpusPerNode)} ${gpu.name}`)
-    .join(' + ');
+    .map(({ nodes, gpusPerNode, gpu }) => sentence`${counted(nodes, 'node')} of ${formatCount(gpusPerNode)} ${gpu.name}`)
+    .reduce((a, b) => sentence`${a} + ${b}`);
 }
 
 /** `16 H100-80GB + 32 A100-80GB`; of a plain cluster the `gpus` that a layout uses. */
@@ -60,7 +61,7 @@ export function groupAt(groups: readonly NodeGroup[], index: number): NodeGroup 
 }
 
 /** `A100-80GB on stages 0-7, H100-80GB on stages 8-11`; null where all nodes are alike. */
-export function placementText(cluster: ClusterSpec, layout: { readonly stageNodeGroups?: readonly number[] }): string | null {
+export function placementText(cluster: ClusterSpec, layout: { readonly stageNodeGroups?: readonly number[] }): Sentence | null {
   const gpus = stageGpus(cluster, layout);
   if (gpus === null) return null;
   const runs: { gpu: string; first: number; last: number }[] = [];
@@ -69,5 +70,8 @@ export function placementText(cluster: ClusterSpec, layout: { readonly stageNode
     if (run?.gpu === name) run.last = stage;
     else runs.push({ gpu: name, first: stage, last: stage });
   });
-  return runs.map(({ gpu, first, last }) => (first === last ? `${gpu} on stage ${first}` : `${gpu} on stages ${first}-${last}`)).join(', ');
+  const placed = runs.map(({ gpu, first, last }) =>
+    first === last ? sentence`${gpu} on stage ${first}` : sentence`${gpu} on stages ${first}-${last}`,
+  );
+  return sentence`${listOf(placed)}`;
 }

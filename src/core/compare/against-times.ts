@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber, plural } from '../format';
+import { formatCount, formatDuration, formatNumber } from '../format';
 import { chosenOf, type Plan } from '../planner/plan';
 import { part, partOf } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
@@ -6,6 +6,7 @@ import type { PredictedMeasured } from './against-trace';
 import { lowMedian } from '../numbers';
 import { steadySteps, type MeasuredTimes, type SteadySteps } from './times';
 import { isWithin, ratioText } from './trace-labels';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** Mean times of the passes of one stage, predicted and measured. */
 export interface StageTimesAgainst {
@@ -69,21 +70,30 @@ function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: Meas
 }
 
 /** What measured times say beside the plan: a sentence each. */
-export function timesSentences({ steady, step, within, errorPercent, straggler, stages }: TimesComparison): string[] {
-  const said: string[] = [];
+export function timesSentences({ steady, step, within, errorPercent, straggler, stages }: TimesComparison): Sentence[] {
+  const said: Sentence[] = [];
   if (step !== null && steady !== null) {
+    const [measured, predicted, bar] = [formatDuration(step.measuredMs), formatDuration(step.predictedMs), formatNumber(errorPercent)];
     said.push(
-      `A step takes ${formatDuration(step.measuredMs)}, ${ratioText(step)} (${formatDuration(step.predictedMs)}): ${within === true ? 'within' : 'beyond'} the error bar of ${formatNumber(errorPercent)} %.`,
+      within === true
+        ? sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): within the error bar of ${bar} %.`
+        : sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): beyond the error bar of ${bar} %.`,
     );
     if (within === false)
-      said.push(`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`);
+      said.push(sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`);
+    const median = sentence`That is the median of ${counted(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}`;
     said.push(
-      `That is the median of ${plural(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}${steady.warmUp === 0 ? '' : `; the first ${formatCount(steady.warmUp)} left out as warm-up`}.`,
+      steady.warmUp === 0 ? sentence`${median}.` : sentence`${median}; the first ${formatCount(steady.warmUp)} left out as warm-up.`,
     );
   }
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow !== undefined)
-    said.push(`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time.`);
-  else if (stages.length > 0) said.push(`Passes take ${formatNumber(lowMedian(stages.map(({ ratio }) => ratio)))}x their predicted time, the median of ${plural(stages.length, 'stage')}.`); // prettier-ignore
+    said.push(
+      sentence`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time.`,
+    );
+  else if (stages.length > 0) {
+    const ratio = formatNumber(lowMedian(stages.map((stage) => stage.ratio)));
+    said.push(sentence`Passes take ${ratio}x their predicted time, the median of ${counted(stages.length, 'stage')}.`);
+  }
   return said;
 }

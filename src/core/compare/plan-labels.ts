@@ -1,6 +1,7 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
+import { clausesOf, counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 
 /** Parts that differ by less than this share of the longer step are not worth a word. */
 const worthSaying = 0.005;
@@ -8,46 +9,50 @@ const worthSaying = 0.005;
 const sameMemory = 0.02;
 
 /** What two plans come to beside each other, what matters most first: a sentence each. */
-export function planSentences(comparison: PlanComparison): string[] {
+export function planSentences(comparison: PlanComparison): Sentence[] {
   const { a, b, requestDiff } = comparison;
   if (requestDiff.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)
-    return [`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
+    return [sentence`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
   return [speedSentence(comparison), ...fitSentences(comparison), ...workSentences(comparison), ...gpuSentence(comparison)];
 }
 
-function speedSentence(comparison: PlanComparison): string {
+function speedSentence(comparison: PlanComparison): Sentence {
   const { a, b, speedup, tie, errorPercent } = comparison;
   const times = isSameWork(comparison)
-    ? `${formatDuration(b.iterationMs)} against ${formatDuration(a.iterationMs)} a step`
-    : `${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
-  const reason = whyClause(comparison);
-  if (Math.abs(speedup - 1) < 0.0005) return `Within error: ${b.name} is as fast as ${a.name} (${times})${reason}.`;
+    ? sentence`${formatDuration(b.iterationMs)} against ${formatDuration(a.iterationMs)} a step`
+    : sentence`${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
+  const why = whyClause(comparison);
+  const because = (said: Sentence): Sentence => (why === null ? sentence`${said}.` : sentence`${said}: ${why}.`);
+  if (Math.abs(speedup - 1) < 0.0005) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);
   const factor = speedup >= 1 ? speedup : 1 / speedup;
-  const apart = `${factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`} ${speedup > 1 ? 'faster' : 'slower'}`;
-  return tie
-    ? `Within error: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %${reason}.`
-    : `${b.name} is ${apart} (${times})${reason}.`;
+  const amount = factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`;
+  const apart = speedup > 1 ? sentence`${amount} faster` : sentence`${amount} slower`;
+  return because(
+    tie
+      ? sentence`Within error: ${b.name} is predicted ${apart} (${times}), within the error bar of ${formatNumber(errorPercent)} %`
+      : sentence`${b.name} is ${apart} (${times})`,
+  );
 }
 
-/** `: 310 ms less bubble, since 16 slices instead of 1`, and what goes the other way. */
-function whyClause(comparison: PlanComparison): string {
+/** `310 ms less bubble, since 16 slices instead of 1`, and what goes the other way; null where no part differs. */
+function whyClause(comparison: PlanComparison): Value | null {
   const { a, b, parts, speedup } = comparison;
-  if (!isSameWork(comparison)) return '';
+  if (!isSameWork(comparison)) return null;
   const least = worthSaying * Math.max(a.iterationMs, b.iterationMs);
   const sign = speedup >= 1 ? -1 : 1;
   const differences = parts.filter(({ aMs, bMs }) => Math.abs(bMs - aMs) >= least);
   const along = differences.filter(({ aMs, bMs }) => sign * (bMs - aMs) > 0).sort((x, y) => sign * (y.bMs - y.aMs - (x.bMs - x.aMs)));
   const against = differences.filter(({ aMs, bMs }) => sign * (bMs - aMs) < 0).sort((x, y) => sign * (x.bMs - x.aMs - (y.bMs - y.aMs)));
   const [first, ...more] = along.slice(0, 2);
-  if (first === undefined) return '';
+  if (first === undefined) return null;
   const cause = causeOf(first, comparison.requestDiff);
-  const rest = more.map((part) => `, ${partText(part)}`).join('');
-  const other = against.slice(0, 1).map((part) => `; ${partText(part)}`).join(''); // prettier-ignore
-  return `: ${partText(first)}${cause === null ? '' : `, since ${cause}`}${rest}${other}`;
+  const main = cause === null ? partText(first) : sentence`${partText(first)}, since ${cause}`;
+  return clausesOf([listOf([main, ...more.map(partText)]), ...against.slice(0, 1).map(partText)]);
 }
 
-function partText({ name, aMs, bMs }: PartDifference): string {
-  return `${formatDuration(Math.abs(bMs - aMs))} ${bMs > aMs ? 'more' : 'less'} ${name}`;
+function partText({ name, aMs, bMs }: PartDifference): Sentence {
+  const ms = formatDuration(Math.abs(bMs - aMs));
+  return bMs > aMs ? sentence`${ms} more ${name}` : sentence`${ms} less ${name}`;
 }
 
 /** What is asked for that changes a part of the step, likeliest first: `+` where more of it makes the part longer, `-` shorter. */
@@ -80,16 +85,16 @@ const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
   layers: ['cost.profile', 'layout.pipeline', 'layout.tensor', 'slices', 'training.microBatch'],
 };
 
-/** What is counted, one of it and what follows: `1 slice a sequence`. */
-const keyNames: Readonly<Record<string, readonly [one: string, many: string, of: string]>> = {
-  slices: ['slice', 'slices', ' a sequence'],
-  microBatches: ['chunk', 'chunks', ' of the batch'],
-  chunksPerStage: ['chunk', 'chunks', ' of layers per stage'],
-  'layout.pipeline': ['stage', 'stages', ''],
-  'layout.data': ['replica', 'replicas', ''],
+/** What a plan has of what is counted: `it has 16 slices a sequence, not 1`. */
+const countTexts: Readonly<Record<string, (count: number, before: number) => Sentence>> = {
+  slices: (count, before) => sentence`it has ${counted(count, 'slice', 'slices', String)} a sequence, not ${before}`,
+  microBatches: (count, before) => sentence`it has ${counted(count, 'chunk', 'chunks', String)} of the batch, not ${before}`,
+  chunksPerStage: (count, before) => sentence`it has ${counted(count, 'chunk', 'chunks', String)} of layers per stage, not ${before}`,
+  'layout.pipeline': (count, before) => sentence`it has ${counted(count, 'stage', 'stages', String)}, not ${before}`,
+  'layout.data': (count, before) => sentence`it has ${counted(count, 'replica', 'replicas', String)}, not ${before}`,
 };
 
-function causeOf({ part, aMs, bMs }: PartDifference, requestDiff: readonly RequestDifference[]): string | null {
+function causeOf({ part, aMs, bMs }: PartDifference, requestDiff: readonly RequestDifference[]): Sentence | null {
   const found = causes[part]
     .map((cause) => {
       const key = cause.replace(/^[+-]/, '');
@@ -100,43 +105,39 @@ function causeOf({ part, aMs, bMs }: PartDifference, requestDiff: readonly Reque
     })
     .find((difference) => difference !== undefined);
   if (found === undefined) return null;
-  const name = keyNames[found.key];
-  if (name !== undefined) return `it has ${found.b} ${found.b === '1' ? name[0] : name[1]}${name[2]}, not ${found.a}`;
-  return `${found.key} is ${found.b}, not ${found.a}`;
+  const counts = countTexts[found.key];
+  return counts === undefined ? sentence`${found.key} is ${found.b}, not ${found.a}` : counts(Number(found.b), Number(found.a));
 }
 
-function fitSentences({ a, b }: PlanComparison): string[] {
+function fitSentences({ a, b }: PlanComparison): Sentence[] {
   const bytes = b.peakBytes - a.peakBytes;
-  const where = `${formatBytes(b.peakBytes)} on stage ${formatCount(b.peakStage)}`;
-  const difference =
-    Math.abs(bytes) < sameMemory * a.peakBytes
-      ? []
-      : [
-          `${b.name} needs ${formatBytes(Math.abs(bytes))} ${bytes > 0 ? 'more' : 'less'} memory: ${where}, ${a.name} ${formatBytes(a.peakBytes)} on stage ${formatCount(a.peakStage)}.`,
-        ];
+  const where = ({ peakBytes, peakStage }: PlanOutcome): Sentence => sentence`${formatBytes(peakBytes)} on stage ${formatCount(peakStage)}`;
+  const amount = formatBytes(Math.abs(bytes));
+  const more = bytes > 0 ? sentence`${b.name} needs ${amount} more memory` : sentence`${b.name} needs ${amount} less memory`;
+  const difference = Math.abs(bytes) < sameMemory * a.peakBytes ? [] : [sentence`${more}: ${where(b)}, ${a.name} ${where(a)}.`];
   if (a.fits && b.fits) return difference;
-  return [...difference, a.fits === b.fits ? 'Neither fits the GPU.' : `${(a.fits ? b : a).name} does not fit the GPU.`];
+  return [...difference, a.fits === b.fits ? sentence`Neither fits the GPU.` : sentence`${(a.fits ? b : a).name} does not fit the GPU.`];
 }
 
-function workSentences({ requestDiff, a, b }: PlanComparison): string[] {
+function workSentences({ requestDiff, a, b }: PlanComparison): Sentence[] {
   const model = requestDiff.filter(({ key }) => key.startsWith('model.')).map(({ key }) => key.slice('model.'.length));
   return [
     ...(model.length > 0
-      ? [`The models differ (${model.slice(0, 4).join(', ')}${model.length > 4 ? ', …' : ''}): tokens are not the same work.`]
+      ? [sentence`The models differ (${model.slice(0, 4).join(', ')}${model.length > 4 ? ', …' : ''}): tokens are not the same work.`]
       : []),
     ...(a.tokensPerStep === b.tokensPerStep
       ? []
       : [
-          `A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; compared are tokens per second.`,
+          sentence`A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; compared are tokens per second.`,
         ]),
   ];
 }
 
-function gpuSentence({ a, b }: PlanComparison): string[] {
+function gpuSentence({ a, b }: PlanComparison): Sentence[] {
   if (a.gpus === b.gpus) return [];
   const perGpu = (plan: PlanOutcome): number => plan.tokensPerSecond / plan.gpus;
   return [
-    `${b.name} uses ${formatCount(b.gpus)} GPUs, ${a.name} ${formatCount(a.gpus)}: ${formatNumber(perGpu(b) / perGpu(a))}x the tokens per GPU.`,
+    sentence`${b.name} uses ${formatCount(b.gpus)} GPUs, ${a.name} ${formatCount(a.gpus)}: ${formatNumber(perGpu(b) / perGpu(a))}x the tokens per GPU.`,
   ];
 }
 

@@ -4,11 +4,12 @@ import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
 import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
 import { requestDifferences, type RequestDifference } from './request-diff';
+import { sentence, type Sentence, type Value } from '../sentence';
 
 /** What a plan comes to. */
 export interface PlanOutcome {
   readonly name: string;
-  readonly candidate: string;
+  readonly candidate: Value;
   readonly iterationMs: number;
   readonly bubbleRate: number;
   readonly tokensPerSecond: number;
@@ -26,7 +27,7 @@ export interface PlanOutcome {
 /** A part of the step: of `stepParts`, or `layers`, all that the busiest stage does, where one of both plans rests on measured times. */
 export interface PartDifference {
   readonly part: StepPart | 'layers';
-  readonly name: string;
+  readonly name: Sentence;
   readonly aMs: number;
   readonly bMs: number;
 }
@@ -96,7 +97,7 @@ function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifferen
   if (!analytic) {
     const busy = ({ busyMs }: Candidate): number => Math.max(...busyMs);
     return [
-      { part: 'layers', name: 'the busiest stage at work', aMs: busy(ofA), bMs: busy(ofB) },
+      { part: 'layers', name: sentence`the busiest stage at work`, aMs: busy(ofA), bMs: busy(ofB) },
       { part: 'bubble', name: stepPartNames.bubble, aMs: ofA.pipelineMs - busy(ofA), bMs: ofB.pipelineMs - busy(ofB) },
       { part: 'gradientExchange', name: stepPartNames.gradientExchange, aMs: ofA.gradientExchangeMs, bMs: ofB.gradientExchangeMs },
       { part: 'optimizer', name: stepPartNames.optimizer, aMs: ofA.optimizerMs, bMs: ofB.optimizerMs },

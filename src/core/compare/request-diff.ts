@@ -1,6 +1,7 @@
 import { clusterText } from '../cluster/groups';
 import type { Candidate, Plan } from '../planner/plan';
 import { evenStageContents } from '../partition/stages';
+import { say } from '../sentence';
 
 /** One thing that two plans were asked for, or chose, differently. */
 export interface RequestDifference {
@@ -32,7 +33,7 @@ function requestValues({ request }: Plan, candidate: Candidate): Map<string, str
   add(found, 'model', model);
   if (cluster.groups === undefined) add(found, 'cluster', cluster);
   else {
-    found.set('cluster.gpu', clusterText(cluster));
+    found.set('cluster.gpu', say(clusterText(cluster)));
     cluster.groups.forEach((group, index) => add(found, `cluster.groups[${index}]`, group));
   }
   add(found, 'training', training);

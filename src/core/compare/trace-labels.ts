@@ -1,13 +1,14 @@
-import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import type { PredictedMeasured, TraceComparison, TransferAgainst } from './against-trace';
 import { passText } from './pass-labels';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
 
 /** What a trace says beside the plan, what matters most first: a sentence each. */
-export function traceSentences(comparison: TraceComparison): string[] {
-  if (comparison.equal) return ['Measured and predicted are equal, pass by pass.', ...whatWasCompared(comparison)];
+export function traceSentences(comparison: TraceComparison): Sentence[] {
+  if (comparison.equal) return [sentence`Measured and predicted are equal, pass by pass.`, ...whatWasCompared(comparison)];
   return [
     verdict(comparison),
     ...stragglerSentence(comparison),
@@ -21,11 +22,13 @@ export function traceSentences(comparison: TraceComparison): string[] {
 }
 
 /** `4.2 % longer`, `1.2x as long`, `as long`: a measured time beside the predicted one. */
-export function ratioText({ predictedMs, measuredMs }: PredictedMeasured): string {
+export function ratioText({ predictedMs, measuredMs }: PredictedMeasured): Sentence {
   const ratio = measuredMs / predictedMs;
-  if (!Number.isFinite(ratio) || Math.abs(ratio - 1) < 0.0005) return 'as predicted';
-  if (ratio >= 1.5) return `${formatNumber(ratio)}x the predicted`;
-  return `${formatPercent(Math.abs(ratio - 1))} ${ratio > 1 ? 'longer' : 'shorter'} than predicted`;
+  if (!Number.isFinite(ratio) || Math.abs(ratio - 1) < 0.0005) return sentence`as predicted`;
+  if (ratio >= 1.5) return sentence`${formatNumber(ratio)}x the predicted`;
+  return ratio > 1
+    ? sentence`${formatPercent(ratio - 1)} longer than predicted`
+    : sentence`${formatPercent(1 - ratio)} shorter than predicted`;
 }
 
 /** Whether a measured time lies in the error bar of the predicted one. */
@@ -33,19 +36,29 @@ export function isWithin({ predictedMs, measuredMs }: PredictedMeasured, errorPe
   return Math.abs(measuredMs - predictedMs) <= (errorPercent / 100) * predictedMs;
 }
 
-function verdict({ pipeline, errorPercent, stages, planStages }: TraceComparison): string {
-  const what = stages.length === planStages ? 'The pipeline' : `What the trace shows, ${stageList(stages.map(({ stage }) => stage))},`;
-  const bar = isWithin(pipeline, errorPercent) ? 'within' : 'beyond';
-  return `${what} takes ${formatDuration(pipeline.measuredMs)}, ${ratioText(pipeline)} (${formatDuration(pipeline.predictedMs)}): ${bar} the error bar of ${formatNumber(errorPercent)} %.`;
+function verdict({ pipeline, errorPercent, stages, planStages }: TraceComparison): Sentence {
+  const [measured, predicted, bar] = [
+    formatDuration(pipeline.measuredMs),
+    formatDuration(pipeline.predictedMs),
+    formatNumber(errorPercent),
+  ];
+  const taken =
+    stages.length === planStages
+      ? sentence`The pipeline takes ${measured}`
+      : sentence`What the trace shows, ${stageList(stages.map(({ stage }) => stage))}, takes ${measured}`;
+  return isWithin(pipeline, errorPercent)
+    ? sentence`${taken}, ${ratioText(pipeline)} (${predicted}): within the error bar of ${bar} %.`
+    : sentence`${taken}, ${ratioText(pipeline)} (${predicted}): beyond the error bar of ${bar} %.`;
 }
 
-function stragglerSentence({ straggler, stages }: TraceComparison): string[] {
+function stragglerSentence({ straggler, stages }: TraceComparison): Sentence[] {
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow === undefined) return [];
   const others = stages.filter(({ stage }) => stage !== straggler).map(({ ratio }) => ratio);
   const [low, high] = [Math.min(...others), Math.max(...others)].map((ratio) => formatNumber(ratio)) as [string, string];
+  const those = low === high ? `${low}x` : sentence`${low} to ${high}x`;
   return [
-    `Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time, those of the others ${low === high ? `${low}x` : `${low} to ${high}x`}.`,
+    sentence`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time, those of the others ${those}.`,
   ];
 }
 
@@ -53,64 +66,69 @@ function stragglerSentence({ straggler, stages }: TraceComparison): string[] {
 const otherPasses = 1.8;
 
 /** Where all stages are off alike, it is the machine, and one measured step mends the plan; unless the pipeline as a whole is not. */
-function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceComparison): string[] {
+function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceComparison): Sentence[] {
   if (straggler !== null || Math.abs(ratio - 1) * 100 <= errorPercent) return [];
   const whole = pipeline.measuredMs / pipeline.predictedMs;
   if (Math.max(ratio / whole, whole / ratio) > otherPasses)
     return [
-      `Passes take about ${formatNumber(ratio)}x their predicted time, the pipeline ${formatNumber(whole)}x: the trace's are not those of the plan; give the plan the virtual stages and the micro-batch of the run.`,
+      sentence`Passes take about ${formatNumber(ratio)}x their predicted time, the pipeline ${formatNumber(whole)}x: the trace's are not those of the plan; give the plan the virtual stages and the micro-batch of the run.`,
     ];
   return [
-    `All stages take about ${formatNumber(ratio)}x their predicted time: calibrate the plan with the time of one whole step (calibration.iterationMs).`,
+    sentence`All stages take about ${formatNumber(ratio)}x their predicted time: calibrate the plan with the time of one whole step (calibration.iterationMs).`,
   ];
 }
 
-function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): string[] {
+function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): Sentence[] {
   if (otherOrder === null) return [];
   const { sliced, several } = shapeOf(measured);
   return [
-    `Stage ${formatCount(otherOrder.stage)} runs ${passText(otherOrder.measured, sliced, several)} where the plan has ${passText(otherOrder.predicted, sliced, several)}.`,
+    sentence`Stage ${formatCount(otherOrder.stage)} runs ${passText(otherOrder.measured, sliced, several)} where the plan has ${passText(otherOrder.predicted, sliced, several)}.`,
   ];
 }
 
-function partingSentence({ firstLate, placed: { measured } }: TraceComparison): string[] {
+function partingSentence({ firstLate, placed: { measured } }: TraceComparison): Sentence[] {
   if (firstLate === null) return [];
   const { sliced, several } = shapeOf(measured);
   const { stage, measuredMs, predictedMs } = firstLate;
   return [
-    `They part at ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)}: it begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, the first to be later than the error bar allows.`,
+    sentence`They part at ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)}: it begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, the first to be later than the error bar allows.`,
   ];
 }
 
-function bubbleSentence({ bubble, stages }: TraceComparison): string[] {
+function bubbleSentence({ bubble, stages }: TraceComparison): Sentence[] {
   if (Math.abs(bubble.measured - bubble.predicted) < worthSaying || stages.length === 0) return [];
-  return [`The bubble is ${formatPercent(bubble.measured)}, predicted ${formatPercent(bubble.predicted)}.`];
+  return [sentence`The bubble is ${formatPercent(bubble.measured)}, predicted ${formatPercent(bubble.predicted)}.`];
 }
 
-function transferSentences({ transfers, pipeline }: TraceComparison): string[] {
+function transferSentences({ transfers, pipeline }: TraceComparison): Sentence[] {
   const early = transfers.filter(({ measuredMs }) => measuredMs < -1e-3);
   const [clocks] = early.toSorted((a, b) => a.measuredMs - b.measuredMs);
   if (clocks !== undefined)
     return [
-      `Stage ${formatCount(clocks.to)} begins ${formatDuration(-clocks.measuredMs)} before stage ${formatCount(clocks.from)} has made what it waits for: the clocks of the ranks differ, or times are those of the host.`,
+      sentence`Stage ${formatCount(clocks.to)} begins ${formatDuration(-clocks.measuredMs)} before stage ${formatCount(clocks.from)} has made what it waits for: the clocks of the ranks differ, or times are those of the host.`,
     ];
   const lost = ({ measuredMs, predictedMs, waits }: TransferAgainst): number => (measuredMs - predictedMs) * waits;
   const [worst] = transfers.toSorted((a, b) => lost(b) - lost(a));
   if (worst === undefined || lost(worst) < worthSaying * pipeline.measuredMs) return [];
   return [
-    `From stage ${formatCount(worst.from)} to ${formatCount(worst.to)} it takes ${formatDuration(worst.measuredMs)} from the end of a pass to the start of the one that waits for it, predicted ${formatDuration(worst.predictedMs)}.`,
+    sentence`From stage ${formatCount(worst.from)} to ${formatCount(worst.to)} it takes ${formatDuration(worst.measuredMs)} from the end of a pass to the start of the one that waits for it, predicted ${formatDuration(worst.predictedMs)}.`,
   ];
 }
 
-function whatWasCompared({ placed, chosen, candidate, stages, planStages }: TraceComparison): string[] {
+function whatWasCompared({ placed, chosen, candidate, stages, planStages }: TraceComparison): Sentence[] {
   const { steps, step, warmUp, replicas, foreign } = placed;
-  const left = warmUp === 0 ? '' : `; ${warmUp === 1 ? 'the first is' : `the first ${formatCount(warmUp)} are`} left out as warm-up`;
+  const compared = sentence`Compared is step ${formatCount(step + 1)} of ${formatCount(steps)} in the trace, the median`;
+  const left =
+    warmUp === 1
+      ? sentence`${compared}; the first is left out as warm-up.`
+      : sentence`${compared}; the first ${formatCount(warmUp)} are left out as warm-up.`;
   return [
-    ...(steps > 1 ? [`Compared is step ${formatCount(step + 1)} of ${formatCount(steps)} in the trace, the median${left}.`] : []),
-    ...(replicas > 1 ? [`The trace has ${formatCount(replicas)} replicas of the pipeline; the first is compared.`] : []),
-    ...(chosen ? [] : [`It is laid beside ${candidate}, which runs in its order, not beside what the plan chose.`]),
-    ...(stages.length < planStages ? [`Of ${plural(planStages, 'stage')} the trace shows ${formatCount(stages.length)}.`] : []),
-    ...(foreign > 0 ? [`${plural(foreign, 'pass', 'passes')} of the step ${foreign === 1 ? 'is' : 'are'} not in the plan.`] : []),
+    ...(steps > 1 ? [warmUp === 0 ? sentence`${compared}.` : left] : []),
+    ...(replicas > 1 ? [sentence`The trace has ${formatCount(replicas)} replicas of the pipeline; the first is compared.`] : []),
+    ...(chosen ? [] : [sentence`It is laid beside ${candidate}, which runs in its order, not beside what the plan chose.`]),
+    ...(stages.length < planStages ? [sentence`Of ${counted(planStages, 'stage')} the trace shows ${formatCount(stages.length)}.`] : []),
+    ...(foreign === 1 ? [sentence`1 pass of the step is not in the plan.`] : []),
+    ...(foreign > 1 ? [sentence`${formatCount(foreign)} passes of the step are not in the plan.`] : []),
   ];
 }
 
@@ -127,11 +145,11 @@ function shapeOf({
 }
 
 /** `stage 2`, `stages 0 to 3`, `3 stages`. */
-function stageList(stages: readonly number[]): string {
+function stageList(stages: readonly number[]): Sentence {
   const [first = 0] = stages;
-  if (stages.length === 1) return `stage ${formatCount(first)}`;
+  if (stages.length === 1) return sentence`stage ${formatCount(first)}`;
   const last = stages.at(-1) ?? first;
   return last - first === stages.length - 1
-    ? `stages ${formatCount(first)} to ${formatCount(last)}`
-    : `${formatCount(stages.length)} stages`;
+    ? sentence`stages ${formatCount(first)} to ${formatCount(last)}`
+    : sentence`${formatCount(stages.length)} stages`;
 }

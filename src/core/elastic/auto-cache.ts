@@ -1,5 +1,6 @@
 import { elementBytes } from '../spec/number-formats';
 import type { ElasticRequest } from './request';
+import { sentence, type Sentence } from '../sentence';
 
 /** Epochs in a row that run alike. */
 export interface Span {
@@ -29,7 +30,7 @@ export interface CacheSize {
 export interface CacheDecision extends CacheSize {
   readonly used: boolean;
   /** Why (not), one sentence. */
-  readonly reason: string;
+  readonly reason: Sentence;
   /** First epoch: forward (or the cache of the span before, advanced), and write. */
   readonly fillMs: number;
 }
@@ -92,15 +93,16 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
     before = used;
     const reason = used
       ? advanced
-        ? 'the cache of the epochs before is advanced through the newly frozen layers'
-        : 'reading replaces the forward of the frozen layers in later epochs'
-      : (refusals[index] ?? (span.epochs === 1 ? 'the pipelines change again after one epoch' : 'reading takes as long as computing'));
+        ? sentence`the cache of the epochs before is advanced through the newly frozen layers`
+        : sentence`reading replaces the forward of the frozen layers in later epochs`
+      : (refusals[index] ??
+        (span.epochs === 1 ? sentence`the pipelines change again after one epoch` : sentence`reading takes as long as computing`));
     return { ...size, used, reason, fillMs: fillOf(span, size, advanced) };
   });
 }
 
-function refusal({ cache }: ElasticRequest, { forwardMs }: Span, size: CacheSize | undefined, enabled: boolean): string | null {
-  if (forwardMs === 0) return 'no layer is frozen';
-  if (!enabled || !cache.enabled) return 'caching is switched off';
-  return (size?.diskBytes ?? 0) > cache.diskBytes ? 'the activations exceed host memory and disk' : null;
+function refusal({ cache }: ElasticRequest, { forwardMs }: Span, size: CacheSize | undefined, enabled: boolean): Sentence | null {
+  if (forwardMs === 0) return sentence`no layer is frozen`;
+  if (!enabled || !cache.enabled) return sentence`caching is switched off`;
+  return (size?.diskBytes ?? 0) > cache.diskBytes ? sentence`the activations exceed host memory and disk` : null;
 }

@@ -1,12 +1,12 @@
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import type { GradientNorms } from './norm-table';
-import { sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** Decides how many layers are frozen in an epoch, from the bottom. Replaceable: anything that answers this question can drive a plan. */
 export interface FreezePolicy {
   /** In words, for what is shown. */
-  readonly description: string;
+  readonly description: Sentence;
   /** Frozen layers of an epoch (from 0) after `previous` of the epoch before; the plan never unfreezes a layer. */
   readonly frozenLayers: (epoch: number, previous: number) => number;
 }
@@ -28,7 +28,7 @@ function wholeLayers(layers: number): number {
 export function alphaPolicy(layers: number, alpha: number): FreezePolicy {
   requireFraction(alpha);
   return {
-    description: `a fraction ${formatNumber(alpha)} of the layers left, every epoch`,
+    description: sentence`a fraction ${formatNumber(alpha)} of the layers left, every epoch`,
     frozenLayers: (epoch) => Math.min(layers, wholeLayers(layers * (1 - (1 - alpha) ** epoch))),
   };
 }
@@ -42,7 +42,7 @@ export function alphaPolicy(layers: number, alpha: number): FreezePolicy {
 export function gradientPolicy(layers: number, alpha: number, norms: GradientNorms): FreezePolicy {
   requireFraction(alpha);
   return {
-    description: `up to the layer with the smallest gradient norm, at most a fraction ${formatNumber(alpha)} of the layers left every epoch`,
+    description: sentence`up to the layer with the smallest gradient norm, at most a fraction ${formatNumber(alpha)} of the layers left every epoch`,
     frozenLayers: (epoch, previous) => {
       if (epoch === 0 || previous >= layers) return previous;
       let smallest = { norm: Infinity, layer: layers };
@@ -69,7 +69,7 @@ export function givenPolicy(layers: number, listed: readonly number[]): FreezePo
         : sentence`Epoch ${bad} cannot have ${formatCount(listed[bad] ?? 0)} frozen layers`;
     throw new ExpectedError('elastic-frozen-layers', what, sentence`list ascending numbers of layers from 0 to ${layers}, one an epoch`);
   }
-  return { description: 'as listed', frozenLayers: (epoch) => listed[epoch] ?? last };
+  return { description: sentence`as listed`, frozenLayers: (epoch) => listed[epoch] ?? last };
 }
 
 function requireFraction(alpha: number): void {

@@ -1,6 +1,6 @@
 import { memoized } from '../memoized';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../format';
+import { formatBytes, formatCount, formatDuration, formatNumber } from '../format';
 import { verdictSentence } from '../memory-model/verdict';
 import type { Timeline } from '../schedules/schedule';
 import { balanceNames } from '../formats/terapipe/elastic-names';
@@ -13,7 +13,7 @@ import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantI
 import type { ElasticRequest } from './request';
 import { runEpochs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, elasticContext, type ElasticContext } from './context';
-import { say } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
 function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
@@ -116,8 +116,10 @@ function balancesOf(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice
 function provenanceOf({ throughputs, fillingThroughputs, cluster, profile }: ElasticRequest): ElasticPlan['cost'] {
   const rates = throughputs.length + fillingThroughputs.length;
   const model =
-    profile === null ? `analytic step-time model for ${cluster.gpu.name}` : `layer times profiled on ${profile.profile.device.name}`;
-  if (rates > 0) return { kind: 'throughputs', description: `${plural(rates, 'measured rate')}; between them scaled: ${model}` };
+    profile === null
+      ? sentence`analytic step-time model for ${cluster.gpu.name}`
+      : sentence`layer times profiled on ${profile.profile.device.name}`;
+  if (rates > 0) return { kind: 'throughputs', description: sentence`${counted(rates, 'measured rate')}; between them scaled: ${model}` };
   return { kind: profile === null ? 'roofline' : 'profile', description: model };
 }
 
@@ -151,41 +153,43 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
   return { timeline: scaled, frozenMs, allReduceMs, optimizerMs };
 }
 
-function reasonsOf({ request, epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): string[] {
+function reasonsOf({ request, epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
   const speedupOf = (id: VariantId) => formatNumber(variants.find((variant) => variant.id === id)?.speedup ?? NaN);
   const last = epochs.at(-1);
   const cached = epochs.find(({ cache }) => cache.used);
   const unfit = epochs.find(({ fits }) => !fits);
   return [
-    `${formatNumber(speedup)} times as fast as without freezing: ${formatDuration(totalMs)} in all`,
-    `Freezing alone: ${speedupOf('freezing')} times; with shorter pipelines ${speedupOf('pipe')}, with the cache too ${speedupOf('pipe-cache')}, with more replicas instead ${speedupOf('pipe-dp')}`,
+    sentence`${formatNumber(speedup)} times as fast as without freezing: ${formatDuration(totalMs)} in all`,
+    sentence`Freezing alone: ${speedupOf('freezing')} times; with shorter pipelines ${speedupOf('pipe')}, with the cache too ${speedupOf('pipe-cache')}, with more replicas instead ${speedupOf('pipe-dp')}`,
     ...(last === undefined
       ? []
       : [
-          `Ends with ${plural(last.frozenLayers, 'frozen layer')} on ${plural(last.replicas, 'pipeline')} of ${plural(last.pipelineLength, 'GPU')}`,
+          sentence`Ends with ${counted(last.frozenLayers, 'frozen layer')} on ${counted(last.replicas, 'pipeline')} of ${counted(last.pipelineLength, 'GPU')}`,
         ]),
     balanceReason(epochs, balances),
     ...(cached === undefined
       ? []
       : [
-          `Caching pays from epoch ${cached.epoch} on, ${formatBytes(cached.cache.sampleBytes)} a sample: ${formatBytes(cached.cache.hostBytes)} of host memory${cached.cache.diskBytes > 0 ? ` and ${formatBytes(cached.cache.diskBytes)} of disk` : ''} on every node`,
+          cached.cache.diskBytes > 0
+            ? sentence`Caching pays from epoch ${cached.epoch} on, ${formatBytes(cached.cache.sampleBytes)} a sample: ${formatBytes(cached.cache.hostBytes)} of host memory and ${formatBytes(cached.cache.diskBytes)} of disk on every node`
+            : sentence`Caching pays from epoch ${cached.epoch} on, ${formatBytes(cached.cache.sampleBytes)} a sample: ${formatBytes(cached.cache.hostBytes)} of host memory on every node`,
         ]),
     ...(unfit === undefined
       ? []
       : [
-          `Epoch ${formatCount(unfit.epoch)}: ${say(verdictSentence(epochVerdict(unfit.stageBytes, request.cluster.gpu)))}; give a smaller batch, or recompute`,
+          sentence`Epoch ${formatCount(unfit.epoch)}: ${verdictSentence(epochVerdict(unfit.stageBytes, request.cluster.gpu))}; give a smaller batch, or recompute`,
         ]),
   ];
 }
 
 /** What the best cut gains over PipeTransformer's over the whole run, pipeline parts alone. */
-function balanceReason(epochs: readonly ElasticEpoch[], balances: ElasticPlan['balances']): string {
+function balanceReason(epochs: readonly ElasticEpoch[], balances: ElasticPlan['balances']): Sentence {
   const total = (pick: (choices: readonly BalanceChoice[]) => number) =>
     epochs.reduce((sum, { steps }, index) => sum + steps * pick(balances[index] ?? []), 0);
   const greedyMs = total((choices) => choices.find(({ name }) => name === 'greedy')?.pipelineMs ?? 0);
   const bestMs = total((choices) => Math.min(...choices.map(({ pipelineMs }) => pipelineMs)));
   const share = 1 - bestMs / greedyMs;
   return share < 0.005
-    ? 'The greedy balance is as fast as the exact ones'
-    : `The best balance takes ${formatNumber(100 * share)} % less pipeline time than the greedy one`;
+    ? sentence`The greedy balance is as fast as the exact ones`
+    : sentence`The best balance takes ${formatNumber(100 * share)} % less pipeline time than the greedy one`;
 }

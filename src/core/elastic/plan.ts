@@ -4,6 +4,7 @@ import type { CacheDecision } from './auto-cache';
 import type { StageUnits } from './balance';
 import type { StageBytes } from './memory';
 import type { BalanceName, ElasticRequest } from './request';
+import type { Sentence } from '../sentence';
 
 /** What is switched on. In the order in which the paper adds it. */
 export type VariantId = 'none' | 'freezing' | 'pipe' | 'pipe-cache' | 'pipe-dp' | 'all';
@@ -64,7 +65,7 @@ export interface ElasticPlan {
   readonly request: ElasticRequest;
   readonly parameters: number;
   /** How layers freeze, in words. */
-  readonly freezing: string;
+  readonly freezing: Sentence;
   readonly epochs: readonly ElasticEpoch[];
   /** By epoch: the three ways to cut, for the same pipeline length. */
   readonly balances: readonly (readonly BalanceChoice[])[];
@@ -73,5 +74,5 @@ export interface ElasticPlan {
   readonly speedup: number;
   readonly cost: Pick<CostProvenance, 'description'> & { readonly kind: 'roofline' | 'profile' | 'throughputs' };
   /** One line each: what the numbers say. */
-  readonly reasons: readonly string[];
+  readonly reasons: readonly Sentence[];
 }

@@ -1,14 +1,15 @@
 import type { TraceComparison } from '../compare/against-trace';
 import { timesSentences, type TimesComparison } from '../compare/against-times';
 import { planSentences } from '../compare/plan-labels';
-import type { PlanComparison } from '../compare/plans';
+import type { PlanComparison, PlanOutcome } from '../compare/plans';
 import { traceSentences } from '../compare/trace-labels';
+import { say, type Sentence } from '../sentence';
 
 /** What a plan was compared with. */
 export type Comparison = PlanComparison | TraceComparison | TimesComparison;
 
 /** What a comparison says, what matters most first. */
-export function comparisonSentences(comparison: Comparison): string[] {
+export function comparisonSentences(comparison: Comparison): Sentence[] {
   switch (comparison.kind) {
     case 'plan':
       return planSentences(comparison);
@@ -24,9 +25,20 @@ export function comparisonSentences(comparison: Comparison): string[] {
  * never renamed.
  */
 export function comparisonJson(comparison: Comparison): object {
-  const sentences = comparisonSentences(comparison);
-  // `asked` is the name that `requestDiff` had first.
-  if (comparison.kind === 'plan') return { ...comparison, asked: comparison.requestDiff, sentences };
+  const sentences = comparisonSentences(comparison).map((sentence) => say(sentence));
+  if (comparison.kind === 'plan') {
+    const { a, b, parts, requestDiff } = comparison;
+    const outcome = (plan: PlanOutcome): object => ({ ...plan, candidate: say(plan.candidate) });
+    return {
+      ...comparison,
+      a: outcome(a),
+      b: outcome(b),
+      parts: parts.map((part) => ({ ...part, name: say(part.name) })),
+      // the name that `requestDiff` had first
+      asked: requestDiff,
+      sentences,
+    };
+  }
   if (comparison.kind !== 'trace') return { ...comparison, sentences };
   const { placed, ...reported } = comparison;
   const { steps, step, warmUp, replicas, foreign, measured } = placed;

@@ -2,6 +2,7 @@ import { withBecause } from './reasons-json';
 import { totalBytes } from '../elastic/memory';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
+import { say } from '../sentence';
 
 /**
  * A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added,
@@ -24,9 +25,9 @@ export function elasticJson(plan: ElasticPlan): object {
       speedup: times,
       epochMs: [...epochMs],
     })),
-    freezing,
-    cost,
-    reasons,
+    freezing: say(freezing),
+    cost: { ...cost, description: say(cost.description) },
+    reasons: reasons.map((reason) => say(reason)),
     parameters,
     model: request.model,
     training: withOldNames(request.training),

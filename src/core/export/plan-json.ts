@@ -7,6 +7,7 @@ import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { isTie } from '../planner/reasons';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
+import { say } from '../sentence';
 
 /**
  * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
@@ -77,16 +78,16 @@ export function planJson(plan: Plan): PlanJson {
       },
       cost: {
         provenance: cost.kind,
-        description: cost.description,
+        description: say(cost.description),
         errorPercent: cost.errorPercent,
-        errorBecause: cost.errorBecause,
+        errorBecause: say(cost.errorBecause),
         profile: request.profile === null ? null : profileJson(request.profile),
-        analytic,
+        analytic: analytic === null ? null : { ...analytic, name: say(analytic.name) },
         calibration: request.calibration ?? null,
       },
       comparisons: candidates.map((candidate) => ({
         id: candidate.id,
-        name: candidate.name,
+        name: say(candidate.name),
         schedule: candidate.schedule,
         chunksPerStage: candidate.chunksPerStage,
         iterationMs: candidate.iterationMs,
@@ -96,9 +97,9 @@ export function planJson(plan: Plan): PlanJson {
         tie: isTie(plan, candidate),
       })),
       limits: plan.limits,
-      reasons,
+      reasons: reasons.map((reason) => say(reason)),
       assumptions: request.assumptions.map(withBecause),
-      certificate: chosen.certificate,
+      certificate: chosen.certificate === null ? null : { ...chosen.certificate, note: say(chosen.certificate.note) },
       parameters,
       mtpParameters: mtpParameters(request.model),
       furtherParameters: mtpParameters(request.model),

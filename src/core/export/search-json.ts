@@ -4,6 +4,7 @@ import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { layoutText, neededFor } from '../layout-search/labels';
+import { say, sentence } from '../sentence';
 
 /**
  * A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times
@@ -32,9 +33,14 @@ export function searchJson(result: SearchResult): SearchJson {
         usableBytes: best.verdict.usableBytes,
         fits: best.fits,
       },
-      cost: { provenance: cost.kind, description: cost.description, errorPercent: cost.errorPercent, errorBecause: cost.errorBecause },
-      comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name, iterationMs, peakBytes, fits })),
-      reasons: runnersUp.map(({ plan, why }) => `${layoutText(plan.point)}, ${plan.name}: ${why}`),
+      cost: {
+        provenance: cost.kind,
+        description: say(cost.description),
+        errorPercent: cost.errorPercent,
+        errorBecause: say(cost.errorBecause),
+      },
+      comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name: say(name), iterationMs, peakBytes, fits })),
+      reasons: runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)),
       assumptions: request.assumptions.map(withBecause),
     },
     search: {
@@ -42,18 +48,18 @@ export function searchJson(result: SearchResult): SearchJson {
       fixed: result.fixed,
       measured: result.measured,
       tokenBudget: result.tokenBudget,
-      launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: against.says },
+      launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: say(against.says) },
       paretoFront: paretoFront.map(foundJson),
       // the name that it had first
       front: paretoFront.map(foundJson),
       perSchedule: perSchedule.map(foundJson),
-      runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why })),
-      notFitting,
+      runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why: say(why) })),
+      notFitting: notFitting.map((large) => ({ ...large, layout: say(large.layout), why: say(large.why) })),
       improvements: improvements.map(({ change, method, plan, speedup, says }) => ({
-        change,
+        change: say(change),
         method,
         speedup,
-        says,
+        says: say(says),
         plan: plan === null ? null : foundJson(plan),
       })),
       lowerBoundMs: result.lowerBoundMs,
@@ -69,12 +75,13 @@ function foundJson(found: FoundPlan): object {
   const { layout, training, schedule, slices, stageLayers } = point;
   const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
   const { offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
+  const needs = neededFor(found);
   return {
-    name,
+    name: say(name),
     layout: withOldNames(layout),
     stageLayers,
     schedule,
-    needs: neededFor(found),
+    needs: needs === null ? null : say(needs),
     slices,
     microBatches: scheme.length,
     training: withOldNames({

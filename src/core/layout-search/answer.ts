@@ -4,6 +4,7 @@ import { mostHelpful, whatIfs } from './improvements';
 import type { Improvement, SearchResult } from './result';
 import type { SearchProgress } from './search';
 import type { SearchProblem } from './search-problem';
+import type { Sentence } from '../sentence';
 
 /** What a search should answer beside the best layout. */
 export interface SearchAsked {
@@ -22,7 +23,7 @@ export type SearchUpdate =
   /** Searches with `change`, the `index`th (from 0) of `count`; `improvements` are those found so far, the most helpful first. */
   | {
       readonly kind: 'helping';
-      readonly change: string;
+      readonly change: Sentence;
       readonly index: number;
       readonly count: number;
       readonly improvements: readonly Improvement[];

@@ -21,7 +21,7 @@ import { unitOf } from './schedules';
 import { gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
-import { sentence } from '../sentence';
+import { sentence, type Value } from '../sentence';
 
 export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */
@@ -108,9 +108,9 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
 }
 
 /** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names its schedule alone. */
-function nameInSearch({ name, schedule, scheme }: Candidate): string {
+function nameInSearch({ name, schedule, scheme }: Candidate): Value {
   const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
-  return name === schedule && slices > 1 ? `${name}, ${slices} slices` : name;
+  return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
 }
 
 /** Fastest first, none both slower and larger than another. */
@@ -222,7 +222,7 @@ function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator
     { signal },
   );
   const better = details.plan(point, solution.scheme);
-  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: `${point.schedule}, solved slices` } : plan;
+  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: sentence`${point.schedule}, solved slices` } : plan;
 }
 
 function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
@@ -254,7 +254,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
     .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)
     .slice(0, namedNotFitting)
     .map(({ family: group, bound }) => ({
-      layout: `${layoutText(group)}, ${groupName(group)}`,
+      layout: sentence`${layoutText(group)}, ${groupName(group)}`,
       iterationMs: bound.iterationMs,
       peakBytes: bound.peakBytes,
       why: whyTooLarge(bound, evaluator.usableBytes, best),

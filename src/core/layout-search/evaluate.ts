@@ -10,6 +10,7 @@ import { kindFor, operationCount, scheduleLabel } from '../partition/scheduling'
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
+import { sentence, type Value } from '../sentence';
 
 /*
  * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound
@@ -92,9 +93,9 @@ function schemeOf(request: PlanRequest, group: CandidateGroup): Scheme {
 }
 
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
-export function groupName({ layout, schedule, slices }: CandidateGroup): string {
+export function groupName({ layout, schedule, slices }: CandidateGroup): Value {
   const kind = kindFor(schedule, layout);
   const name = scheduleLabel(kind);
-  if (kind.chunksPerStage === 'several') return `${name}, ${kind.chunks} virtual stages`;
-  return slices > 1 ? `${name}, ${slices} slices` : name;
+  if (kind.chunksPerStage === 'several') return sentence`${name}, ${kind.chunks} virtual stages`;
+  return slices > 1 ? sentence`${name}, ${slices} slices` : name;
 }

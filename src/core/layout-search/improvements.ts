@@ -8,30 +8,31 @@ import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
 import { layoutText } from './labels';
+import { sentence, type Sentence } from '../sentence';
 
 interface Change {
-  readonly change: string;
+  readonly change: Sentence;
   readonly problem: SearchProblem;
 }
 
 /** The sizes of parallel groups are let go together: alone none of them can move. */
 const sizeKeys: readonly SearchKey[] = ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'microBatch'];
 
-const onHost = 'the optimizer on the GPU or the host, chosen freely';
+const onHost = sentence`the optimizer on the GPU or the host, chosen freely`;
 
-const released: Readonly<Partial<Record<SearchKey, string>>> = {
-  recompute: 'recompute chosen freely',
-  zeroStage: 'ZeRO 0 or 1, chosen freely',
-  schedule: 'the schedule chosen freely',
-  virtualStages: 'virtual stages chosen freely',
-  microBatch: 'the micro-batch chosen freely',
+const released: Readonly<Partial<Record<SearchKey, Sentence>>> = {
+  recompute: sentence`recompute chosen freely`,
+  zeroStage: sentence`ZeRO 0 or 1, chosen freely`,
+  schedule: sentence`the schedule chosen freely`,
+  virtualStages: sentence`virtual stages chosen freely`,
+  microBatch: sentence`the micro-batch chosen freely`,
   offloadOptimizer: onHost,
-  contextParallelComm: "context parallelism's exchange chosen freely",
+  contextParallelComm: sentence`context parallelism's exchange chosen freely`,
 };
 
 /** One change to look into: what it is, and the search that says what it brings. */
 export interface WhatIf {
-  readonly change: string;
+  readonly change: Sentence;
   readonly searchAgain: (signal?: CancelSignal) => Improvement;
 }
 
@@ -65,29 +66,31 @@ function changesOf({ request, fixed, schedules, strict = false, triesHost = fals
     triesHost,
     withoutPlanned: !scheduleKind(best.point.schedule).planned,
   };
-  const changed = (change: string, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
+  const changed = (change: Sentence, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,
     problem: { request: { ...request, ...different }, fixed: without(fixed, free), ...among },
   });
   // with all sizes fixed, more GPUs are more replicas
-  const more = (nodes: number, words: string): Change => changed(words, { cluster: { ...cluster, nodes } }, ['data']);
+  const more = (nodes: number, words: Sentence): Change => changed(words, { cluster: { ...cluster, nodes } }, ['data']);
   const faster = { ...links, nicGBps: 2 * links.nicGBps };
   return [
-    more(cluster.nodes + 1, 'one node more'),
-    more(2 * cluster.nodes, 'twice the nodes'),
-    ...(cluster.nodes > 1 ? [changed('twice the network bandwidth', { cluster: { ...cluster, links: faster } })] : []),
-    changed('twice the memory of each GPU', { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),
+    more(cluster.nodes + 1, sentence`one node more`),
+    more(2 * cluster.nodes, sentence`twice the nodes`),
+    ...(cluster.nodes > 1 ? [changed(sentence`twice the network bandwidth`, { cluster: { ...cluster, links: faster } })] : []),
+    changed(sentence`twice the memory of each GPU`, { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),
     ...(measured === null
       ? [
-          changed('operations issued twice as fast (CUDA graphs)', {
+          changed(sentence`operations issued twice as fast (CUDA graphs)`, {
             constants: { ...constants, issueFloorUs: constants.issueFloorUs / 2 },
           }),
         ]
       : []),
-    changed('twice the global batch', { training: { ...training, globalBatch: 2 * training.globalBatch } }),
-    ...searchKeys.filter((key) => isFree(key) && released[key] !== undefined).map((key) => changed(released[key] ?? key, {}, [key])),
+    changed(sentence`twice the global batch`, { training: { ...training, globalBatch: 2 * training.globalBatch } }),
+    ...searchKeys
+      .filter((key) => isFree(key) && released[key] !== undefined)
+      .map((key) => changed(released[key] ?? sentence`${key}`, {}, [key])),
     ...(triesHost || fixed.has('offloadOptimizer') || training.optimizer === 'none' ? [] : [withHost(changed(onHost, {}))]),
-    ...(sizeKeys.some(isFree) ? [changed('all sizes of parallel groups chosen freely', {}, sizeKeys)] : []),
+    ...(sizeKeys.some(isFree) ? [changed(sentence`all sizes of parallel groups chosen freely`, {}, sizeKeys)] : []),
   ];
 }
 
@@ -113,17 +116,27 @@ function improvement(
   if (found === null)
     return nothing(
       change,
-      `${change}: no layout uses those ${formatCount(problem.request.cluster.nodes * problem.request.cluster.gpusPerNode)} GPUs for the same batch`,
+      sentence`${change}: no layout uses those ${formatCount(problem.request.cluster.nodes * problem.request.cluster.gpusPerNode)} GPUs for the same batch`,
     );
-  if (found.best === null) return nothing(change, best.fits ? `${change}: nothing gained` : `${change}: still nothing fits`);
+  if (found.best === null)
+    return nothing(change, best.fits ? sentence`${change}: nothing gained` : sentence`${change}: still nothing fits`);
   const plan = describerOf(problem, evaluator, tokenBudget).plan(found.best.point);
   const speedup = plan.tokensPerSecond / best.tokensPerSecond;
-  const gain = speedup >= 1.1 ? `${formatNumber(speedup)}x the tokens per second` : `${formatPercent(speedup - 1)} more tokens per second`;
-  const how = `${formatDuration(plan.iterationMs)} a step with ${layoutText(plan.point)}, ${plan.name}`;
-  return { change, method: 'search', plan, speedup, says: best.fits ? `${change}: ${gain} (${how})` : `${change}: fits, ${how}` };
+  const gain =
+    speedup >= 1.1
+      ? sentence`${formatNumber(speedup)}x the tokens per second`
+      : sentence`${formatPercent(speedup - 1)} more tokens per second`;
+  const how = sentence`${formatDuration(plan.iterationMs)} a step with ${layoutText(plan.point)}, ${plan.name}`;
+  return {
+    change,
+    method: 'search',
+    plan,
+    speedup,
+    says: best.fits ? sentence`${change}: ${gain} (${how})` : sentence`${change}: fits, ${how}`,
+  };
 }
 
-function nothing(change: string, says: string): Improvement {
+function nothing(change: Sentence, says: Sentence): Improvement {
   return { change, method: 'search', plan: null, speedup: 1, says };
 }
 

@@ -1,51 +1,47 @@
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import { scheduleDescriptions } from '../schedules/descriptions';
 import { joinedGpus, type NodeGroup } from '../spec/cluster';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import { stepPartNames, stepParts, type FoundPlan } from './result';
 import type { CandidateGroup } from './candidate-group';
-import { sentence, type Sentence } from '../sentence';
+import { counted, listOf, sentence, type Sentence } from '../sentence';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
-export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): string {
+export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
   const { tensor, pipeline, data, context, expert, expertTensor } = layout;
-  const sizes = [
-    `tensor ${formatCount(tensor)}`,
-    `pipeline ${formatCount(pipeline)}`,
-    `data ${formatCount(data)}`,
-    ...(context > 1 ? [`context ${formatCount(context)}${training.contextParallelComm === 'ring' ? ' (ring)' : ''}`] : []),
-  ].join(' x ');
-  return [
-    sizes,
-    ...(expert > 1 ? [`expert ${formatCount(expert)}`] : []),
-    ...(expertTensor !== undefined && expertTensor !== tensor ? [`expert tensor ${formatCount(expertTensor)}`] : []),
-    `micro-batch ${formatCount(training.microBatch)}`,
+  const three = sentence`tensor ${formatCount(tensor)} x pipeline ${formatCount(pipeline)} x data ${formatCount(data)}`;
+  const ring = training.contextParallelComm === 'ring';
+  const four = ring ? sentence`${three} x context ${formatCount(context)} (ring)` : sentence`${three} x context ${formatCount(context)}`;
+  return sentence`${listOf([
+    context > 1 ? four : three,
+    ...(expert > 1 ? [sentence`expert ${formatCount(expert)}`] : []),
+    ...(expertTensor !== undefined && expertTensor !== tensor ? [sentence`expert tensor ${formatCount(expertTensor)}`] : []),
+    sentence`micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),
     ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),
-    ...(training.offloadOptimizer === true ? ['optimizer on the host'] : []),
+    ...(training.offloadOptimizer === true ? [sentence`optimizer on the host`] : []),
     ...((training.activationOffloadLayers ?? 0) > 0
-      ? [`activations of ${plural(training.activationOffloadLayers ?? 0, 'layer')} on the host`]
+      ? [sentence`activations of ${counted(training.activationOffloadLayers ?? 0, 'layer')} on the host`]
       : []),
-  ].join(', ');
+  ])}`;
 }
 
-/** `none`, `full recompute`, `recompute of core_attn, mlp`. */
-export function recomputeText(training: CandidateGroup['training']): string {
-  return recomputeWords(training)[0] ?? 'none';
+/** `full recompute`, `recompute of core_attn, mlp`; null for none. */
+export function recomputeText(training: CandidateGroup['training']): Sentence | null {
+  return recomputeWords(training)[0] ?? null;
 }
 
-function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: CandidateGroup['training']): string[] {
+function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: CandidateGroup['training']): Sentence[] {
   if (recompute === 'none') return [];
-  if (recompute === 'selective') return [`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
-  const group = recomputeGroup > 1 ? `, ${formatCount(recomputeGroup)} layers together` : '';
-  return [
-    recomputeLayers === undefined ? `full recompute${group}` : `full recompute of ${plural(recomputeLayers, 'layer')} a stage${group}`,
-  ];
+  if (recompute === 'selective') return [sentence`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
+  const full =
+    recomputeLayers === undefined ? sentence`full recompute` : sentence`full recompute of ${counted(recomputeLayers, 'layer')} a stage`;
+  return [recomputeGroup > 1 ? sentence`${full}, ${formatCount(recomputeGroup)} layers together` : full];
 }
 
 /** `8 layers a stage`, `7, 8 x 14, 7 layers`. */
-export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'>): string {
+export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'>): Sentence {
   const runs: { layers: number; stages: number }[] = [];
   for (const layers of stageLayers) {
     const last = runs.at(-1);
@@ -53,12 +49,13 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
     else runs.push({ layers, stages: 1 });
   }
   const [only] = runs;
-  if (only !== undefined && runs.length === 1) return `${formatCount(only.layers)} layers a stage`;
-  return `${runs.map(({ layers, stages }) => (stages === 1 ? formatCount(layers) : `${formatCount(layers)} x ${formatCount(stages)}`)).join(', ')} layers`;
+  if (only !== undefined && runs.length === 1) return sentence`${formatCount(only.layers)} layers a stage`;
+  const counts = runs.map(({ layers, stages }) => (stages === 1 ? formatCount(layers) : `${formatCount(layers)} x ${formatCount(stages)}`));
+  return sentence`${counts.join(', ')} layers`;
 }
 
 /** What a plan needs to run that the usual launchers are not: `a runtime that splits backward, such as TorchTitan's`; null for nothing. */
-export function neededFor({ point }: Pick<FoundPlan, 'point'>): string | null {
+export function neededFor({ point }: Pick<FoundPlan, 'point'>): Sentence | null {
   return scheduleDescriptions[point.schedule].needs;
 }
 
@@ -66,10 +63,10 @@ export function neededFor({ point }: Pick<FoundPlan, 'point'>): string | null {
  * A line for each of some plans that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble
  * Megatron-LM`.
  */
-export function runtimesNeeded(plans: readonly FoundPlan[]): string[] {
+export function runtimesNeeded(plans: readonly FoundPlan[]): Sentence[] {
   return plans.flatMap((plan) => {
     const needs = neededFor(plan);
-    return needs === null ? [] : [`${plan.name} needs ${needs}`];
+    return needs === null ? [] : [sentence`${plan.name} needs ${needs}`];
   });
 }
 
@@ -85,28 +82,39 @@ export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>):
 const worthSaying = 0.005;
 
 /** Why a layout lost: how much slower it is, and what of its step is longer and shorter than the best's. */
-export function whyLost(plan: FoundPlan, best: FoundPlan): string {
+export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
   const differences = stepParts
     .map((part) => ({ part, ms: plan.parts[part] - best.parts[part] }))
     .filter(({ ms }) => Math.abs(ms) >= worthSaying * best.iterationMs)
     .sort((a, b) => b.ms - a.ms);
-  const said = (sign: 1 | -1, word: string): string[] =>
+  const said = (sign: 1 | -1): Sentence[] =>
     differences
       .filter(({ ms }) => sign * ms > 0)
       .sort((a, b) => sign * (b.ms - a.ms))
       .slice(0, 2)
-      .map(({ part, ms }) => `${formatDuration(Math.abs(ms))} ${word} ${stepPartNames[part]}`);
-  const [longer, shorter] = [said(1, 'more'), said(-1, 'less')];
+      .map(({ part, ms }) =>
+        sign === 1
+          ? sentence`${formatDuration(ms)} more ${stepPartNames[part]}`
+          : sentence`${formatDuration(-ms)} less ${stepPartNames[part]}`,
+      );
+  const [longer, shorter] = [said(1), said(-1)];
   const ratio = plan.iterationMs / best.iterationMs;
-  const slower = ratio < 1.0005 ? 'as fast' : ratio < 1.1 ? `${formatPercent(ratio - 1)} slower` : `${formatNumber(ratio)}x the time`;
-  const reason = longer.length > 0 ? `: ${longer.join(', ')}${shorter.length > 0 ? `, for ${shorter.join(', ')}` : ''}` : '';
-  const memory = plan.peakBytes - best.peakBytes;
-  const bytes = memory === 0 ? '' : `; ${formatBytes(Math.abs(memory))} ${memory > 0 ? 'more' : 'less'} memory`;
-  return `${plan.tie ? 'within error, ' : ''}${slower}${reason}${bytes}`;
+  const slower =
+    ratio < 1.0005
+      ? sentence`as fast`
+      : ratio < 1.1
+        ? sentence`${formatPercent(ratio - 1)} slower`
+        : sentence`${formatNumber(ratio)}x the time`;
+  const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
+  const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;
+  const bytes = plan.peakBytes - best.peakBytes;
+  const memory = bytes > 0 ? sentence`${formatBytes(bytes)} more memory` : sentence`${formatBytes(-bytes)} less memory`;
+  const lost = bytes === 0 ? time : sentence`${time}; ${memory}`;
+  return plan.tie ? sentence`within error, ${lost}` : lost;
 }
 
 /** Why a layout that may be faster is none of the answers. */
-export function whyTooLarge({ iterationMs, peakBytes }: Bound, usableBytes: number, best: FoundPlan): string {
+export function whyTooLarge({ iterationMs, peakBytes }: Bound, usableBytes: number, best: FoundPlan): Sentence {
   const gain = best.iterationMs / iterationMs;
-  return `at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit`;
+  return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit`;
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, plural } from '../format';
+import { formatCount, formatDuration } from '../format';
 import { verdictText, verdictWord } from '../memory-model/verdict';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../spec/cluster';
@@ -10,7 +10,7 @@ import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
-import { say } from '../sentence';
+import { counted, listOf, say, sentence, type Sentence, type Value } from '../sentence';
 
 /** Whether the files launch a whole layout, on which the batch divides. */
 export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
@@ -63,45 +63,47 @@ export interface LaunchedAgainstBest {
   /** Step time of the launched over that of the best: above 1 the best is faster. */
   readonly speedup: number;
   /** `as launched 14.2 s, best 11.8 s`. */
-  readonly title: string;
+  readonly title: Sentence;
   /**
    * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives
    * inside layers`.
    */
-  readonly says: string;
+  readonly says: Sentence;
 }
 
 /** The launched layout of a search against its best, in words; null where the files launch no whole layout. */
 export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
   if (launched === null) return null;
   const speedup = launched.iterationMs / best.iterationMs;
-  const title = `as launched ${formatDuration(launched.iterationMs)}${launched.fits ? '' : ` (${say(verdictWord(launched))})`}, best ${formatDuration(best.iterationMs)}${best.fits ? '' : ` (${say(verdictWord(best))})`}`;
-  return { launched, best, speedup, title, says: [...faults(launched, request), against(launched, best)].join(': ') };
+  const time = ({ iterationMs, fits, verdict }: FoundPlan): Value =>
+    fits ? formatDuration(iterationMs) : sentence`${formatDuration(iterationMs)} (${verdictWord(verdict)})`;
+  const title = sentence`as launched ${time(launched)}, best ${time(best)}`;
+  const wrong = faults(launched, request);
+  const stands = against(launched, best);
+  return { launched, best, speedup, title, says: wrong.length > 0 ? sentence`${listOf(wrong)}: ${stands}` : stands };
 }
 
 /** What is plainly wrong with a launched layout. */
-function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): string[] {
+function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): Sentence[] {
   const { tensor, pipeline } = point.layout;
-  const uneven = isUneven(point.layout, scheme);
-  const faults = [
-    ...(uneven
-      ? [`interleaving wants a multiple of ${plural(pipeline, 'micro-batch', 'micro-batches')}, not ${formatCount(scheme.length)}`]
-      : []),
-    ...(tensor > joinedGpus(cluster) ? [`tensor ${formatCount(tensor)} ${say(crossingText(cluster))}`] : []),
-    ...(verdict.fits ? [] : [say(verdictText(verdict))]),
+  const wanted = counted(pipeline, 'micro-batch', 'micro-batches');
+  return [
+    ...(isUneven(point.layout, scheme) ? [sentence`interleaving wants a multiple of ${wanted}, not ${formatCount(scheme.length)}`] : []),
+    ...(tensor > joinedGpus(cluster) ? [sentence`tensor ${formatCount(tensor)} ${crossingText(cluster)}`] : []),
+    ...(verdict.fits ? [] : [verdictText(verdict)]),
   ];
-  return faults.length > 0 ? [faults.join(', ')] : [];
 }
 
-function against(launched: FoundPlan, best: FoundPlan): string {
-  const other = `${layoutText(best.point)}, ${best.name}`;
-  if (!best.fits) return launched.iterationMs === best.iterationMs ? 'no layout fits' : `no layout fits; least memory has ${other}`;
-  if (isSame(launched, best)) return 'this is the best layout';
+function against(launched: FoundPlan, best: FoundPlan): Sentence {
+  const other = sentence`${layoutText(best.point)}, ${best.name}`;
+  if (!best.fits)
+    return launched.iterationMs === best.iterationMs ? sentence`no layout fits` : sentence`no layout fits; least memory has ${other}`;
+  if (isSame(launched, best)) return sentence`this is the best layout`;
   if (launched.iterationMs < best.iterationMs)
-    return `${launched.fits ? 'the best that launchers accept' : 'the best that fits'} is ${other}`;
-  return `${whyLost(launched, best)}; against ${other}`;
+    return launched.fits ? sentence`the best that launchers accept is ${other}` : sentence`the best that fits is ${other}`;
+  return sentence`${whyLost(launched, best)}; against ${other}`;
 }
 
 function isSame(a: FoundPlan, b: FoundPlan): boolean {
-  return a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes && layoutText(a.point) === layoutText(b.point);
+  return a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes && say(layoutText(a.point)) === say(layoutText(b.point));
 }

@@ -2,6 +2,7 @@ import { reportedAssumptions, type Assumption } from '../spec/request';
 import type { FoundPlan, SearchResult } from './result';
 import { searchKeys } from './search-problem';
 import { whyLost } from './labels';
+import type { Sentence } from '../sentence';
 
 /**
  * What an answer shows a plan as: the best; one of the front of step time against memory; the fastest of its schedule, or of its sizes of
@@ -13,8 +14,8 @@ export type PlanRole = 'best' | 'front' | 'schedule' | 'sizes';
 export interface ListedPlan {
   readonly plan: FoundPlan;
   readonly roles: readonly PlanRole[];
-  /** Why it lost, in a sentence; empty for the best. */
-  readonly why: string;
+  /** Why it lost, in a sentence; null for the best. */
+  readonly why: Sentence | null;
 }
 
 /**
@@ -23,14 +24,14 @@ export interface ListedPlan {
  */
 export function plansOf(result: SearchResult): ListedPlan[] {
   const { best, paretoFront, perSchedule, runnersUp } = result;
-  const listed = new Map<string, { plan: FoundPlan; roles: PlanRole[]; why: string }>();
-  const add = (plan: FoundPlan, role: PlanRole, why: string): void => {
+  const listed = new Map<string, { plan: FoundPlan; roles: PlanRole[]; why: Sentence | null }>();
+  const add = (plan: FoundPlan, role: PlanRole, why: Sentence | null): void => {
     const key = JSON.stringify([plan.name, plan.point]);
     const known = listed.get(key);
     if (known === undefined) listed.set(key, { plan, roles: [role], why });
     else known.roles.push(role);
   };
-  add(best, 'best', '');
+  add(best, 'best', null);
   for (const plan of paretoFront) add(plan, 'front', whyLost(plan, best));
   for (const plan of perSchedule) add(plan, 'schedule', whyLost(plan, best));
   for (const { plan, why } of runnersUp) add(plan, 'sizes', why);

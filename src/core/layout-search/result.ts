@@ -7,6 +7,7 @@ import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './search-problem';
+import type { Sentence, Value } from '../sentence';
 
 export { stepPartNames, stepParts, type StepPart } from '../planner/step-parts';
 
@@ -14,7 +15,7 @@ export { stepPartNames, stepParts, type StepPart } from '../planner/step-parts';
 export interface FoundPlan {
   readonly point: SearchPoint;
   /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`, `TeraPipe, solved slices`. */
-  readonly name: string;
+  readonly name: Value;
   readonly scheme: Scheme;
   readonly iterationMs: number;
   readonly peakBytes: number;
@@ -34,28 +35,28 @@ export interface FoundPlan {
 /** A layout that is not the best, and why, in a sentence. */
 export interface RunnerUp {
   readonly plan: FoundPlan;
-  readonly why: string;
+  readonly why: Sentence;
 }
 
 /** A layout that would be faster but for memory: what it takes and needs at least, and both in a sentence. */
 export interface NotFitting {
-  readonly layout: string;
+  readonly layout: Sentence;
   readonly iterationMs: number;
   readonly peakBytes: number;
-  readonly why: string;
+  readonly why: Sentence;
 }
 
 /** A change to the machine or to what is fixed, and the best layout with it, searched anew. */
 export interface Improvement {
   /** `twice the network bandwidth`. */
-  readonly change: string;
+  readonly change: Sentence;
   /** How this was found: a search of its own over the same choices. */
   readonly method: 'search';
   /** Null when nothing fits, or no layout uses those GPUs. */
   readonly plan: FoundPlan | null;
   /** Tokens per second over those of the best; 1 when nothing is gained. */
   readonly speedup: number;
-  readonly says: string;
+  readonly says: Sentence;
 }
 
 /** What a search answers. */

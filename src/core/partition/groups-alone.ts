@@ -6,13 +6,13 @@ import type { Located } from '../spec/located';
 import { fittingLayout } from './mixed-layout';
 import { placeStages } from './place-stages';
 import type { Layout, PlanRequest } from '../spec/request';
-import { sentence } from '../sentence';
+import { clausesOf, sentence, type Sentence } from '../sentence';
 
 /**
  * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages
  * (1F1B). None on a plain cluster.
  */
-export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string[] {
+export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Sentence[] {
   const { model, training, layout, cluster, constants, schedule } = request;
   const { groups } = cluster;
   if (groups === undefined) return [];
@@ -25,13 +25,15 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): string
     try {
       const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn, signal });
       const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
-      return `${clusterText(group)} alone ${times === null ? 'would not fit it' : `would take ${formatNumber(times)}x the time`}`;
+      return times === null
+        ? sentence`${clusterText(group)} alone would not fit it`
+        : sentence`${clusterText(group)} alone would take ${formatNumber(times)}x the time`;
     } catch (error) {
-      if (error instanceof ExpectedError) return `${clusterText(group)} alone cannot run it`;
+      if (error instanceof ExpectedError) return sentence`${clusterText(group)} alone cannot run it`;
       throw error;
     }
   });
-  return [said.join('; ')];
+  return [sentence`${clausesOf(said)}`];
 }
 
 /** Sizes that a layout keeps on other nodes. */

@@ -2,8 +2,9 @@ import { hostGBps } from '../cluster/host-link';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { stageCost } from '../time-model/stage-time';
-import { formatBytes, formatDuration, formatNumber, plural } from '../format';
+import { formatBytes, formatDuration, formatNumber } from '../format';
 import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /*
  * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after
@@ -64,7 +65,7 @@ export function chunkCost(inputs: CostInputs, contents: StageContents): SliceCos
 export function offloadReason(
   stages: readonly { readonly inputs: CostInputs; readonly contents: StageContents }[],
   { batch, tokens }: { readonly batch: number; readonly tokens: readonly number[] },
-): string[] {
+): Sentence[] {
   const asked = stages[0]?.inputs.training.activationOffloadLayers ?? 0;
   if (asked === 0) return [];
   let [most, waitMs, rate] = [0, 0, Infinity];
@@ -81,9 +82,9 @@ export function offloadReason(
     most = Math.max(most, bytes);
     waitMs = Math.max(waitMs, ms);
   }
-  const held = waitMs > 0 ? `which holds its passes up by ${formatDuration(waitMs)}` : 'beside compute';
+  const held = waitMs > 0 ? sentence`which holds its passes up by ${formatDuration(waitMs)}` : sentence`beside compute`;
   const layers = Math.min(asked, Math.max(...stages.map(({ contents }) => contents.layers)));
   return [
-    `activations of ${plural(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
+    sentence`activations of ${counted(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
   ];
 }

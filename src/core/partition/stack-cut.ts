@@ -4,6 +4,7 @@ import { stackLayerFlops, type SequenceLengths } from '../model/flops';
 import type { ModelSpec } from '../spec/model';
 import { headTokens } from '../model/stacks';
 import type { PlanRequest } from '../spec/request';
+import { clausesOf, sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them
@@ -56,21 +57,20 @@ function heaviestStage(model: ModelSpec, training: SequenceLengths, cut: readonl
 /**
  * Which layers the stages of an encoder-decoder model have: `encoder 12, 12; decoder 8, 8, 8`. Null for other models, and for one stage.
  */
-export function stacksText({ model, training, layout }: Pick<PlanRequest, 'model' | 'training' | 'layout'>): string | null {
+export function stacksText({ model, training, layout }: Pick<PlanRequest, 'model' | 'training' | 'layout'>): Sentence | null {
   if (model.stacks === undefined || layout.pipeline === 1) return null;
-  const words: string[] = [];
+  const stages: { readonly stack: string | null; readonly text: Value }[] = [];
   let from = 0;
   for (const layers of layout.stageLayers ?? stackCut(model, training, layout.pipeline)) {
-    const [first, second] = layerGroups(model, from, from + layers).map(
-      ({ kind, layers: count }) => `${kind.stack ?? ''} ${formatCount(count)}`,
-    );
+    const [first, second] = layerGroups(model, from, from + layers);
     from += layers;
-    const stage = second === undefined ? (first ?? '0') : `${first ?? ''} with ${second}`;
-    const last = words.at(-1);
-    const stack = stage.split(' ')[0] ?? '';
-    if (last?.startsWith(stack) === true && second === undefined && !last.includes(' with '))
-      words[words.length - 1] = `${last}, ${stage.slice(stack.length + 1)}`;
-    else words.push(stage);
+    const last = stages.at(-1);
+    const stack = first?.kind.stack ?? '';
+    const count = formatCount(first?.layers ?? 0);
+    if (second !== undefined)
+      stages.push({ stack: null, text: sentence`${stack} ${count} with ${second.kind.stack ?? ''} ${formatCount(second.layers)}` });
+    else if (last?.stack === stack) stages[stages.length - 1] = { stack, text: sentence`${last.text}, ${count}` };
+    else stages.push({ stack, text: first === undefined ? '0' : sentence`${stack} ${count}` });
   }
-  return words.join('; ');
+  return sentence`${clausesOf(stages.map(({ text }) => text))}`;
 }

@@ -1,6 +1,6 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError } from '../errors';
-import { formatCount, plural } from '../format';
+import { formatCount } from '../format';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
@@ -56,7 +56,7 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
   if (slicing.scheme !== null) {
     requireComplete(slicing.scheme, batch, sequenceLength);
     if (slicing.split === undefined)
-      specs.push({ id: 'given', name: 'slices as given', schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
+      specs.push({ id: 'given', name: sentence`slices as given`, schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
   }
   if (
     batch <= affordableUnits &&
@@ -70,7 +70,7 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
     const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);
     specs.push({
       id: '1f1b',
-      name: layout.virtualStages > 1 ? `interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
+      name: layout.virtualStages > 1 ? sentence`interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
       schedule: namesInterleaving(request) ?? '1F1B',
       scheme: microBatches,
       certificate: null,
@@ -176,6 +176,6 @@ function equalWorkSpecs(schedule: ScheduleName, usual: readonly CandidateSpec[],
   const batch = scheme.reduce((sequences, chunk) => sequences + chunk.batch, 0);
   const isSame = scheme.every((chunk) => chunk.batch === 1 && chunk.tokens.join() === tokens.join());
   if (tokens.length < 2 || isSame || tokens.length * batch > affordableUnits) return [];
-  const name = `${schedule}, ${plural(tokens.length, 'slice')} of equal work`;
+  const name = sentence`${schedule}, ${counted(tokens.length, 'slice')} of equal work`;
   return [{ id: 'equal-work', name, schedule, scheme: repeated(1, tokens, batch), certificate: null }];
 }

@@ -15,6 +15,7 @@ import type { AnalyticPlan, Candidate, Plan } from './plan';
 import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded, slicesFound } from './reasons';
 import { stackReason } from './refusals';
 import { boundarySendsMs } from './transfers';
+import type { Sentence } from '../sentence';
 
 /** What a plan is explained by. */
 interface Explained {
@@ -31,7 +32,7 @@ interface Explained {
 export function reasonsOf(
   { request, pipeline, candidates, chosen, skipped, analytic, cost }: Explained,
   signal: CancelSignal | undefined,
-): readonly string[] {
+): readonly Sentence[] {
   return [
     ...runtimeNeeded(chosen, candidates),
     ...reasonsFor(chosen, candidates, cost.errorPercent),

@@ -2,6 +2,7 @@ import { limiters, type Limiter, type StageLimits } from '../time-model/limits';
 import { formatCount, formatPercent } from '../format';
 import type { Candidate, Plan } from './plan';
 import { stepPartNames, type StepPart } from './step-parts';
+import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
 /** Shares of a stage's time below this are not reported. */
 const worthSaying = 0.005;
@@ -49,14 +50,13 @@ export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, c
 const shownCosts = 3;
 
 /** `bubble 65.4 % of the step, compute 12.1 %, memory traffic 11.4 %`: the largest parts. */
-export function costsText(costs: readonly StepCost[]): string {
-  return costs
-    .slice(0, shownCosts)
-    .map(
-      ([part, share], index) =>
-        `${part === 'work' ? 'work' : stepPartNames[part]} ${formatPercent(share)}${index === 0 ? ' of the step' : ''}`,
-    )
-    .join(', ');
+export function costsText(costs: readonly StepCost[]): Value {
+  return listOf(
+    costs.slice(0, shownCosts).map(([part, share], index) => {
+      const name = part === 'work' ? sentence`work` : stepPartNames[part];
+      return index === 0 ? sentence`${name} ${formatPercent(share)} of the step` : sentence`${name} ${formatPercent(share)}`;
+    }),
+  );
 }
 
 /** The stage whose micro-batch takes longest; null without stages. */
@@ -70,15 +70,15 @@ export function slowestStage(limits: readonly StageLimits[]): number | null {
  * `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which
  * stages something else limits; null where that is not known.
  */
-export function limitedBy(limits: readonly StageLimits[] | null): string | null {
+export function limitedBy(limits: readonly StageLimits[] | null): Sentence | null {
   const slowest = limits === null ? null : slowestStage(limits);
   const first = slowest === null ? undefined : limits?.[slowest];
   if (limits === null || slowest === null || first === undefined) return null;
-  const shares = limiterShares(first).map(([name, share]) => `${stepPartNames[name]} ${formatPercent(share)}`);
+  const shares = limiterShares(first).map(([name, share]) => sentence`${stepPartNames[name]} ${formatPercent(share)}`);
   const others = runsOf(limits).filter(({ limiter }) => limiter !== first.limiter);
   const shown = others.slice(0, shownRuns).map(runText);
-  const more = others.length > shownRuns ? [`and ${formatCount(others.length - shownRuns)} more`] : [];
-  return [`${shares.join(', ')} on stage ${formatCount(slowest)}, the slowest`, ...shown, ...more].join('; ');
+  const more = others.length > shownRuns ? [sentence`and ${formatCount(others.length - shownRuns)} more`] : [];
+  return sentence`${clausesOf([sentence`${listOf(shares)} on stage ${formatCount(slowest)}, the slowest`, ...shown, ...more])}`;
 }
 
 /** Most runs of stages that are reported. */
@@ -101,7 +101,9 @@ function runsOf(limits: readonly StageLimits[]): Run[] {
   return runs;
 }
 
-function runText({ first, last, limiter }: Run): string {
-  const stages = first === last ? `stage ${formatCount(first)}` : `stages ${formatCount(first)}-${formatCount(last)}`;
-  return `${stages} ${stepPartNames[limiter]}`;
+function runText({ first, last, limiter }: Run): Sentence {
+  const name = stepPartNames[limiter];
+  return first === last
+    ? sentence`stage ${formatCount(first)} ${name}`
+    : sentence`stages ${formatCount(first)}-${formatCount(last)} ${name}`;
 }

@@ -15,6 +15,7 @@ import { chunksOn, type Pipeline } from './pipeline';
 import { candidateIdOf, type Certificate, type Cut } from './plan';
 import type { CandidateSpec } from './predict';
 import { sliceWork, type SlicingListener } from './sliced';
+import { sentence, type Sentence } from '../sentence';
 
 /** How long to look for the slices of a schedule. */
 export interface CutEffort {
@@ -94,15 +95,15 @@ export function shortestCut(
       evaluations: parts,
       judgedBy: 'makespan',
       cuts: comparedCuts(problem, equalWork),
-      note: `${gapText(solution)} for slices in multiples of ${unit} tokens, ${numbersText(fewest, slices)}, all sequences cut alike`,
+      note: sentence`${gapText(solution)} for slices in multiples of ${unit} tokens, ${numbersText(fewest, slices)}, all sequences cut alike`,
     },
   };
 }
 
-function numbersText(fewest: number, most: number): string {
+function numbersText(fewest: number, most: number): Sentence {
   return fewest === 1
-    ? `at most ${formatCount(most)} of a sequence`
-    : `${formatCount(fewest)} to ${formatCount(most)} of a sequence, as fewer do not fit memory`;
+    ? sentence`at most ${formatCount(most)} of a sequence`
+    : sentence`${formatCount(fewest)} to ${formatCount(most)} of a sequence, as fewer do not fit memory`;
 }
 
 /** What was found among cuts into as many slices as fit. */
@@ -146,8 +147,8 @@ function withinMemory(
 }
 
 /** `proved optimal`, `at most 1.3 % above the best possible`. */
-function gapText({ exact, makespanMs, lowerBoundMs }: Pick<MakespanSolution, 'exact' | 'makespanMs' | 'lowerBoundMs'>): string {
-  return exact ? 'proved optimal' : `at most ${formatPercent(makespanMs / lowerBoundMs - 1)} above the best possible`;
+function gapText({ exact, makespanMs, lowerBoundMs }: Pick<MakespanSolution, 'exact' | 'makespanMs' | 'lowerBoundMs'>): Sentence {
+  return exact ? sentence`proved optimal` : sentence`at most ${formatPercent(makespanMs / lowerBoundMs - 1)} above the best possible`;
 }
 
 /** A schedule that has one candidate, with these slices. */

@@ -6,6 +6,7 @@ import type { Timeline } from '../schedules/schedule';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
+import type { Sentence, Value } from '../sentence';
 
 /**
  * terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has
@@ -41,7 +42,7 @@ export const candidateIdOf: Readonly<Record<ScheduleName, CandidateId>> = {
 export interface Candidate {
   readonly id: CandidateId;
   /** `TeraPipe`, `best uniform, 16 slices`, ... */
-  readonly name: string;
+  readonly name: Value;
   /** As a config names it: `1F1B` on a layout with virtual stages is interleaved, and its timeline is called so. */
   readonly schedule: ScheduleName;
   /** Chunks of layers (virtual stages) on each stage. */
@@ -81,7 +82,7 @@ export interface Certificate {
   readonly judgedBy: 'formula' | 'simulation' | 'makespan';
   /** How others cut a sequence, by the same objective. */
   readonly cuts: readonly Cut[];
-  readonly note: string;
+  readonly note: Sentence;
 }
 
 /**
@@ -115,7 +116,7 @@ export interface Plan {
   /** What each stage's time goes to in the chosen candidate, for one micro-batch; null for measured times, which do not tell. */
   readonly limits: readonly StageLimits[] | null;
   /** One line each: why this plan. */
-  readonly reasons: readonly string[];
+  readonly reasons: readonly Sentence[];
 }
 
 /** The candidate a plan chose. */

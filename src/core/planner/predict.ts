@@ -30,6 +30,7 @@ import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipe
 import { sequenceTokens } from '../spec/request';
 import { runtimeOf } from '../spec/runtime';
 import { slowestSendMs, transfersOf } from './transfers';
+import type { Value } from '../sentence';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
 export const maximumTimelineOperations = 2_000_000;
@@ -37,7 +38,7 @@ export const maximumTimelineOperations = 2_000_000;
 /** One way to run the step, as a name and what it needs. */
 export interface CandidateSpec {
   readonly id: CandidateId;
-  readonly name: string;
+  readonly name: Value;
   /** `1F1B` on a layout with virtual stages is interleaved. */
   readonly schedule: ScheduleName;
   readonly scheme: Scheme;

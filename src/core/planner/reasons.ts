@@ -1,10 +1,10 @@
-import { formatBytes, formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { formatBytes, formatDuration, formatNumber, formatPercent } from '../format';
 import { verdictWord } from '../memory-model/verdict';
 import { scheduleDescriptions } from '../schedules/descriptions';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
-import { say } from '../sentence';
+import { counted, sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on
@@ -25,56 +25,56 @@ function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
 export const sameMemory = 1.02;
 
 /** One line: what the analytic model chooses and predicts, and what the measured times make of the same choice. */
-export function againstAnalytic(chosen: Candidate, candidates: readonly Candidate[], analytic: AnalyticPlan): string {
+export function againstAnalytic(chosen: Candidate, candidates: readonly Candidate[], analytic: AnalyticPlan): Sentence {
   const ratio = analytic.iterationMs / chosen.iterationMs;
-  const apart = ratio >= 1 ? `${formatNumber(ratio)}x of this` : `${formatPercent(1 - ratio)} less`;
-  const slices = (scheme: Scheme): string => plural(Math.max(...scheme.map(({ tokens }) => tokens.length)), 'slice');
+  const apart = ratio >= 1 ? sentence`${formatNumber(ratio)}x of this` : sentence`${formatPercent(1 - ratio)} less`;
+  const slices = (scheme: Scheme): Sentence => counted(Math.max(...scheme.map(({ tokens }) => tokens.length)), 'slice');
   const same = chosen.id === analytic.id && JSON.stringify(chosen.scheme) === JSON.stringify(analytic.scheme);
   const measured = candidates.find(({ id }) => id === analytic.id);
   const instead =
     chosen.id === analytic.id
-      ? `the same schedule with ${slices(analytic.scheme)} a sequence, not ${slices(chosen.scheme)}`
-      : `${analytic.name}${measured === undefined ? '' : `, which takes ${formatDuration(measured.iterationMs)} by the profile`}`;
-  return `the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? 'the same' : instead}`;
+      ? sentence`the same schedule with ${slices(analytic.scheme)} a sequence, not ${slices(chosen.scheme)}`
+      : measured === undefined
+        ? analytic.name
+        : sentence`${analytic.name}, which takes ${formatDuration(measured.iterationMs)} by the profile`;
+  return sentence`the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? sentence`the same` : instead}`;
 }
 
 /** How the chosen candidate compares with the usual others, a line each; what is closer than the error bar is said to be a tie. */
-export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
-  const against = (id: CandidateId, words: string): string[] => {
+export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): Sentence[] {
+  const against = (id: CandidateId, name: Value): Sentence[] => {
     const other = candidates.find((candidate) => candidate.id === id);
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
     const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
-    const within = isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? ', within error of it' : '';
+    const within = (said: Sentence): Sentence =>
+      isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? sentence`${said}, within error of it` : said;
     const comparison =
       ratio >= 1.005
-        ? `${formatNumber(ratio)}x over ${words}${within}`
+        ? within(sentence`${formatNumber(ratio)}x over ${name}`)
         : ratio >= 0.995 || closeButLarger
-          ? `within error of ${words}`
-          : `${formatNumber(1 / ratio)}x slower than ${words}${within}`;
-    const need = other.fits
-      ? closeButLarger && ratio < 1.005
-        ? `, but ${formatBytes(peakBytesOf(other))}`
-        : ''
-      : `, which needs ${formatBytes(peakBytesOf(other))} and ${say(verdictWord(other))}`;
-    return [`${comparison} (${formatDuration(other.iterationMs)}${need})`];
+          ? sentence`within error of ${name}`
+          : within(sentence`${formatNumber(1 / ratio)}x slower than ${name}`);
+    const [time, peak] = [formatDuration(other.iterationMs), formatBytes(peakBytesOf(other))];
+    if (!other.fits) return [sentence`${comparison} (${time}, which needs ${peak} and ${verdictWord(other)})`];
+    return [closeButLarger && ratio < 1.005 ? sentence`${comparison} (${time}, but ${peak})` : sentence`${comparison} (${time})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
   return [
-    ...against('whole', 'whole sequences'),
-    ...against('uniform', uniform === undefined ? 'best uniform' : uniform.name),
+    ...against('whole', sentence`whole sequences`),
+    ...against('uniform', uniform === undefined ? sentence`best uniform` : uniform.name),
     ...against('1f1b', '1F1B'),
     ...against('terapipe', 'TeraPipe'),
   ];
 }
 
 /** One line on how far the slices are from the best possible, where they were looked for with the makespan of their schedule. */
-export function slicesFound({ certificate }: Pick<Candidate, 'certificate'>): string[] {
-  return certificate?.judgedBy === 'makespan' ? [`its slices are ${certificate.note}`] : [];
+export function slicesFound({ certificate }: Pick<Candidate, 'certificate'>): Sentence[] {
+  return certificate?.judgedBy === 'makespan' ? [sentence`its slices are ${certificate.note}`] : [];
 }
 
 /** What a candidate needs to run that the usual launchers are not; null for nothing. */
-export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): string | null {
+export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): Sentence | null {
   return id === '1f1b' ? null : scheduleDescriptions[schedule].needs;
 }
 
@@ -84,17 +84,16 @@ export function isUsual(candidate: Pick<Candidate, 'id' | 'schedule'>): boolean 
 }
 
 /** One line on the runtime that the chosen schedule needs, and on the best that needs none: only where there is something to say. */
-export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[]): string[] {
+export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[]): Sentence[] {
   const needs = otherRuntime(chosen);
   if (needs === null) return [];
   const usual = candidates.filter(isUsual);
   const fitting = usual.filter(({ fits }) => fits);
   const best = fastestOf(fitting.length > 0 ? fitting : usual);
-  const instead =
-    best === undefined
-      ? ''
-      : `; of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${best.fits ? '' : ` and ${say(verdictWord(best))}`}`;
-  return [`${chosen.name} needs ${needs}${instead}`];
+  const needed = sentence`${chosen.name} needs ${needs}`;
+  if (best === undefined) return [needed];
+  const other = sentence`of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}`;
+  return [sentence`${needed}; ${best.fits ? other : sentence`${other} and ${verdictWord(best)}`}`];
 }
 
 function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
@@ -105,20 +104,22 @@ function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
  * One line on the fastest candidate that fits, where the chosen one does not, or another runtime has one that is faster by more than
  * nothing.
  */
-export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): string[] {
+export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): Sentence[] {
   const fitting = candidates.filter((candidate) => candidate.fits && candidate.id !== chosen.id);
   const best = fastestOf(
     chosen.fits ? fitting.filter((candidate) => !isUsual(candidate) && candidate.iterationMs * tie < chosen.iterationMs) : fitting,
   );
   if (best === undefined) return [];
-  const within = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? ', within error of it' : '';
+  const taken = sentence`${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}`;
+  const fit = chosen.fits ? taken : sentence`${taken}, which fits`;
+  const said = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? sentence`${fit}, within error of it` : fit;
   const needs = otherRuntime(best);
-  return [
-    `${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}${chosen.fits ? '' : ', which fits'}${within}${needs === null ? '' : `; it needs ${needs}`}`,
-  ];
+  return [needs === null ? said : sentence`${said}; it needs ${needs}`];
 }
 
 /** One line on the schedules that were not evaluated. */
-export function notCompared(skipped: readonly ScheduleName[]): string[] {
-  return skipped.length === 0 ? [] : [`not compared, as it would take long: ${skipped.join(', ')}; name one as schedule to plan it`];
+export function notCompared(skipped: readonly ScheduleName[]): Sentence[] {
+  return skipped.length === 0
+    ? []
+    : [sentence`not compared, as it would take long: ${skipped.join(', ')}; name one as schedule to plan it`];
 }

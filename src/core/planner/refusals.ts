@@ -99,8 +99,7 @@ export function runsStacks(schedule: ScheduleName): boolean {
 }
 
 /** What is said of the schedules that are left out. */
-export const stackReason =
-  'token slices and several chunks on a stage are not compared: an encoder reads its sequence whole, and launchers interleave no encoder with a decoder';
+export const stackReason = sentence`token slices and several chunks on a stage are not compared: an encoder reads its sequence whole, and launchers interleave no encoder with a decoder`;
 
 /**
  * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, several

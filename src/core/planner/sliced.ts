@@ -1,7 +1,7 @@
 import { analyticKinks, profileKinks } from '../time-model/context-kinks';
 import { tableKinks } from '../time-model/table';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { formatDuration, formatNumber, formatPercent, plural } from '../format';
+import { formatDuration, formatNumber, formatPercent } from '../format';
 import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
@@ -18,6 +18,7 @@ import { slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
 import { leastCommonMultiple } from '../numbers';
 import { defaultUnit, type PlanRequest } from '../spec/request';
+import { clausesOf, counted, sentence, type Sentence } from '../sentence';
 
 /** How far the solver is. */
 export interface SlicingListener {
@@ -68,12 +69,12 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
     },
     {
       id: 'uniform',
-      name: `best uniform, ${plural(slices, 'slice')}`,
+      name: sentence`best uniform, ${counted(slices, 'slice')}`,
       schedule: 'TeraPipe',
       scheme: uniformScheme({ batch, tokens, unit: grid.unit }, slices),
       certificate: null,
     },
-    { id: 'whole', name: 'whole sequences', schedule: 'TeraPipe', scheme: alike(batch, [tokens]), certificate: null },
+    { id: 'whole', name: sentence`whole sequences`, schedule: 'TeraPipe', scheme: alike(batch, [tokens]), certificate: null },
   ];
 }
 
@@ -170,7 +171,7 @@ interface FastestCut {
   /** The simulated time is that of eq. 5 to the rounding, which no cut is below. */
   readonly isOptimum: boolean;
   /** How the cut was found, where it is another than the optimum of eq. 5. */
-  readonly instead: string | null;
+  readonly instead: Sentence | null;
   /** Simulated, of the optimum of eq. 5 and of this one, ms. */
   readonly solvedMs: number;
   readonly bestMs: number;
@@ -215,10 +216,10 @@ function knownCuts(
   batch: number,
   first: SolvedGrid & { readonly isAlone: boolean },
   { signal }: SlicingListener,
-): { readonly name: string; readonly scheme: Scheme }[] {
+): { readonly name: Sentence; readonly scheme: Scheme }[] {
   const tokens = request.training.sequenceLength;
-  const known = new Map<string, { readonly name: string; readonly scheme: Scheme }>();
-  const add = (name: string, scheme: Scheme): void => {
+  const known = new Map<string, { readonly name: Sentence; readonly scheme: Scheme }>();
+  const add = (name: Sentence, scheme: Scheme): void => {
     const key = scheme.map(({ batch: groupSize, tokens: lengths }) => `${groupSize}:${lengths.join()}`).join(' ');
     if (!known.has(key)) known.set(key, { name, scheme });
   };
@@ -226,15 +227,15 @@ function knownCuts(
   for (;;) {
     const { unit } = solved.grid;
     const { uniform, equalWork, equalTime } = solved.solution.baselines;
-    add(`slices in multiples of ${unit} tokens`, solved.solution.scheme);
-    add('equal slices', alike(batch, uniformLengths(tokens, unit, uniform.slices)));
-    if (equalWork !== null) add('slices of equal work', alike(batch, equalWork.tokens));
-    add('slices of equal time', alike(batch, equalTime.tokens));
+    add(sentence`slices in multiples of ${unit} tokens`, solved.solution.scheme);
+    add(sentence`equal slices`, alike(batch, uniformLengths(tokens, unit, uniform.slices)));
+    if (equalWork !== null) add(sentence`slices of equal work`, alike(batch, equalWork.tokens));
+    add(sentence`slices of equal time`, alike(batch, equalTime.tokens));
     if (first.isAlone || 2 * unit >= tokens) break;
     throwIfCancelled(signal);
     solved = solveGrid({ ...request, slicing: { ...request.slicing, unit: 2 * unit } }, pipeline, batch, { signal });
   }
-  add('whole sequences', alike(batch, [tokens]));
+  add(sentence`whole sequences`, alike(batch, [tokens]));
   return [...known.values()];
 }
 
@@ -340,20 +341,35 @@ function certificateNote(
   { exact }: SlicingSolution,
   { isOptimum, instead, solvedMs, bestMs }: FastestCut,
   batch: number,
-): string {
-  const limits = `slices in multiples of ${unit} tokens${largestChunk < batch ? `, at most ${plural(largestChunk, 'sequence')} at a time` : ''}`;
-  const inProportion = `stages that take ${formatNumber(Math.min(...(factors ?? [1])))} to ${formatNumber(Math.max(...(factors ?? [1])))} times as long`;
+): Sentence {
+  const multiples = sentence`slices in multiples of ${unit} tokens`;
+  const limits = largestChunk < batch ? sentence`${multiples}, at most ${counted(largestChunk, 'sequence')} at a time` : multiples;
+  const [least, most] = [Math.min(...(factors ?? [1])), Math.max(...(factors ?? [1]))];
+  const inProportion = sentence`stages that take ${formatNumber(least)} to ${formatNumber(most)} times as long`;
   const isEven = new Set(stages.map(({ contents }) => contents.layers)).size === 1 && nodeKinds.length === 1;
-  const found = !exact ? 'best found, bound not closed' : isOptimum ? 'proved optimal' : 'proved optimal by equation 5';
-  const otherwise = instead === null ? '' : `; simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`;
-  switch (kind) {
-    case 'equal':
-      return `${found} for equal stages, ${limits}${otherwise}`;
-    case 'proportional':
-      return `${found} for ${inProportion}, ${limits}${otherwise}`;
-    case 'nearly':
-      return `${found} for ${inProportion}, ${limits}; stages keep that proportion within ${formatPercent(apart)}, so the simulation judges it${otherwise}`;
-    case 'slowest':
-      return `${found} for stages all as slow as the slowest, ${limits}; stages differ${isEven ? ' at the ends' : ''}, so the simulation judges it${otherwise}`;
-  }
+  const found = !exact
+    ? sentence`best found, bound not closed`
+    : isOptimum
+      ? sentence`proved optimal`
+      : sentence`proved optimal by equation 5`;
+  const said = (): Sentence[] => {
+    switch (kind) {
+      case 'equal':
+        return [sentence`${found} for equal stages, ${limits}`];
+      case 'proportional':
+        return [sentence`${found} for ${inProportion}, ${limits}`];
+      case 'nearly':
+        return [
+          sentence`${found} for ${inProportion}, ${limits}`,
+          sentence`stages keep that proportion within ${formatPercent(apart)}, so the simulation judges it`,
+        ];
+      case 'slowest':
+        return [
+          sentence`${found} for stages all as slow as the slowest, ${limits}`,
+          isEven ? sentence`stages differ at the ends, so the simulation judges it` : sentence`stages differ, so the simulation judges it`,
+        ];
+    }
+  };
+  const otherwise = instead === null ? [] : [sentence`simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`];
+  return sentence`${clausesOf([...said(), ...otherwise])}`;
 }

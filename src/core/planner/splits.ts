@@ -1,7 +1,6 @@
 import { sliceRuntimeOf } from '../formats/slice-runtimes/registry';
 import type { SliceRuntime } from '../formats/slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../errors';
-import { plural } from '../format';
 import { equalWorkLengths, workOf } from '../slicing/chunk-rules';
 import { splitRules, type SequenceSplit, type SplitRule } from '../spec/sequence-split';
 import type { PlanRequest } from '../spec/request';
@@ -9,6 +8,7 @@ import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
 import { measure, type CandidateSpec, type Prediction } from './predict';
 import { solvedAlike } from './sliced';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** What decides how a runtime cuts a sequence. */
 type Cut = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
@@ -62,8 +62,15 @@ export function schemeAlike({ training, layout }: Pick<Cut, 'training' | 'layout
 }
 
 /** `8 equal slices`, `5 slices of equal work`, `6 slices`. */
-export function splitName({ slices, rule }: Pick<SequenceSplit, 'slices' | 'rule'>): string {
-  return { average: `${slices} equal slices`, 'equal-work': `${slices} slices of equal work`, list: plural(slices, 'slice') }[rule];
+export function splitName({ slices, rule }: Pick<SequenceSplit, 'slices' | 'rule'>): Sentence {
+  switch (rule) {
+    case 'average':
+      return sentence`${slices} equal slices`;
+    case 'equal-work':
+      return sentence`${slices} slices of equal work`;
+    case 'list':
+      return counted(slices, 'slice');
+  }
 }
 
 /** Numbers of slices that are tried, and operations of all tries together at most. */
@@ -143,7 +150,7 @@ function predictedSplits(
 
 /** A split as a candidate of Seq1F1B. */
 export function splitSpec(split: SequenceSplit, scheme: Scheme): CandidateSpec {
-  return { id: 'Seq1F1B', name: `Seq1F1B, ${splitName(split)}`, schedule: 'Seq1F1B', scheme, certificate: null };
+  return { id: 'Seq1F1B', name: sentence`Seq1F1B, ${splitName(split)}`, schedule: 'Seq1F1B', scheme, certificate: null };
 }
 
 /** Times closer than this share are alike. */
@@ -180,6 +187,12 @@ export function comparedSplits(
     const isGiven = best === null || best.split.lengths.join() === (request.slicing.scheme?.[0]?.tokens ?? []).join();
     return isGiven
       ? []
-      : [{ ...splitSpec(best.split, best.prediction.scheme), id, ...(id === 'solved' ? { name: 'Seq1F1B, solved slices' } : {}) }];
+      : [
+          {
+            ...splitSpec(best.split, best.prediction.scheme),
+            id,
+            ...(id === 'solved' ? { name: sentence`Seq1F1B, solved slices` } : {}),
+          },
+        ];
   });
 }

@@ -7,6 +7,7 @@ import { runtimeOf } from '../spec/runtime';
 import { offloadWaits } from '../partition/offload';
 import type { Stage } from './pipeline';
 import type { Prediction } from './predict';
+import { sentence, type Sentence } from '../sentence';
 
 /**
  * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives
@@ -28,17 +29,17 @@ export const stepParts = [
 export type StepPart = (typeof stepParts)[number];
 
 /** What each is called. */
-export const stepPartNames: Readonly<Record<StepPart, string>> = {
-  math: 'compute',
-  memory: 'memory traffic',
-  issue: 'kernel-launch overhead',
-  exchange: 'collectives inside layers',
-  recompute: 'recompute',
-  offload: 'copies to and from the host',
-  send: 'P2P transfers',
-  bubble: 'bubble',
-  gradientExchange: 'gradient exchange',
-  optimizer: 'optimizer',
+export const stepPartNames: Readonly<Record<StepPart, Sentence>> = {
+  math: sentence`compute`,
+  memory: sentence`memory traffic`,
+  issue: sentence`kernel-launch overhead`,
+  exchange: sentence`collectives inside layers`,
+  recompute: sentence`recompute`,
+  offload: sentence`copies to and from the host`,
+  send: sentence`P2P transfers`,
+  bubble: sentence`bubble`,
+  gradientExchange: sentence`gradient exchange`,
+  optimizer: sentence`optimizer`,
 };
 
 /**

@@ -1,9 +1,9 @@
 import type { Given } from '../formats/given';
-import { formatCount, formatTokens } from '../format';
+import { formatCount } from '../format';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
-import { sentence, type Sentence } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** Takes what is given, or a fallback with the sentence that says why. */
 type ValueOrDefault = <T>(
@@ -46,8 +46,8 @@ export function sequenceLengths(
 export function lengthsText({
   sequenceLength,
   decoderSequenceLength,
-}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): string {
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): Sentence {
   return decoderSequenceLength === undefined
-    ? formatTokens(sequenceLength)
-    : `${formatCount(sequenceLength)} + ${formatTokens(decoderSequenceLength)}`;
+    ? counted(sequenceLength, 'token')
+    : sentence`${formatCount(sequenceLength)} + ${counted(decoderSequenceLength, 'token')}`;
 }

@@ -1,72 +1,73 @@
 import type { ScheduleName } from '../spec/schedule-names';
+import { sentence, type Sentence } from '../sentence';
 
 export interface ScheduleDescription {
   /** What it does and who published it, one sentence. */
-  readonly text: string;
+  readonly text: Sentence;
   /** What runs it, where neither TeraPipe's runtime nor the usual launchers do; null where one of these does. */
-  readonly needs: string | null;
+  readonly needs: Sentence | null;
 }
 
 /** Of each schedule, in the order of the registry. Apart from the kinds, so that a page can show it without carrying their planners. */
 export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescription>> = {
   GPipe: {
-    text: 'All micro-batches forward, then all backward (Huang et al. 2019).',
+    text: sentence`All micro-batches forward, then all backward (Huang et al. 2019).`,
     needs: null,
   },
   '1F1B': {
-    text: 'After a warm-up one micro-batch forward and one backward in turn, so that no more are in flight than there are stages (PipeDream-flush).',
+    text: sentence`After a warm-up one micro-batch forward and one backward in turn, so that no more are in flight than there are stages (PipeDream-flush).`,
     needs: null,
   },
   Interleaved1F1B: {
-    text: 'One forward and one backward in turn over several chunks a stage, which shortens warm-up and drain at the price of more sends (Megatron-LM, 2021).',
-    needs: 'several virtual stages on each stage, as layout.virtualStages and Megatron-LM have them',
+    text: sentence`One forward and one backward in turn over several chunks a stage, which shortens warm-up and drain at the price of more sends (Megatron-LM, 2021).`,
+    needs: sentence`several virtual stages on each stage, as layout.virtualStages and Megatron-LM have them`,
   },
   LoopedBFS: {
-    text: 'All micro-batches through one chunk before the next, and back in reverse, so that sharded weights are gathered once a chunk (breadth-first, 2022).',
-    needs: "a runtime of breadth-first pipelines, such as PyTorch's",
+    text: sentence`All micro-batches through one chunk before the next, and back in reverse, so that sharded weights are gathered once a chunk (breadth-first, 2022).`,
+    needs: sentence`a runtime of breadth-first pipelines, such as PyTorch's`,
   },
   InterleavedZeroBubble: {
-    text: 'Interleaved 1F1B whose weight gradients wait for idle time, with half the warm-up (Zero Bubble, ZB1P, 2023).',
-    needs: "a runtime that splits backward, such as TorchTitan's",
+    text: sentence`Interleaved 1F1B whose weight gradients wait for idle time, with half the warm-up (Zero Bubble, ZB1P, 2023).`,
+    needs: sentence`a runtime that splits backward, such as TorchTitan's`,
   },
   ZBVZeroBubble: {
-    text: 'Two chunks a stage in a V and split backward: no bubble where forward and both backward parts take the same time (Zero Bubble, ZB-V, 2023).',
-    needs: "a runtime that splits backward, such as TorchTitan's",
+    text: sentence`Two chunks a stage in a V and split backward: no bubble where forward and both backward parts take the same time (Zero Bubble, ZB-V, 2023).`,
+    needs: sentence`a runtime that splits backward, such as TorchTitan's`,
   },
   'V-Half': {
-    text: 'Two chunks a stage in a V, down at half the speed of up: about half the activations of 1F1B, and a small bubble (Controllable Memory, 2024).',
-    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+    text: sentence`Two chunks a stage in a V, down at half the speed of up: about half the activations of 1F1B, and a small bubble (Controllable Memory, 2024).`,
+    needs: sentence`a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`,
   },
   'V-Min': {
-    text: 'Two chunks a stage in a V, down and up without a stop: about a third of the activations of 1F1B (Controllable Memory, 2024).',
-    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+    text: sentence`Two chunks a stage in a V, down and up without a stop: about a third of the activations of 1F1B (Controllable Memory, 2024).`,
+    needs: sentence`a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`,
   },
   DualPipeV: {
-    text: 'Two chunks a stage in a V, the forward of one overlapped with the backward of the other to hide all-to-all behind computing (DeepSeek, 2025).',
-    needs: "a runtime that splits backward and overlaps it with forward, such as TorchTitan's",
+    text: sentence`Two chunks a stage in a V, the forward of one overlapped with the backward of the other to hide all-to-all behind computing (DeepSeek, 2025).`,
+    needs: sentence`a runtime that splits backward and overlaps it with forward, such as TorchTitan's`,
   },
   'ZB-H1': {
-    text: 'As 1F1B, with weight gradients put off to the drain: a third of its bubble in the same memory (Zero Bubble, 2023).',
-    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+    text: sentence`As 1F1B, with weight gradients put off to the drain: a third of its bubble in the same memory (Zero Bubble, 2023).`,
+    needs: sentence`a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`,
   },
   'ZB-H2': {
-    text: 'Twice as many micro-batches ahead as 1F1B: no bubble where forward and both backward parts take the same time (Zero Bubble, 2023).',
-    needs: "a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM",
+    text: sentence`Twice as many micro-batches ahead as 1F1B: no bubble where forward and both backward parts take the same time (Zero Bubble, 2023).`,
+    needs: sentence`a runtime that splits backward, such as sail-sg's zero-bubble Megatron-LM`,
   },
   ZeroBubble: {
-    text: 'Planned for the given times under the memory limit, backward split in two (the automatic schedules of Zero Bubble, 2023).',
-    needs: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
+    text: sentence`Planned for the given times under the memory limit, backward split in two (the automatic schedules of Zero Bubble, 2023).`,
+    needs: sentence`a runtime that splits backward and runs orders from a file, such as TorchTitan's`,
   },
   ZeroBubbleV: {
-    text: 'Planned for the given times under the memory limit, two chunks a stage in a V (as Zero Bubble, 2023, and Controllable Memory, 2024).',
-    needs: "a runtime that splits backward and runs orders from a file, such as TorchTitan's",
+    text: sentence`Planned for the given times under the memory limit, two chunks a stage in a V (as Zero Bubble, 2023, and Controllable Memory, 2024).`,
+    needs: sentence`a runtime that splits backward and runs orders from a file, such as TorchTitan's`,
   },
   TeraPipe: {
-    text: 'Token slices flow through the pipeline: all forward, then all backward in reverse (Li et al. 2021).',
+    text: sentence`Token slices flow through the pipeline: all forward, then all backward in reverse (Li et al. 2021).`,
     needs: null,
   },
   Seq1F1B: {
-    text: '1F1B over token slices: one slice forward and one backward in turn, the last slice of a sequence first (Sun et al. 2024).',
-    needs: 'a runtime that runs token slices in the order of 1F1B, such as the one of its authors',
+    text: sentence`1F1B over token slices: one slice forward and one backward in turn, the last slice of a sequence first (Sun et al. 2024).`,
+    needs: sentence`a runtime that runs token slices in the order of 1F1B, such as the one of its authors`,
   },
 };

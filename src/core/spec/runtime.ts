@@ -16,10 +16,10 @@ export type Runtime = (typeof runtimes)[number];
 export type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
 
 /** What each is called. */
-export const sendsText: Readonly<Record<WayOfSending, string>> = {
-  blocking: 'blocking',
-  exchange: 'batched exchange',
-  asynchronous: 'asynchronous',
+export const sendsText: Readonly<Record<WayOfSending, Sentence>> = {
+  blocking: sentence`blocking`,
+  exchange: sentence`batched exchange`,
+  asynchronous: sentence`asynchronous`,
 };
 
 export interface RuntimeProfile {

@@ -1,3 +1,5 @@
+import type { Sentence } from '../sentence';
+
 /** Time of one slice on one pipeline stage, in ms. */
 export interface SliceTime {
   readonly forwardMs: number;
@@ -50,10 +52,10 @@ export interface CostTable {
 export interface CostProvenance {
   readonly kind: 'roofline' | 'table' | 'profile';
   /** One sentence. */
-  readonly description: string;
+  readonly description: Sentence;
   /** What a step takes over its prediction: the range that holds 80 % of measured runs of its kind. */
   readonly range: readonly [low: number, high: number];
   /** Larger half of that range in percent (docs/model/time.md, Error bars), and why that wide. */
   readonly errorPercent: number;
-  readonly errorBecause: string;
+  readonly errorBecause: Sentence;
 }

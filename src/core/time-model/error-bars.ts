@@ -3,6 +3,7 @@ import type { ModelSpec } from '../spec/model';
 import { runtimeOf, type Runtime } from '../spec/runtime';
 import type { TrainingSpec } from '../spec/request';
 import { measuredKinds, unseenWidening } from './measured-kinds';
+import { sentence, type Sentence } from '../sentence';
 
 /** Kinds of runs whose errors are alike: the framework, the generation of the GPU, and whether the model has experts. */
 export interface RunKind {
@@ -67,14 +68,14 @@ export function nearestRuns(
   { gpu }: Pick<NodeGroup, 'gpu'>,
   training: TrainingSpec,
   model: ModelSpec,
-): { readonly runs: MeasuredKind; readonly text: string } {
+): { readonly runs: MeasuredKind; readonly text: Sentence } {
   const wanted = runKindOf(gpu.name, training, model);
   const { runs: nearest, isExact } = nearestKind(wanted, kinds);
   const runs = isExact ? nearest : widened(nearest, unseenWidening);
   const name = runtimeOf(training).name;
-  const what = wanted.experts ? 'models with experts' : 'models without experts';
+  const what = wanted.experts ? sentence`models with experts` : sentence`models without experts`;
   const text = isExact
-    ? `${what} on ${wanted.generation ?? gpu.name} under ${name}`
-    : `${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name} is known`;
+    ? sentence`${what} on ${wanted.generation ?? gpu.name} under ${name}`
+    : sentence`${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name} is known`;
   return { runs, text };
 }

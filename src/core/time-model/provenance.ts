@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatTokens, plural } from '../format';
+import { formatDuration, formatNumber } from '../format';
 import { baseName } from '../text';
 import type { Calibration, Layout } from '../spec/request';
 import type { NamedProfile, Profile } from '../spec/profile';
@@ -7,6 +7,7 @@ import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
 import { floorShare } from './stage-time';
 import type { CostProvenance } from '../spec/slice-cost';
+import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sentence';
 
 /**
  * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
@@ -16,38 +17,38 @@ import type { CostProvenance } from '../spec/slice-cost';
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
-  const description = `Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
+  const description = sentence`Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined) return calibratedProvenance(description, calibration);
   const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
   const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
   const more = (wider?.percent ?? 0) / 100;
   const [low, high] = [Math.min(runs.low, wider?.slowerAlone === true ? 1 : 1 - more), Math.max(runs.high, 1 + more)];
-  const measured = `80 % of ${plural(runs.rows, 'measured run')} took ${formatNumber(runs.low)} to ${formatNumber(runs.high)} times what was predicted: ${text}`;
+  const measured = sentence`80 % of ${counted(runs.rows, 'measured run')} took ${formatNumber(runs.low)} to ${formatNumber(runs.high)} times what was predicted: ${text}`;
   return {
     kind: 'roofline',
     description,
     range: [low, high],
     errorPercent: Math.round(100 * Math.max(1 - low, high - 1)),
-    errorBecause: wider === undefined ? measured : `${wider.reason}; ${measured}`,
+    errorBecause: wider === undefined ? measured : sentence`${wider.reason}; ${measured}`,
   };
 }
 
 /** Where times come from whose constants measured steps corrected. */
-function calibratedProvenance(description: string, calibration: Calibration): CostProvenance {
+function calibratedProvenance(description: Sentence, calibration: Calibration): CostProvenance {
   const { before, iterationMs, predictedMs, steps, errorPercent } = calibration;
-  const rescaled = `${description}, rescaled from ${formatNumber(before)}`;
-  const others = plural(steps.length, 'measured step');
+  const rescaled = sentence`${description}, rescaled from ${formatNumber(before)}`;
+  const others = counted(steps.length, 'measured step');
   return {
     kind: 'roofline',
     description:
       iterationMs === null || predictedMs === null
-        ? `${rescaled} by ${others} of the machine`
-        : `${rescaled}, which predicted ${formatDuration(predictedMs)}, to meet a measured step of ${formatDuration(iterationMs)}`,
+        ? sentence`${rescaled} by ${others} of the machine`
+        : sentence`${rescaled}, which predicted ${formatDuration(predictedMs)}, to meet a measured step of ${formatDuration(iterationMs)}`,
     ...halfWidth(errorPercent),
     errorBecause:
       iterationMs === null
-        ? `corrected by ${others} of the same machine`
-        : 'rescaled to one measured step; other layouts on the same machine follow',
+        ? sentence`corrected by ${others} of the same machine`
+        : sentence`rescaled to one measured step; other layouts on the same machine follow`,
   };
 }
 
@@ -60,7 +61,7 @@ function halfWidth(percent: number): Pick<CostProvenance, 'range' | 'errorPercen
 interface Unmeasured {
   readonly percent: number;
   readonly slowerAlone?: true;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /** What of a run no measurement stands behind, each with the least half width that it asks for. */
@@ -71,37 +72,35 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
   const joined = joinedGpus(inputs.cluster);
   const share = floorShare(inputs, batch, tokens);
   return [
-    { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: `no GEMM efficiency was measured on ${gpu.name}` },
-    { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: `nodes are linked by only ${links.nicGBps} GB/s` },
+    { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },
+    { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: sentence`nodes are linked by only ${links.nicGBps} GB/s` },
     {
       holds: model.state !== undefined,
       percent: 35,
-      reason:
-        'SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast',
+      reason: sentence`SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast`,
     },
     {
       holds: model.attentionSinks === true,
       percent: 60,
       slowerAlone: true as const,
-      reason:
-        'attention has sinks, whose kernels nobody measured: published steps of one such model took up to 1.6 times what was predicted, in MXFP8 2.4 times',
+      reason: sentence`attention has sinks, whose kernels nobody measured: published steps of one such model took up to 1.6 times what was predicted, in MXFP8 2.4 times`,
     },
-    { holds: model.stacks !== undefined, percent: 20, reason: 'no measured run of an encoder with a decoder is known' },
+    { holds: model.stacks !== undefined, percent: 20, reason: sentence`no measured run of an encoder with a decoder is known` },
     {
       holds: model.experts !== null && expert > 1 && tensor * expert > joined,
       percent: 35,
-      reason: 'experts are exchanged between nodes',
+      reason: sentence`experts are exchanged between nodes`,
     },
-    { holds: tensor > joined, percent: 20, reason: 'tensor parallelism crosses nodes' },
-    { holds: share > 0.2, percent: 20, reason: `${Math.round(100 * share)} % of a layer's time is kernel-launch overhead` },
+    { holds: tensor > joined, percent: 20, reason: sentence`tensor parallelism crosses nodes` },
+    { holds: share > 0.2, percent: 20, reason: sentence`${Math.round(100 * share)} % of a layer's time is kernel-launch overhead` },
   ].flatMap(({ holds, ...why }) => (holds ? [why] : []));
 }
 
 /** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
 export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
   const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
-  const descriptions = [...new Set([first, ...others].map(({ description }) => description))];
-  return { ...widest, description: descriptions.join('; ') };
+  const descriptions = new Map([first, ...others].map(({ description }) => [say(description), description]));
+  return { ...widest, description: sentence`${clausesOf([...descriptions.values()])}` };
 }
 
 /** Half width that settings ask for which the plan leaves out, percent: as what was never measured. */
@@ -111,12 +110,16 @@ const leftOutPercent = 35;
 export function withLeftOut(cost: CostProvenance, names: readonly string[]): CostProvenance {
   if (names.length === 0) return cost;
   const range = [Math.min(cost.range[0], 1 - leftOutPercent / 100), Math.max(cost.range[1], 1 + leftOutPercent / 100)] as const;
-  const shown = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
+  const listed = names.slice(0, 3).join(', ');
+  const shown = names.length > 3 ? sentence`${listed} and ${names.length - 3} more` : listed;
   return {
     ...cost,
     range,
     errorPercent: Math.max(cost.errorPercent, leftOutPercent),
-    errorBecause: `${shown} ${names.length === 1 ? 'is' : 'are'} not known and left out; ${cost.errorBecause}`,
+    errorBecause:
+      names.length === 1
+        ? sentence`${shown} is not known and left out; ${cost.errorBecause}`
+        : sentence`${shown} are not known and left out; ${cost.errorBecause}`,
   };
 }
 
@@ -124,10 +127,9 @@ export function withLeftOut(cost: CostProvenance, names: readonly string[]): Cos
 export function tableProvenance(points: number): CostProvenance {
   return {
     kind: 'table',
-    description: `Interpolated between ${points} measured slice times given in the config`,
+    description: sentence`Interpolated between ${points} measured slice times given in the config`,
     ...halfWidth(10),
-    errorBecause:
-      'measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says',
+    errorBecause: sentence`measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says`,
   };
 }
 
@@ -150,51 +152,55 @@ type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
  */
 export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;
-  const measuredBy = source === 'imported' ? 'imported times' : `ONNX Runtime, ${provider ?? 'unknown'} provider`;
-  const unfinished = status === 'partial' ? ', measuring was stopped early' : '';
+  const measuredBy = source === 'imported' ? sentence`imported times` : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
+  const measured = sentence`Measured on ${device.name} (${measuredBy}), ${counted(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}`;
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
   const exchanges = collectivesOf(profile, asked.layout);
   const beyond = extrapolations(profile, asked);
   const analytic = [
     ...exchanges,
     ...unmeasuredEnds(profile, asked.model.vocab),
-    ...(asked.layout.pipeline > 1 ? ['sends'] : []),
-    'gradient exchange and optimizer',
+    ...(asked.layout.pipeline > 1 ? [sentence`sends`] : []),
+    sentence`gradient exchange and optimizer`,
   ];
   const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
-    description: `Measured on ${device.name} (${measuredBy}), ${plural(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}${unfinished}${errorText(errors)}`,
+    description: sentence`${clausesOf([status === 'partial' ? sentence`${measured}, measuring was stopped early` : measured, ...errorClause(errors)])}`,
     ...halfWidth(Math.round(Math.max(least, worst))),
-    errorBecause: [
-      `layer times are measured; ${analytic.join(', ')} are not`,
-      'where a schedule splits backward, weight gradients take the share that the analytic model says',
+    errorBecause: sentence`${clausesOf([
+      sentence`layer times are measured; ${listOf(analytic)} are not`,
+      sentence`where a schedule splits backward, weight gradients take the share that the analytic model says`,
       ...beyond,
-    ].join('; '),
+    ])}`,
   };
 }
 
-function errorText(errors: Profile['errors']): string {
-  if (errors === null) return '';
-  const judged = errors.forward.method === 'hold-out' ? 'on slices the fit never saw' : 'on samples left out in turn';
-  return `; error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`;
+function errorClause(errors: Profile['errors']): Sentence[] {
+  if (errors === null) return [];
+  const judged = errors.forward.method === 'hold-out' ? sentence`on slices the fit never saw` : sentence`on samples left out in turn`;
+  return [
+    sentence`error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`,
+  ];
 }
 
-function collectivesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): string[] {
-  const groups = [...(tensor > 1 ? ['tensor'] : []), ...(shape.experts !== null && expert > 1 ? ['expert'] : [])];
-  return groups.length > 0 ? [`exchanges between ${groups.join('- and ')}-parallel ranks`] : [];
+function collectivesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): Sentence[] {
+  const expertParallel = shape.experts !== null && expert > 1;
+  if (tensor > 1 && expertParallel) return [sentence`exchanges between tensor- and expert-parallel ranks`];
+  if (tensor > 1) return [sentence`exchanges between tensor-parallel ranks`];
+  return expertParallel ? [sentence`exchanges between expert-parallel ranks`] : [];
 }
 
-function unmeasuredEnds({ fit }: Profile, vocab: number): string[] {
+function unmeasuredEnds({ fit }: Profile, vocab: number): Sentence[] {
   if (vocab === 0) return [];
-  return [...(fit?.embedding ? [] : ['the embedding']), ...(fit?.head ? [] : ['the head'])];
+  return [...(fit?.embedding ? [] : [sentence`the embedding`]), ...(fit?.head ? [] : [sentence`the head`])];
 }
 
-function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: Asked): string[] {
+function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: Asked): Sentence[] {
   const longest = Math.max(0, ...samples.layer.map(({ batch, tokens }) => batch * tokens));
   return [
-    ...(training.sequenceLength > sequenceLength ? [`sequences were measured to ${formatTokens(sequenceLength)} only`] : []),
-    ...(training.sequenceLength > longest ? [`slices were measured to ${formatTokens(longest)} only`] : []),
-    ...(training.microBatch > largestBatch ? [`micro-batches were measured to ${plural(largestBatch, 'sequence')} only`] : []),
+    ...(training.sequenceLength > sequenceLength ? [sentence`sequences were measured to ${counted(sequenceLength, 'token')} only`] : []),
+    ...(training.sequenceLength > longest ? [sentence`slices were measured to ${counted(longest, 'token')} only`] : []),
+    ...(training.microBatch > largestBatch ? [sentence`micro-batches were measured to ${counted(largestBatch, 'sequence')} only`] : []),
   ];
 }

@@ -15,7 +15,7 @@ import { nameOf } from '../sessions/sources';
 import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
 import { targetOf } from './target';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 export interface ApplyCommands extends LayoutCommands {
   readonly diffs: LayoutDiffs;
@@ -46,7 +46,10 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     void showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));
     return;
   }
-  await commands.diffs.show(applied, vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), layoutText(found.point)));
+  await commands.diffs.show(
+    applied,
+    vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), say(layoutText(found.point), vscode.l10n.t)),
+  );
   offer(
     commands,
     result,

@@ -12,7 +12,7 @@ import { displayPath, nameOf, readText } from '../sessions/sources';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showQuickPick } from '../platform/ui';
 import { targetOf, uriOf, type ConfigCommands } from './target';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 export interface CompareCommands extends ConfigCommands {
   readonly layouts: LayoutSearches;
@@ -36,7 +36,7 @@ export async function compareWithCommand(commands: CompareCommands, argument: un
     other === 'best' ? ({ kind: 'best' } as const) : named === null ? await ask(commands, file) : await comparedOf(commands, named);
   panels.open(file, { tab: 'compare', candidate: null });
   await comparisons.start(file, compared);
-  return comparisons.stateOf(file)?.answer?.sentences ?? [];
+  return comparisons.stateOf(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
 }
 
 function otherOf(argument: unknown, other: unknown): vscode.Uri | null {

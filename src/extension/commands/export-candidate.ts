@@ -6,7 +6,7 @@ import { writeScheduleCsv } from '../../core/schedules/pytorch-csv/write';
 import type { ExportFormat } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
 import { saveText } from './save';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 
 /** Saves a candidate of a session's plan, as people load it elsewhere. @throws ExpectedError where its schedule cannot be written so. */
 export async function exportCandidate(
@@ -17,7 +17,7 @@ export async function exportCandidate(
   const timeline = candidate?.timeline ?? null;
   if (plan === null || candidate === undefined || timeline === null)
     throw new ExpectedError('export-no-timeline', sentence`There is no timeline to write`, sentence`pick a plan whose timeline is drawn`);
-  const name = `${plan.request.title} ${candidate.name}`;
+  const name = `${plan.request.title} ${say(candidate.name)}`;
   const beside = vscode.Uri.parse(file);
   if (format === 'chrome-trace')
     await saveText(beside, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));

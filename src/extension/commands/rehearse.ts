@@ -9,7 +9,7 @@ import type { Rehearsal } from '../../core/rehearsal/result';
 import type { PreparedRehearsal } from '../../core/rehearsal/prepare';
 import { rehearsalRoom } from '../../profiler/rehearsal-run';
 import type { PlannerClient } from '../../worker/client';
-import { sentence } from '../../core/sentence';
+import { say, sentence } from '../../core/sentence';
 import { measuredAnswer } from '../../protocol/comparison';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';
 import { requireTrust } from '../sessions/profiles';
@@ -42,7 +42,7 @@ export async function rehearseCommand(commands: RehearseCommands, argument: unkn
   const rehearsal = await rehearseWithProgress(commands, file, design);
   await show(commands, file, plan, rehearsal);
   tell(rehearsal);
-  return commands.comparisons.stateOf(file)?.answer?.sentences ?? [];
+  return commands.comparisons.stateOf(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
 }
 
 interface Choice extends vscode.QuickPickItem {

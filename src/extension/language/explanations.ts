@@ -1,3 +1,6 @@
+import type { ClusterSpec } from '../../core/spec/cluster';
+import type { Layout } from '../../core/spec/request';
+import type { Translate } from '../../core/translate';
 import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
@@ -5,6 +8,7 @@ import { tightestOf } from '../../core/memory-model/profile';
 import { chosenOf } from '../../core/planner/plan';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from './elastic-explanations';
+import { say } from '../../core/sentence';
 
 /** By key as `terapipe.json` has it; a model config's keys are mapped to these by its reader. */
 export const explanations: Readonly<Record<string, Explanation>> = {
@@ -13,7 +17,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: ({ request: { model, layout } }, t) => [
       layout.stageLayers === undefined
         ? t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline))
-        : t('{0} layers on {1} stages: {2}.', model.layers, layout.pipeline, stageLayersText({ stageLayers: layout.stageLayers })),
+        : t('{0} layers on {1} stages: {2}.', model.layers, layout.pipeline, say(stageLayersText({ stageLayers: layout.stageLayers }), t)),
     ],
   },
   'model.hidden': {
@@ -246,15 +250,15 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'layout.stageNodeGroups': {
     meaning: (t) => t('The group of nodes that each stage is on, counted from 0 in the order of cluster.groups.'),
-    derived: ({ request: { layout, cluster } }) => [placementText(cluster, layout) ?? ''].filter((text) => text !== ''),
+    derived: ({ request: { layout, cluster } }, t) => placementLines(cluster, layout, t),
   },
   'cluster.groups': {
     meaning: (t) =>
       t('Nodes of several kinds. Each takes stages in a row; layers are cut so that the slowest stage is fastest within memory.'),
     derived: ({ request: { layout, cluster }, cost }, t) => [
-      ...[placementText(cluster, layout) ?? ''].filter((text) => text !== ''),
+      ...placementLines(cluster, layout, t),
       ...nodeGroups(cluster).map(({ gpu }) => t('{0}: {1}.', gpu.name, gpu.source)),
-      t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), cost.errorBecause),
+      t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), say(cost.errorBecause, t)),
     ],
   },
   'cluster.instance': { meaning: (t) => t('A machine type of a cloud: its GPUs, their number and what links them.') },
@@ -262,7 +266,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Peak rates, memory and bandwidth come from the preset; any figure can be overridden.'),
     derived: ({ request: { cluster }, cost }, t) => [
       t('{0}: {1}.', cluster.gpu.name, cluster.gpu.source),
-      t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), cost.errorBecause),
+      t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), say(cost.errorBecause, t)),
     ],
   },
   'cluster.nodes': {
@@ -276,7 +280,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       t(
         'Order of the operations on each stage. Left out, the fastest that fits is chosen; of those within 5 %, the one with the least memory.',
       ),
-    derived: (plan) => plan.reasons,
+    derived: (plan, t) => plan.reasons.map((reason) => say(reason, t)),
   },
   schedules: { meaning: (t) => t('What there is to choose the schedule from, in plans and in searches.') },
   'slicing.unit': {
@@ -300,4 +304,10 @@ function lengthsText(lengths: readonly number[]): string {
   }
   const shown = runs.slice(0, 12).map(({ tokens, count }) => (count === 1 ? String(tokens) : `${tokens} × ${count}`));
   return shown.join(', ') + (runs.length > 12 ? ', …' : '');
+}
+
+/** Which nodes the stages are on; nothing where all are alike. */
+function placementLines(cluster: ClusterSpec, layout: Layout, t: Translate): string[] {
+  const placement = placementText(cluster, layout);
+  return placement === null ? [] : [say(placement, t)];
 }

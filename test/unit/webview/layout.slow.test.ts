@@ -7,6 +7,7 @@ import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
 import { sentence } from '../../../src/core/sentence';
+import { said } from '../said';
 
 let known: Searched | null = null;
 /** A small search of a real request: 1.3B parameters on one node. */
@@ -45,7 +46,7 @@ describe('found layouts', () => {
       listed.map(({ plan }) => plan.iterationMs),
     );
     assert.equal(plans[best]?.iterationMs, result.best.iterationMs);
-    assert.ok(plans.every(({ why }, index) => (why === '') === (index === best)));
+    assert.ok(plans.every(({ why }, index) => (why === null) === (index === best)));
     assert.ok(plans.every(({ iterationMs }, index) => index === 0 || iterationMs >= (plans[index - 1]?.iterationMs ?? 0)));
   });
 
@@ -98,19 +99,19 @@ describe('found layouts', () => {
     assert.equal(fastest[0]?.plan.tokensPerSecond, Math.max(...rows().map(({ plan }) => plan.tokensPerSecond)));
     const some = shownRows(rows(), { ...initialLayoutSettings, text: '1F1B tp 2' });
     assert.ok(some.length > 0 && some.length < rows().length);
-    assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && plan.name.includes('1F1B')));
+    assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && said(plan.name).includes('1F1B')));
     const schedule = schedulesOf(rows()).at(-1)!;
-    assert.ok(shownRows(rows(), { ...initialLayoutSettings, schedule }).every(({ plan }) => plan.name.startsWith(schedule)));
+    assert.ok(shownRows(rows(), { ...initialLayoutSettings, schedule }).every(({ plan }) => said(plan.name).startsWith(schedule)));
     assert.equal(shownRows(rows(), { ...initialLayoutSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
 
   it('are drawn with the front as steps down from left to right, ties as the band, and too large ones inside the plot', () => {
     const answer = layout().answer!;
     const far = {
-      layout: 'tensor 1',
+      layout: sentence`tensor 1`,
       iterationMs: answer.plans[0]!.iterationMs / 2,
       peakBytes: 9 * answer.capacityBytes,
-      why: 'needs more',
+      why: sentence`needs more`,
     };
     const content = planContent({ ...answer, notFitting: [far] }, rows());
     const [paretoFront] = content.curves;

@@ -8,6 +8,7 @@ import { isWithheld, shownCandidate, type Store } from '../../base/store';
 import { onThemeChange } from '../../base/theme';
 import { ordered, pressed, type CompareColumn } from './order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
+import { say } from '../../../src/core/sentence';
 
 /** Candidates side by side in the chosen order, each with its timeline on one time scale. Selecting one shows it in every view. */
 export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
@@ -64,7 +65,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
     const needs = otherRuntime(shown);
-    note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(shown.name), needs);
+    note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(say(shown.name, t)), say(needs, t));
   };
   return { element, update };
 }

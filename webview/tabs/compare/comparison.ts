@@ -13,6 +13,7 @@ import { makeComparedLanes, type ComparedLanes } from './lanes';
 import { makePassTable } from './passes';
 import { figureTables, stageTable, transferTable } from './tables';
 import { badges } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** The plan beside another one or beside a measured run: sentences, both timelines, and tables. */
 export interface ComparisonView {
@@ -72,7 +73,7 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
     const { comparisonSettings, table: isTable } = store.view();
     const { pass } = comparisonSettings;
     changes.answer(answer.id, () => {
-      fill(sentences, ...answer.sentences.map((sentence) => h('li', {}, sentence)));
+      fill(sentences, ...answer.sentences.map((sentence) => h('li', {}, say(sentence, t))));
       fill(figures, ...figureTables(answer));
       showTable(transferSection, transfers, transferTable(answer));
       undrawn.textContent = undrawnText(answer);

@@ -5,6 +5,7 @@ import { partName } from '../layout/labels';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { SideId } from './view-settings';
+import { say } from '../../../src/core/sentence';
 
 /** What the sides are called in tables and captions. */
 export function badges({ reported }: Pick<ComparisonAnswer, 'reported'>): Readonly<Record<SideId, string>> {
@@ -38,7 +39,7 @@ export function sideCaption(answer: ComparisonAnswer, id: SideId): string {
   return [
     badges(answer)[id],
     sideName(side),
-    ...(how === '' ? [] : [capitalised(how)]),
+    ...(how === '' ? [] : [capitalised(say(how, t))]),
     ...(lengthMs === null ? [] : [formatDuration(lengthMs)]),
     ...(bubbleRate === null ? [] : [t('bubble {0}', formatPercent(bubbleRate))]),
   ].join(' · ');

@@ -43,7 +43,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
   const button = h(
     'button',
     { class: 'link', type: 'button', 'data-focus': `candidate-${candidate.id}`, title: t('Show its timeline') },
-    capitalised(candidate.name),
+    capitalised(say(candidate.name, t)),
   );
   const numeric = (className: string, ...text: readonly Child[]): HTMLElement => h('td', { class: `numeric ${className}` }, ...text);
   const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
@@ -61,7 +61,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
         isTie(plan, candidate)
           ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('within error'))
           : null,
-        needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', needs) }, t('another runtime')),
+        needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', say(needs, t)) }, t('another runtime')),
       ),
     ),
     numeric('compare-step', column.duration(iterationMs)),

@@ -68,7 +68,7 @@ function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
     row(t('Peak memory'), memoryText, signed(b.peakBytes - a.peakBytes, formatBytes)),
     row(t('On stage'), ({ peakStage }) => formatCount(peakStage), ''),
     ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
-    row(t('Runs'), ({ candidate }) => capitalised(candidate), ''),
+    row(t('Runs'), ({ candidate }) => capitalised(say(candidate, t)), ''),
   ];
 }
 

@@ -5,6 +5,7 @@ import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import type { SpanBox } from './epochs';
 import { balanceName, epochsText, stageContent, timeLines } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** More stages than this are not listed one by one. */
 const mostListed = 16;
@@ -21,7 +22,7 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
     h(
       'dl',
       { class: 'pairs' },
-      pair(t('Frozen layers'), t('{0} of {1}', epoch.frozenLayers, request.model.spec.layers), elastic.plan.freezing),
+      pair(t('Frozen layers'), t('{0} of {1}', epoch.frozenLayers, request.model.spec.layers), say(elastic.plan.freezing, t)),
       pair(
         t('Pipelines'),
         `${plural(epoch.replicas, t('replica'), t('replicas'))} × ${plural(epoch.pipelineLength, 'GPU')}`,

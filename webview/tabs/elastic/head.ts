@@ -6,11 +6,12 @@ import { figure } from '../../shared/figures';
 import { t } from '../../base/strings';
 import { epochCount } from './epochs';
 import { variantMeaning, variantName } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** Speed-up, time and frozen layers in large: each says in its tooltip what it rests on. */
 export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
   const { speedup, totalMs, variants, request, freezing, cost } = plan;
-  const from = t('From: {0}', cost.description);
+  const from = t('From: {0}', say(cost.description, t));
   const without = variants.find(({ id }) => id === 'none')?.totalMs ?? totalMs;
   const last = spans.at(-1)?.epoch;
   const gpus = request.cluster.nodes * request.cluster.gpusPerNode;
@@ -37,7 +38,7 @@ export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
           { value: formatCount(last.frozenLayers), unit: `/ ${formatCount(request.model.spec.layers)}` },
           t('layers frozen'),
           null,
-          freezing,
+          say(freezing, t),
           'plain',
         ),
   );

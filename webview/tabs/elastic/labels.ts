@@ -8,6 +8,7 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { SpanBox } from './epochs';
 import { stageOn, type Zone } from './layout';
+import { say } from '../../../src/core/sentence';
 
 /** The mechanisms in the order in which the paper adds them. */
 export function variantName(id: VariantId): string {
@@ -83,7 +84,7 @@ export function timeLines({ plan }: PageElastic, epoch: ElasticEpoch): string[] 
       formatDuration(optimizerMs),
     ),
     ...(transitionMs > 0 ? [t('Change of pipelines before it: {0}', formatDuration(transitionMs))] : []),
-    t('From: {0}', plan.cost.description),
+    t('From: {0}', say(plan.cost.description, t)),
   ];
 }
 
@@ -93,8 +94,9 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
   const { epoch } = box.span;
   const { layers } = request.model.spec;
   const title = t('Epoch {0}', epochIndex);
-  if (zone?.kind === 'layers') return [`${title} · ${t('{0} of {1} layers frozen', epoch.frozenLayers, layers)}`, capitalised(freezing)];
-  if (zone?.kind === 'cache') return [`${title} · ${cacheTitle(epoch)}`, sentence(epoch.cache.reason), ...cacheLines(epoch)];
+  if (zone?.kind === 'layers')
+    return [`${title} · ${t('{0} of {1} layers frozen', epoch.frozenLayers, layers)}`, capitalised(say(freezing, t))];
+  if (zone?.kind === 'cache') return [`${title} · ${cacheTitle(epoch)}`, sentence(say(epoch.cache.reason, t)), ...cacheLines(epoch)];
   if (zone?.kind !== 'gpu') return [title, ...timeLines(elastic, epoch)];
   const where = t('GPU {0} of node {1}', zone.gpu % request.cluster.gpusPerNode, Math.floor(zone.gpu / request.cluster.gpusPerNode));
   const on = stageOn(epoch, zone.gpu);

@@ -13,6 +13,7 @@ import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
 import { makeStepPane } from './step';
 import { cacheBytes, cacheWord } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** What a terapipe.json needs for this tab. */
 const example = '"elastic": { "epochs": 10, "datasetSize": 50000, "alpha": 0.33 }';
@@ -86,7 +87,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
       fill(head, h('div', { class: 'elastic-summary' }, elasticFigures(now), reasonList(now.plan)), mechanismBars(now));
       fill(
         foot,
-        h('p', { class: 'hint' }, t('Times: {0}', now.plan.cost.description)),
+        h('p', { class: 'hint' }, t('Times: {0}', say(now.plan.cost.description, t))),
         assumptionList(now.plan, store.state(), store.host),
       );
     }

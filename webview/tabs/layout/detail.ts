@@ -21,20 +21,24 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
   return [
     h(
       'h2',
-      { class: 'layout-name', title: plan.words },
+      { class: 'layout-name', title: say(plan.words, t) },
       h('span', {}, sizesText(plan.layout)),
       isBest ? tag(answer.plans[answer.best]?.fits === true ? t('best') : t('least memory')) : null,
       !isBest && row.tie ? tag(t('within error')) : null,
       isLaunched ? tag(t('as launched')) : null,
     ),
-    h('p', { class: 'layout-how' }, capitalised(plan.name)),
+    h('p', { class: 'layout-how' }, capitalised(say(plan.name, t))),
     h(
       'p',
       { class: 'hint' },
-      [settingsText(plan), ...(plan.recompute === 'none' ? [] : [plan.recompute]), ...(found === null ? [] : [found.stages])].join(', '),
+      [
+        settingsText(plan),
+        ...(plan.recompute === null ? [] : [say(plan.recompute, t)]),
+        ...(found === null ? [] : [say(found.stages, t)]),
+      ].join(', '),
     ),
     numbers(row, tokenBudget),
-    found === null || found.why === '' ? null : h('p', { class: 'layout-why' }, sentence(capitalised(found.why))),
+    found?.why ? h('p', { class: 'layout-why' }, sentence(capitalised(say(found.why, t)))) : null,
     found === null ? null : partBars(found),
     actions(row, open, host, answer),
   ];

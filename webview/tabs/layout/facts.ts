@@ -7,6 +7,7 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { assumptionList } from '../../shared/reasons';
 import { t } from '../../base/strings';
 import { countsSentence, keyName, measuredSentence, proofSentence } from './labels';
+import { say } from '../../../src/core/sentence';
 
 /** What would help, what is too large or not run by usual launchers, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
@@ -16,17 +17,20 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
   return [
     improvements.length === 0 && running === null
       ? null
-      : section(t('What would help most'), list(improvements.map(({ says }) => says)) ?? h('p', { class: 'hint' }, t('In progress.'))),
+      : section(
+          t('What would help most'),
+          list(improvements.map(({ says }) => say(says, t))) ?? h('p', { class: 'hint' }, t('In progress.')),
+        ),
     notFitting.length === 0
       ? null
-      : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(layout)}: ${why}`))),
-    needs.length === 0 ? null : section(t('Not run by usual launchers'), list(needs)),
+      : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(say(layout, t))}: ${say(why, t)}`))),
+    needs.length === 0 ? null : section(t('Not run by usual launchers'), list(needs.map((need) => say(need, t)))),
     section(
       t('Searched'),
       h('p', {}, searchedSentence(answer)),
       h('p', {}, countsSentence(answer)),
       h('p', {}, proofSentence(answer)),
-      h('p', { class: 'hint' }, sentence(cost.description)),
+      h('p', { class: 'hint' }, sentence(say(cost.description, t))),
     ),
     section(
       t('Fixed and assumed'),
@@ -42,7 +46,7 @@ function searchedSentence({ layers, globalBatch, sequences, gpus, gpuName }: Lay
     '{0}, {1} of {2} a step, on {3} {4}.',
     plural(layers, t('layer'), t('layers')),
     plural(globalBatch, t('sequence'), t('sequences')),
-    sequences,
+    say(sequences, t),
     formatCount(gpus),
     gpuName,
   );

@@ -47,8 +47,8 @@ export function layoutHead(
     h(
       'ul',
       { class: 'reasons layout-reasons' },
-      h('li', { class: 'layout-best' }, `${capitalised(best.words)}; ${best.name}; ${best.stages}`),
-      answer.launched === null || answer.launched.why === '' ? null : h('li', {}, t('As launched: {0}', sentence(answer.launched.why))),
+      h('li', { class: 'layout-best' }, `${capitalised(say(best.words, t))}; ${say(best.name, t)}; ${say(best.stages, t)}`),
+      answer.launched?.why ? h('li', {}, t('As launched: {0}', sentence(say(answer.launched.why, t)))) : null,
       h('li', {}, tieSentence(answer, ties)),
       h('li', {}, proofSentence(answer)),
     ),
@@ -58,11 +58,11 @@ export function layoutHead(
 function stepFigure({ cost }: LayoutAnswer, { iterationMs, fits }: PageLayout): HTMLElement {
   const likely = formatDurationRange(iterationMs, cost.range);
   const name = fits ? t('best step') : t('step of the smallest');
-  return figure(durationQuantity(iterationMs), name, likely, cost.description, 'plain');
+  return figure(durationQuantity(iterationMs), name, likely, say(cost.description, t), 'plain');
 }
 
 function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageLayout): HTMLElement[] {
-  const about = `${capitalised(launched.words)}; ${launched.name}${launched.fits ? '' : `\n${say(verdictSentence(launched.verdict), t)}`}`;
+  const about = `${capitalised(say(launched.words, t))}; ${say(launched.name, t)}${launched.fits ? '' : `\n${say(verdictSentence(launched.verdict), t)}`}`;
   const own = launched.fits
     ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
     : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched), t)), null, about, 'error');

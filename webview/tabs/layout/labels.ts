@@ -4,6 +4,7 @@ import type { SearchKey } from '../../../src/core/layout-search/search-problem';
 import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../../src/protocol/layout';
 import { sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
+import { say } from '../../../src/core/sentence';
 
 /** `TP 4 × PP 16 × DP 2, EP 8`. */
 export function sizesText({ tensor, pipeline, data, context, expert, expertTensor }: PageLayout['layout']): string {
@@ -102,17 +103,17 @@ export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
   const bar = t('Times are ±{0} %', formatNumber(cost.errorPercent));
   const others =
     ties === 0 ? t('none is within error of the best') : t('{0} within error of the best', plural(ties, t('layout is'), t('layouts are')));
-  return `${sentence(`${bar}: ${others}`)} ${sentence(cost.errorBecause)}`;
+  return `${sentence(`${bar}: ${others}`)} ${sentence(say(cost.errorBecause, t))}`;
 }
 
 /** How far a search is, in a sentence. */
 export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRunning): string {
-  if (change !== null) return t('Finding what would help: {0}.', change);
+  if (change !== null) return t('Finding what would help: {0}.', say(change, t));
   if (counts === null) return t('Searching layouts.');
   const { families, considered, evaluated, planned } = counts;
   const simulated = t('{0} layouts considered, {1} of them simulated.', formatCount(families + considered), formatCount(evaluated));
   const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
   if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
   const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;
-  return `${t('Best so far {0}', formatDuration(best.iterationMs))} (${best.words})${bound}. ${looked}`;
+  return `${t('Best so far {0}', formatDuration(best.iterationMs))} (${say(best.words, t)})${bound}. ${looked}`;
 }

@@ -4,6 +4,7 @@ import { h, icon } from '../../base/dom';
 import type { Host } from '../../base/host';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
+import { say } from '../../../src/core/sentence';
 
 /** The found layout that the page's plan is of; null while it is the config's own. */
 export function openedLayout({ layout }: PageState): PageFound | null {
@@ -24,7 +25,7 @@ export function openedNotice(state: PageState, host: Host): HTMLElement | null {
     h(
       'div',
       { class: 'notice-text' },
-      h('p', {}, t('A layout that the search found, not that of the config: {0}.', plan.words)),
+      h('p', {}, t('A layout that the search found, not that of the config: {0}.', say(plan.words, t))),
       h(
         'div',
         { class: 'notice-actions' },

@@ -1,6 +1,8 @@
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
 import type { LayoutColumn, LayoutViewSettings } from './view-settings';
 import { settingsText, sizesText } from './labels';
+import { say } from '../../../src/core/sentence';
+import { t } from '../../base/strings';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
 export interface LayoutRow {
@@ -40,7 +42,7 @@ export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): Layou
 }
 
 function isSame(a: PageLayout, b: PageLayout): boolean {
-  return a.words === b.words && Math.abs(a.iterationMs - b.iterationMs) <= 1e-6 * b.iterationMs && a.peakBytes === b.peakBytes;
+  return say(a.words) === say(b.words) && Math.abs(a.iterationMs - b.iterationMs) <= 1e-6 * b.iterationMs && a.peakBytes === b.peakBytes;
 }
 
 /** Layouts that take up to this are within error of the best, ms. */
@@ -50,7 +52,7 @@ export function tieMs({ plans, best, cost }: LayoutAnswer): number {
 
 /** The name that identifies a schedule: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
 function scheduleOf({ name }: PageLayout): string {
-  return name.split(',')[0] ?? name;
+  return say(name).split(',')[0] ?? '';
 }
 
 /** The schedules of some rows, each once. */
@@ -62,7 +64,7 @@ export function schedulesOf(rows: readonly LayoutRow[]): string[] {
 export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettings): LayoutRow[] {
   const terms = termsOf(settings.text);
   const holds = ({ plan }: LayoutRow): boolean => {
-    const text = [plan.words, sizesText(plan.layout), plan.name, settingsText(plan)].join(' ').toLowerCase();
+    const text = [say(plan.words, t), sizesText(plan.layout), say(plan.name, t), settingsText(plan)].join(' ').toLowerCase();
     return terms.every((term) => term.test(text));
   };
   const sign = settings.descending ? -1 : 1;

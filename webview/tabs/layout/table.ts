@@ -64,8 +64,8 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
     formatCount(Math.round(plan.tokensPerSecond)),
     column.percent(plan.mfu),
     ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))]),
-    capitalised(plan.name),
-    plan.recompute,
+    capitalised(say(plan.name, t)),
+    plan.recompute === null ? t('none') : say(plan.recompute, t),
     h(
       'div',
       { class: 'layout-row' },
@@ -77,7 +77,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
         isLaunched ? tag(t('as launched')) : null,
         plan.fits ? null : tag(say(verdictWord(plan), t)),
       ),
-      found === null || found.why === '' ? null : h('span', { class: 'layout-why' }, capitalised(found.why)),
+      found?.why ? h('span', { class: 'layout-why' }, capitalised(say(found.why, t))) : null,
     ),
   ];
 }

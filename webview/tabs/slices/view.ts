@@ -10,6 +10,7 @@ import { place } from '../timeline/pane';
 import { makeSliceBar, sliceAt } from './bar';
 import { cutCells, cutRows, type CutRow } from './cuts';
 import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
+import { say } from '../../../src/core/sentence';
 
 /** More different chunks than this are only listed in the table. */
 const mostBars = 12;
@@ -120,7 +121,7 @@ function proofOf(certificate: Certificate | null): HTMLElement[] {
       pair(t('Judged by'), judgedBy === 'formula' ? t('equation 5') : t('simulation')),
       pair(judgedBy === 'makespan' ? t('Parts bounded') : t('Thresholds solved'), formatCount(evaluations)),
     ),
-    h('p', { class: 'hint' }, sentence(note)),
+    h('p', { class: 'hint' }, sentence(say(note, t))),
   ];
 }
 

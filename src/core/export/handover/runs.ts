@@ -7,7 +7,7 @@ import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
-import { sentence, type Sentence, type Value } from '../../sentence';
+import { say, sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
 import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
 import type { Remark } from '../launchers/launch-settings';
@@ -79,8 +79,8 @@ export function replacedBy(chosen: Candidate, instead: Candidate, runtime: strin
   const share = instead.iterationMs / chosen.iterationMs - 1;
   const apart = Math.abs(share) < 0.005 ? 'as fast' : share > 0 ? `${formatPercent(share)} slower` : `${formatPercent(-share)} faster`;
   return {
-    what: chosen.name,
-    reason: `${runtime} does not run it; written and predicted here is ${instead.name}: ${now} a step, not ${before} (${apart})`,
+    what: say(chosen.name),
+    reason: `${runtime} does not run it; written and predicted here is ${say(instead.name)}: ${now} a step, not ${before} (${apart})`,
   };
 }
 

@@ -6,7 +6,7 @@ import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
 import { isLauncher } from '../../formats/registry';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { findingAt } from '../../rules/settings';
-import { sentence } from '../../sentence';
+import { say, sentence, type Value } from '../../sentence';
 import { requireEdited, writtenInto } from '../launchers/edit-launcher';
 import { isEditable } from '../launchers/editors';
 import type { Launched } from '../launchers/memory-fixes';
@@ -38,7 +38,7 @@ export function sliceFindings(run: Run, plan: Plan | null, launched: Launched | 
   if (better === undefined) return [];
   const message = sentence`${chosen.name} take ${formatDuration(chosen.iterationMs)} a step; ${timed(better)}`;
   const more = best === undefined || solved === undefined ? '' : sentence`; or ${patched}: ${timed(solved)}`;
-  const remedy = best === undefined ? patched : sentence`cut sequences into ${best.name.replace(/^.*?, /, '')}${more}`;
+  const remedy = best === undefined ? patched : sentence`cut sequences into ${cutText(best)}${more}`;
   const found = findingAt(run, 'split', 'slices-slower', 'information', { message, remedy }, fix === null ? [] : [fix]);
   const { source } = run.split;
   return [source.kind === 'file' ? { ...found, place: source.place } : found];
@@ -50,9 +50,15 @@ function betterThan(chosen: Candidate, { candidates }: Plan, id: Candidate['id']
   return !chosen.fits || found.iterationMs < chosen.iterationMs * (1 - least) ? found : undefined;
 }
 
+/** How sequences are cut, by a candidate's name: `8 equal slices` of `Seq1F1B, 8 equal slices`. */
+function cutText({ name }: Candidate): Value {
+  const [cut] = typeof name === 'object' ? name.values : [];
+  return cut ?? say(name).replace(/^.*?, /, '');
+}
+
 function fixFor(plan: Plan, best: Candidate, launched: Launched | null): Fix | null {
   const edits = launched === null ? null : editsFor(plan, best, launched);
-  const title = sentence`Cut sequences into ${best.name.replace(/^.*?, /, '')} (${formatDuration(best.iterationMs)})`;
+  const title = sentence`Cut sequences into ${cutText(best)} (${formatDuration(best.iterationMs)})`;
   return edits === null ? null : { title, edits, preferred: true };
 }
 

@@ -69,7 +69,10 @@ export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string
     timelineSection(title, chosen),
     memorySection(chosen.memory),
     candidatesSection(plan),
-    listSection('Why this plan', plan.reasons),
+    listSection(
+      'Why this plan',
+      plan.reasons.map((reason) => say(reason)),
+    ),
     timesSection(plan, chosen),
     findingsSection(findings),
     runSection(plan),
@@ -90,9 +93,9 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);
   const stages = stacksText(request) ?? (layout.stageLayers === undefined ? null : stageLayersText({ stageLayers: layout.stageLayers }));
   const placement = placementText(cluster, layout);
-  const cut = `${stages === null ? '' : `; ${stages}`}${placement === null ? '' : `; ${placement}`}`;
-  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${lengthsText(training)} a step on ${gpusText(cluster, gpus)}`;
-  return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${chosen.name}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
+  const cut = `${stages === null ? '' : `; ${say(stages)}`}${placement === null ? '' : `; ${say(placement)}`}`;
+  const what = `${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters; ${plural(training.globalBatch, 'sequence')} of ${say(lengthsText(training))} a step on ${gpusText(cluster, gpus)}`;
+  return `<header>\n${element('h1', text(title))}\n${element('p', text(what))}\n${element('p', text(`${say(chosen.name)}: ${sizes.join(' x ')}${cut}`), 'layout')}\n</header>`;
 }
 
 function numbersSection({ cost }: Plan, chosen: Candidate): string {
@@ -154,7 +157,7 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
   const picture =
     timeline === null
       ? element('p', 'The schedule has too many operations to be drawn.')
-      : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${name}`), widthPx, colors, maximumRectangles })}</div>`;
+      : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${say(name)}`), widthPx, colors, maximumRectangles })}</div>`;
   const key = `<p class="key">${passes(timeline)
     .map(([className, name]) => `<span class="swatch ${className}"></span>${name}`)
     .join(' ')}</p>`;
@@ -169,7 +172,7 @@ function candidatesSection(plan: Plan): string {
   const rows = candidates.map((candidate) =>
     row(
       [
-        `${text(candidate.name)}${candidate.id === chosen ? ' <em>chosen</em>' : isTie(plan, candidate) ? ' <em>tie</em>' : ''}`,
+        `${text(say(candidate.name))}${candidate.id === chosen ? ' <em>chosen</em>' : isTie(plan, candidate) ? ' <em>tie</em>' : ''}`,
         text(formatDuration(candidate.iterationMs)),
         text(formatPercent(candidate.bubbleRate)),
         text(usedText(verdictOf(candidate.memory))),
@@ -187,15 +190,15 @@ function candidatesSection(plan: Plan): string {
 function timesSection({ cost, request, analytic, limits }: Plan, { certificate }: Candidate): string {
   const limited = limitedBy(limits);
   const sentences = [
-    cost.description,
-    `±${formatNumber(cost.errorPercent)} %: ${cost.errorBecause}; plans closer than that are within error of each other`,
-    ...(limited === null ? [] : [`Limited by ${limited}`]),
+    say(cost.description),
+    `±${formatNumber(cost.errorPercent)} %: ${say(cost.errorBecause)}; plans closer than that are within error of each other`,
+    ...(limited === null ? [] : [`Limited by ${say(limited)}`]),
     ...(request.profile === null ? [] : [`Profile: ${request.profile.file}`]),
-    ...(analytic === null ? [] : [`The analytic model alone: ${analytic.name}, ${formatDuration(analytic.iterationMs)}`]),
+    ...(analytic === null ? [] : [`The analytic model alone: ${say(analytic.name)}, ${formatDuration(analytic.iterationMs)}`]),
     ...(certificate === null
       ? []
       : [
-          `Optimum of the slicing ${formatDuration(certificate.optimumMs)}, proved bound ${formatDuration(certificate.lowerBoundMs)}: ${certificate.note}`,
+          `Optimum of the slicing ${formatDuration(certificate.optimumMs)}, proved bound ${formatDuration(certificate.lowerBoundMs)}: ${say(certificate.note)}`,
         ]),
     ...new Set(nodeGroups(request.cluster).flatMap(({ gpu, links }) => [gpu.source, links.source])),
   ];

@@ -4,6 +4,7 @@ import type { Facts } from '../../formats/facts';
 import { splitName } from '../../planner/splits';
 import type { SequenceSplit } from '../../spec/sequence-split';
 import { never, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
+import { say } from '../../sentence';
 
 /** The flags with which a runtime cuts every sequence as a plan does; none for a runtime that is not known. */
 export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
@@ -20,7 +21,7 @@ export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
   const isListed = split.rule === 'list' && lengths !== null;
   return [
     {
-      what: splitName(split),
+      what: say(splitName(split)),
       facts: ['slices', 'sliceRule', 'sliceLengths'],
       carries: ['schedule', 'slicing'],
       isMet: (facts) =>

@@ -13,6 +13,7 @@ import { gradientCollectives, megatronBoundary, stageCost, terapipeBoundary } fr
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../formats/files';
 import { say } from '../../../../src/core/sentence';
+import { said } from '../../said';
 
 const { gpu, links, gpusPerNode } = gpuPresets.GB200;
 const rack: NodeGroup = { gpu, links, nodes: 36, gpusPerNode };
@@ -65,11 +66,13 @@ describe('NVLink beyond a node', () => {
 
   it('says that experts or tensor ranks cross nodes only where they leave it', () => {
     const reason = (cluster: NodeGroup, layout: object): string =>
-      rooflineProvenance(
-        { ...request('B200', mixtral(8), { training: {}, layout }), cluster: { ...cluster, gpu: { ...gpu, gemmEfficiencyKnown: true } } },
-        1,
-        4096,
-      ).errorBecause;
+      said(
+        rooflineProvenance(
+          { ...request('B200', mixtral(8), { training: {}, layout }), cluster: { ...cluster, gpu: { ...gpu, gemmEfficiencyKnown: true } } },
+          1,
+          4096,
+        ).errorBecause,
+      );
     assert.match(reason(apart, { expert: 8 }), /between nodes/);
     assert.doesNotMatch(reason(rack, { expert: 8 }), /between nodes/);
     assert.match(reason(apart, { tensor: 8 }), /crosses nodes/);

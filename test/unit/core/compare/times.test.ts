@@ -4,6 +4,7 @@ import { readTimes, steadySteps, timesFormatOf } from '../../../../src/core/comp
 import { ExpectedError } from '../../../../src/core/errors';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { planOf } from './plans';
+import { said } from '../../said';
 
 const log = `training ...
  [2025-08-01 07:19:37] iteration        1/    5000 | consumed samples:          128 | elapsed time per iteration (ms): 19138.8 | throughput per GPU (TFLOP/s/GPU): 80.2 | lm loss: 1.04E+01 |
@@ -66,9 +67,14 @@ describe('Measured times', () => {
     const { iterationMs } = chosenOf(plan);
     const near = compareWithTimes(plan, { stepsMs: [1.02 * iterationMs], stages: [] });
     assert.equal(near.within, true);
-    assert.match(timesSentences(near)[0] ?? '', /2 % longer than predicted .*within the error bar of \d+ %/);
+    assert.match(said(timesSentences(near)[0]), /2 % longer than predicted .*within the error bar of \d+ %/);
     const far = compareWithTimes(plan, { stepsMs: [2 * iterationMs], stages: [] });
-    assert.match(timesSentences(far).join('\n'), /beyond the error bar[^]*calibration\.iterationMs/);
+    assert.match(
+      timesSentences(far)
+        .map((one) => said(one))
+        .join('\n'),
+      /beyond the error bar[^]*calibration\.iterationMs/,
+    );
     const { stages } = compareWithTimes(plan, {
       stepsMs: [],
       stages: [0, 1, 2, 3].map((stage) => ({ stage, forwardMs: 1, backwardMs: 1 })),

@@ -7,6 +7,8 @@ import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../src/core/
 import type { ElasticRequest, Throughput } from '../../../../src/core/elastic/request';
 import { operationKind } from '../../../../src/core/schedules/schedule';
 import { bertLarge, requestOf, trainingOf } from './models';
+import { said } from '../../said';
+import { sentence } from '../../../../src/core/sentence';
 
 function speedupOf({ variants }: ElasticPlan, id: VariantId): number {
   return variants.find((variant) => variant.id === id)?.speedup ?? NaN;
@@ -104,9 +106,12 @@ describe('an elastic run', () => {
   });
 
   it('takes another rule for freezing', () => {
-    const plan = planElastic(requestOf({ epochs: 4 }), { description: 'by hand', frozenLayers: (epoch) => [0, 9, 4, 99][epoch] ?? 0 });
+    const plan = planElastic(requestOf({ epochs: 4 }), {
+      description: sentence`by hand`,
+      frozenLayers: (epoch) => [0, 9, 4, 99][epoch] ?? 0,
+    });
     assert.deepEqual(plan.epochs.map(({ frozenLayers }) => frozenLayers), [0, 9, 9, 12]); // prettier-ignore
-    assert.equal(plan.freezing, 'by hand');
+    assert.equal(said(plan.freezing), 'by hand');
   });
 
   it('keeps no gradients, states or activations of frozen layers', () => {
@@ -159,9 +164,9 @@ describe('an elastic run', () => {
     assert.ok(waysOn(1.0001 * (1.05 * widest + 2 ** 30)).includes('time'));
     assert.ok(!waysOn(1.001 * (widest + 2 ** 30)).includes('time'));
     const { reasons } = planOn(2 ** 30 + 2 ** 29);
-    const [said] = reasons.filter((reason) => reason.includes('does not fit'));
+    const [unfit] = reasons.filter((reason) => said(reason).includes('does not fit'));
     assert.match(
-      said ?? '',
+      said(unfit),
       /^Epoch 0: Stage \d of 8 needs [\d.]+ GiB, and 488 MiB are usable: does not fit, [\d.]+ GiB too much; give a smaller batch, or recompute$/,
     );
   });
@@ -251,12 +256,12 @@ describe('an elastic run', () => {
       return planElastic({ ...request, cache: { ...request.cache, ...cache } }).epochs[4]?.cache;
     };
     assert.deepEqual([cached({})?.state, cached({})?.hostBytes, cached({})?.diskBytes], ['read', bytesPerNode, 0]);
-    assert.deepEqual(cached({ hostMemoryBytes: 1e9 })?.reason, 'the activations exceed host memory and disk');
+    assert.equal(said(cached({ hostMemoryBytes: 1e9 })?.reason), 'the activations exceed host memory and disk');
     const onDisk = cached({ hostMemoryBytes: 1e9, diskBytes: 1e12 });
     assert.deepEqual([onDisk?.state, onDisk?.diskBytes], ['read', bytesPerNode - 1e9]);
     assert.ok((onDisk?.movedMs ?? NaN) > (cached({})?.movedMs ?? NaN));
     assert.equal(cached({ hostMemoryBytes: 1e9, diskBytes: 1e12, diskBytesPerSecond: 1e6 })?.used, false);
-    assert.equal(cached({ enabled: false })?.reason, 'caching is switched off');
+    assert.equal(said(cached({ enabled: false })?.reason), 'caching is switched off');
   });
 
   it('plans a BERT whose head alone is left at the end', () => {

@@ -24,7 +24,7 @@ describe('a launched layout that is not the best', () => {
     assert.match(applied.text, /^# A Llama of 7B on two nodes\.$/m);
     const after = await searched('train.sh', applied.text);
     assert.ok(after.result.launched !== null);
-    assert.equal(layoutText(after.result.launched.point), layoutText(before.result.best.point));
+    assert.deepEqual(layoutText(after.result.launched.point), layoutText(before.result.best.point));
     assert.deepEqual(searchFindings(after.run, after.result.launched, after.result), []);
   });
 });
@@ -58,7 +58,7 @@ describe('a layout written into a config', () => {
       assert.match(applied.text, /\/\/ a week\n/);
       const after = await searched('terapipe.json', applied.text, { 'config.json': config });
       assert.ok(after.result.launched !== null);
-      assert.equal(layoutText(after.result.launched.point), layoutText(plan.point));
+      assert.deepEqual(layoutText(after.result.launched.point), layoutText(plan.point));
       assert.equal(after.result.launched.iterationMs, plan.iterationMs);
     }
   });

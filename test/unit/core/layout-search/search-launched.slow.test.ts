@@ -14,6 +14,7 @@ import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/layout-search/search-problem';
 import { loadObject } from '../formats/files';
 import { sentence } from '../../../../src/core/sentence';
+import { said } from '../../said';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 
@@ -107,7 +108,7 @@ describe('a launched layout against the best', () => {
     const chosen = chosenOf(plan);
     assert.equal(chosen.name, '1F1B');
     assert.deepEqual(
-      plan.reasons.filter((reason) => reason.includes('Interleaved1F1B needs')),
+      plan.reasons.filter((reason) => said(reason).includes('Interleaved1F1B needs')),
       [],
     );
     const { best, launched, proved } = searched(run, []);
@@ -127,25 +128,25 @@ describe('a launched layout against the best', () => {
     }
     const against = launchedAgainstBest(result);
     assert.ok(against && against.speedup >= 1);
-    assert.match(against.title, /^as launched [\d.]+ m?s, best [\d.]+ m?s$/);
-    assert.match(against.says, /more .*; against tensor/);
+    assert.match(said(against.title), /^as launched [\d.]+ m?s, best [\d.]+ m?s$/);
+    assert.match(said(against.says), /more .*; against tensor/);
   });
 
   it('says that tensor parallelism crosses nodes, and what does not fit', async () => {
     const across = launchedAgainstBest(searched(await own({ tensor: 16, pipeline: 1, data: 1 }), sizes));
     assert.ok(across && across.speedup > 1.5);
-    assert.match(across.says, /^tensor 16 crosses nodes of 8 GPUs: .*x the time: .* more collectives inside layers/);
+    assert.match(said(across.says), /^tensor 16 crosses nodes of 8 GPUs: .*x the time: .* more collectives inside layers/);
     const large = await own({ tensor: 1, pipeline: 1, data: 16 }, { training: { sequenceLength: 8192, globalBatch: 256, microBatch: 16 } });
     const against = launchedAgainstBest(searched(large, sizes));
     assert.ok(against && !against.launched.fits && against.best.fits);
-    assert.match(against.title, /\(does not fit\), best/);
-    assert.match(against.says, /^does not fit, .* GiB too much: /);
+    assert.match(said(against.title), /\(does not fit\), best/);
+    assert.match(said(against.says), /^does not fit, .* GiB too much: /);
   });
 
   it('says what launchers refuse of it, though it would be faster', async () => {
     const against = launchedAgainstBest(searched(await nemo(72)));
     assert.ok(against && against.speedup < 1);
-    assert.match(against.says, /^interleaving wants a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
+    assert.match(said(against.says), /^interleaving wants a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
   });
 
   it('cuts the layers anew where the stages are free', async () => {
@@ -162,7 +163,7 @@ describe('a launched layout against the best', () => {
     const request = resolveRun(run, defaults);
     const result = searchLayouts({ ...searchProblemOf(run, request), fixed: new Set(searchKeys) });
     assert.equal(launchedAgainstBest(result)?.speedup, 1);
-    assert.equal(launchedAgainstBest(result)?.says, 'this is the best layout');
+    assert.equal(said(launchedAgainstBest(result)?.says), 'this is the best layout');
   });
 
   it('has none where the files give no whole layout, or one whose batch does not divide', async () => {

@@ -12,6 +12,7 @@ import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/spec/profile';
 import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 import { gpt, request } from '../../../golden/requests';
+import { said } from '../../said';
 
 /** Sixteen A100; a layer is half a millisecond a kilotoken forward. */
 const launched = request('A100-40GB', gpt(16, 2048, 16, 50304), {
@@ -76,15 +77,15 @@ function assertOpensTheSame(wanted: PlanRequest, { best, paretoFront, perSchedul
     assert.deepEqual(
       [chosen.iterationMs, peakBytesOf(chosen)],
       [found.iterationMs, found.peakBytes],
-      `${found.name}, ${JSON.stringify(found.point)}`,
+      `${said(found.name)}, ${JSON.stringify(found.point)}`,
     );
     const sum = stepParts.reduce((total, part) => total + found.parts[part], 0);
     assert.ok(Math.abs(sum - found.iterationMs) < 1e-9 * found.iterationMs);
-    for (const part of stepParts) assert.ok(found.parts[part] > -1e-6 * found.iterationMs, `${part} of ${found.name}`);
+    for (const part of stepParts) assert.ok(found.parts[part] > -1e-6 * found.iterationMs, `${part} of ${said(found.name)}`);
     // bounds are of equal slices
-    if (found.name.endsWith('solved slices')) continue;
+    if (said(found.name).endsWith('solved slices')) continue;
     const bound = evaluatorOf(wanted).pointBound(found.point);
-    assert.ok(bound.iterationMs <= found.iterationMs && bound.peakBytes <= found.peakBytes, found.name);
+    assert.ok(bound.iterationMs <= found.iterationMs && bound.peakBytes <= found.peakBytes, said(found.name));
   }
 }
 
@@ -143,7 +144,7 @@ describe('a search with measured times', () => {
       fixed: new Set(['tensor', 'recompute', 'zeroStage', 'offloadOptimizer', 'virtualStages', 'schedule'] as const),
     };
     const looks = whatIfs(problem, searchLayouts(problem));
-    assert.ok(!looks.some(({ change }) => change.includes('issued')));
+    assert.ok(!looks.some(({ change }) => said(change).includes('issued')));
     for (const plan of looks.map(({ searchAgain: look }) => look().plan)) assert.ok(plan === null || plan.point.layout.tensor === 2);
   });
 });

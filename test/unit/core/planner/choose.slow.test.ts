@@ -4,6 +4,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { loadObject } from '../formats/files';
+import { said } from '../../said';
 
 /** Llama-3 70B, sequences of 131,072 tokens, 128 H100. */
 const longSequences = {
@@ -20,7 +21,7 @@ describe('a plan of long sequences', () => {
     const chosen = chosenOf(plan);
     assert.deepEqual([chosen.schedule, chosen.fits], ['Seq1F1B', true]);
     assert.equal(plan.candidates.find(({ id }) => id === '1f1b')?.fits, false);
-    assert.match(plan.reasons[0] ?? '', /^Seq1F1B needs a runtime .*; of what usual launchers run .* and does not fit$/);
+    assert.match(said(plan.reasons[0]), /^Seq1F1B needs a runtime .*; of what usual launchers run .* and does not fit$/);
     assert.ok(!findingsOf(run, plan).some(({ code }) => code === 'memory-over-capacity'));
   });
 });

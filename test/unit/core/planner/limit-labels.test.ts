@@ -3,6 +3,7 @@ import type { Limiter, StageLimits } from '../../../../src/core/time-model/limit
 import { costsText, limitedBy, limiterShares, slowestStage, stepCosts } from '../../../../src/core/planner/limit-labels';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { llama3, request } from '../../../golden/requests';
+import { said } from '../../said';
 
 const none = { issue: 0, memory: 0, math: 0, exchange: 0, send: 0, offload: 0 };
 const stage = (limiter: Limiter, ms: Partial<Record<Limiter, number>>): StageLimits => ({ limiter, ms: { ...none, ...ms } });
@@ -16,7 +17,10 @@ describe('what limits the stages, in words', () => {
       stage('math', { math: 90, exchange: 9.9, issue: 0.1 }),
     ];
     assert.equal(slowestStage(limits), 3);
-    assert.equal(limitedBy(limits), 'compute 90 %, collectives inside layers 9.9 % on stage 3, the slowest; stages 1-2 P2P transfers');
+    assert.equal(
+      said(limitedBy(limits)),
+      'compute 90 %, collectives inside layers 9.9 % on stage 3, the slowest; stages 1-2 P2P transfers',
+    );
   });
 
   it('says nothing of measured times', () => {
@@ -42,8 +46,8 @@ describe('what limits the stages, in words', () => {
         shares,
         shares.toSorted((a, b) => b - a),
       );
-      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.05, candidate.name);
-      assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, candidate.name); // prettier-ignore
+      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.05, said(candidate.name));
+      assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, said(candidate.name)); // prettier-ignore
     }
   });
 
@@ -54,6 +58,6 @@ describe('what limits the stages, in words', () => {
       plan.candidates.find(({ id }) => id === 'whole')!,
     );
     assert.equal(costs[0]?.[0], 'bubble');
-    assert.match(costsText(costs), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
+    assert.match(said(costsText(costs)), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
   });
 });

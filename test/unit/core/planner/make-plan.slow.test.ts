@@ -8,6 +8,7 @@ import type { PlanRequest } from '../../../../src/core/spec/request';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/spec/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
+import { said } from '../../said';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
   training: { globalBatch: 8, sequenceLength: 1024, attention: 'flash', dropout: false },
@@ -37,7 +38,7 @@ describe('plan', () => {
       const shortestMs = Math.min(...schedules.map(({ iterationMs }) => iterationMs));
       assert.ok(chosen.iterationMs <= 1.05 * shortestMs);
       for (const other of schedules.filter(({ iterationMs }) => iterationMs <= 1.05 * shortestMs))
-        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), other.name);
+        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), said(other.name));
     }
   });
 
@@ -183,19 +184,22 @@ describe('plan', () => {
     );
     const best = faster.reduce((a, b) => (b.iterationMs < a.iterationMs ? b : a));
     assert.ok(
-      plan.reasons.some((reason) => reason.startsWith(`${best.name} would take `) && reason.includes('needs a runtime')),
-      plan.reasons.join('\n'),
+      plan.reasons.some((reason) => said(reason).startsWith(`${said(best.name)} would take `) && said(reason).includes('needs a runtime')),
+      plan.reasons.map((one) => said(one)).join('\n'),
     );
     const open = makePlan(wanted);
     assert.ok(chosenOf(open).fits && chosenOf(open).iterationMs <= 1.05 * best.iterationMs);
-    assert.ok(open.reasons[0]?.startsWith(`${chosenOf(open).name} needs a runtime `), open.reasons.join('\n'));
+    assert.ok(
+      said(open.reasons[0]).startsWith(`${said(chosenOf(open).name)} needs a runtime `),
+      open.reasons.map((one) => said(one)).join('\n'),
+    );
   });
 
   it('says which schedules it left out because they take long', () => {
     const many = { ...small, training: { ...small.training, globalBatch: 400 } };
     const plan = makePlan(many);
     assert.ok(!plan.candidates.some(({ id }) => id === 'ZeroBubble'));
-    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(reason)));
+    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(said(reason))));
     assert.equal(makePlan({ ...small, training: { ...small.training, globalBatch: 90 }, schedule: 'ZeroBubble' }).chosen, 'ZeroBubble');
   });
 

@@ -89,9 +89,9 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const { cost, request } = makePlan(resolveRun(run, defaults, [{ file: '/x/p.json', profile: profileFor(run, a100) }]));
     assert.equal(cost.kind, 'profile');
-    assert.match(cost.description, /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
-    assert.match(cost.errorBecause, /measured; sends, gradient exchange and optimizer are not/);
-    assert.match(cost.errorBecause, /weight gradients take the share that the analytic model says/);
+    assert.match(said(cost.description), /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
+    assert.match(said(cost.errorBecause), /measured; sends, gradient exchange and optimizer are not/);
+    assert.match(said(cost.errorBecause), /weight gradients take the share that the analytic model says/);
     assert.equal(request.profile?.file, '/x/p.json');
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
   });
@@ -102,8 +102,8 @@ describe('a plan from a profile', () => {
     const analytic = makePlan(resolveRun(run, defaults));
     assert.equal(plan.analytic?.iterationMs, chosenOf(analytic).iterationMs);
     assert.ok(
-      plan.reasons.some((reason) => reason.startsWith('the analytic model says')),
-      plan.reasons.join('\n'),
+      plan.reasons.some((reason) => said(reason).startsWith('the analytic model says')),
+      plan.reasons.map((one) => said(one)).join('\n'),
     );
     assert.equal(analytic.analytic, null);
   });
@@ -191,7 +191,7 @@ describe('a plan from a profile', () => {
     );
     const { busyMs } = chosenOf(plan);
     assert.ok((busyMs[3] ?? 0) > (busyMs[1] ?? 0), busyMs.join(', '));
-    assert.match(plan.cost.errorBecause, /the embedding, the head/);
+    assert.match(said(plan.cost.errorBecause), /the embedding, the head/);
   });
 
   it('plans for the tensor size of a named profile when no file fixes one', async () => {

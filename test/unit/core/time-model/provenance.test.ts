@@ -5,6 +5,7 @@ import { profileProvenance, rooflineProvenance } from '../../../../src/core/time
 import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../slice-times/profiles';
+import { said } from '../../said';
 
 describe('error bar of an analytic cost', () => {
   const errorPercent = (model: ReturnType<typeof mixtral>, layout: object) =>
@@ -18,7 +19,7 @@ describe('error bar of an analytic cost', () => {
     );
     const kind = measuredKinds.find(({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'B200' && !experts)!;
     assert.deepEqual(dense.range, [kind.low, kind.high]);
-    assert.match(dense.errorBecause, new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
+    assert.match(said(dense.errorBecause), new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
     assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
   });
 
@@ -27,7 +28,7 @@ describe('error bar of an analytic cost', () => {
     const near = measuredKinds.filter(({ runtime, experts }) => runtime === 'megatron' && experts);
     const { low, high } = unseenWidening.experts;
     assert.deepEqual(unseen.range, [low * Math.min(...near.map((kind) => kind.low)), high * Math.max(...near.map((kind) => kind.high))]);
-    assert.match(unseen.errorBecause, /widened by what such ranges miss/);
+    assert.match(said(unseen.errorBecause), /widened by what such ranges miss/);
   });
 
   it('reaches further towards slow runs where attention has sinks', () => {
@@ -36,14 +37,14 @@ describe('error bar of an analytic cost', () => {
     const [plain, sinks] = [of(llama3('70b', 4)), of({ ...llama3('70b', 4), attentionSinks: true })];
     assert.equal(sinks.range[0], plain.range[0]);
     assert.equal(sinks.range[1], 1.6);
-    assert.match(sinks.errorBecause, /attention has sinks/);
+    assert.match(said(sinks.errorBecause), /attention has sinks/);
   });
 
   it('is wider where nodes are linked by Ethernet, where a GPU was not measured, and where nobody ran the kind', () => {
     const of = (gpu: 'V100-32GB' | 'L40S' | 'A100-80GB', layout: object) =>
       rooflineProvenance(request(gpu, llama3('70b', 4), { training: {}, layout }), 1, 2048);
-    assert.match(of('V100-32GB', { data: 16 }).errorBecause, /nodes are linked by only 3.1 GB\/s/);
-    assert.match(of('L40S', {}).errorBecause, /no GEMM efficiency was measured on L40S; .* none on L40S under Megatron-LM/);
+    assert.match(said(of('V100-32GB', { data: 16 }).errorBecause), /nodes are linked by only 3.1 GB\/s/);
+    assert.match(said(of('L40S', {}).errorBecause), /no GEMM efficiency was measured on L40S; .* none on L40S under Megatron-LM/);
     assert.ok(of('L40S', {}).errorPercent > of('A100-80GB', {}).errorPercent);
   });
 });
@@ -57,9 +58,9 @@ describe('error bar of a profiled cost', () => {
 
   it('names the collectives inside a layer, which one GPU cannot measure', () => {
     const routed = { ...profile, shape: { ...profile.shape, experts: { count: 2, active: 2 } } };
-    assert.doesNotMatch(provenance(profile, { expert: 4 }).errorBecause, /parallel ranks/);
-    assert.match(provenance(profile, { tensor: 2, expert: 4 }).errorBecause, /between tensor-parallel ranks/);
-    assert.match(provenance(routed, { tensor: 2, expert: 4 }).errorBecause, /between tensor- and expert-parallel ranks/);
+    assert.doesNotMatch(said(provenance(profile, { expert: 4 }).errorBecause), /parallel ranks/);
+    assert.match(said(provenance(profile, { tensor: 2, expert: 4 }).errorBecause), /between tensor-parallel ranks/);
+    assert.match(said(provenance(routed, { tensor: 2, expert: 4 }).errorBecause), /between tensor- and expert-parallel ranks/);
     assert.ok(provenance(routed, { expert: 4 }).errorPercent > provenance(routed, { expert: 1 }).errorPercent);
   });
 
@@ -67,8 +68,8 @@ describe('error bar of a profiled cost', () => {
     const inside = provenance(profile, {});
     const long = provenance(profile, {}, { sequenceLength: 2 * profile.sequenceLength });
     const large = provenance(profile, {}, { microBatch: 4 * profile.largestBatch });
-    assert.match(long.errorBecause, /sequences were measured to .* only/);
-    assert.match(large.errorBecause, /micro-batches were measured to .* only/);
+    assert.match(said(long.errorBecause), /sequences were measured to .* only/);
+    assert.match(said(large.errorBecause), /micro-batches were measured to .* only/);
     for (const { errorPercent } of [long, large]) assert.ok(errorPercent > inside.errorPercent);
   });
 
@@ -76,8 +77,8 @@ describe('error bar of a profiled cost', () => {
     const { fit } = profile;
     assert.ok(fit !== null);
     const cut = { ...profile, status: 'partial' as const, error: 'cancelled', fit: { ...fit, embedding: null, head: null } };
-    assert.match(provenance(cut, {}).errorBecause, /the embedding, the head/);
-    assert.match(provenance(cut, {}).description, /stopped early/);
+    assert.match(said(provenance(cut, {}).errorBecause), /the embedding, the head/);
+    assert.match(said(provenance(cut, {}).description), /stopped early/);
   });
 });
 

@@ -4,7 +4,7 @@ import { pipelineOf } from '../../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
 import { measure, predict, type CandidateSpec } from '../../../planner/predict';
 import { solvedAlike } from '../../../planner/sliced';
-import { sentence, type Sentence } from '../../../sentence';
+import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../spec/request';
 import type { Scheme } from '../../../spec/scheme';
 import { quoted } from '../../../text';
@@ -40,7 +40,7 @@ function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark 
   const chosen = chosenOf(plan);
   const request = asRun(plan.request);
   const pipeline = pipelineOf(request);
-  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(chosen.scheme, chosen.name) : null;
+  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(chosen.scheme, say(chosen.name)) : null;
   const spec = own ?? bestOf(request);
   if (spec === null) throw refused(name, sentence`no chunks of one size make up its batch`, sentence`plan another global batch`);
   const candidate = predict(pipeline, spec);
