@@ -18,8 +18,8 @@ const liveElements = 1e9;
 const subGroupElements = 1e9;
 
 /**
- * Weights and gradients in the training precision; from stage 1 on the states divided, from 2 the gradients, with 3 the weights. Gradients
- * that add up in fp32 have a buffer of their own up to stage 1.
+ * Weights and gradients in the training precision; from stage 1 on, and with BF16_Optimizer, the states divided, from 2 the gradients, with
+ * 3 the weights. Gradients that add up in fp32 have a buffer of their own up to stage 1.
  */
 export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held: Held): StaticBytes {
   const { zeroStage } = inputs.training;
@@ -28,7 +28,7 @@ export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held
   return {
     weights: heldBytes(held, element, zeroStage >= 3),
     gradients: zeroStage >= 2 ? heldBytes(held, wide ? 4 : element, true) : heldBytes(held, wide ? element + 4 : element, false),
-    optimizer: heldBytes(held, stateBytes(inputs), zeroStage >= 1),
+    optimizer: heldBytes(held, stateBytes(inputs), zeroStage >= 1 || isBf16Optimizer(inputs)),
     dummyGradients: 0,
     workspaces: bucketsInBackward(inputs) + (zeroStage >= 3 ? element * Math.min(liveElements, held.shared + held.experts) : 0),
   };
@@ -37,6 +37,11 @@ export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held
 /** Gradients add up in fp32 beside those of the training precision (`BF16_Optimizer`, `data_types.grad_accum_dtype`). */
 function addsUpInFp32({ training }: MemoryInputs): boolean {
   return training.precision !== 'fp32' && training.gradAccumulationFp32;
+}
+
+/** BF16_Optimizer divides its fp32 states over the replicas without ZeRO too (`fp32_groups_flat_partition`). */
+function isBf16Optimizer(inputs: MemoryInputs): boolean {
+  return inputs.training.precision === 'bf16' && addsUpInFp32(inputs);
 }
 
 /** One bucket, two where exchanges run beside the backward. */

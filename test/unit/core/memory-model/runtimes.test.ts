@@ -64,6 +64,12 @@ describe('memory by the framework', () => {
     assert.equal(zero({ zeroStage: 1, precision: 'fp32', gradAccumulationFp32: true }).gradients, 4 * parameters);
   });
 
+  it('divides the states of the bf16 optimizer of DeepSpeed without ZeRO too', () => {
+    const state = ({ optimizer }: { readonly optimizer: number }): number => optimizer / parameters;
+    assert.equal(state(zero({ zeroStage: 0, gradAccumulationFp32: true })), 12 / 8);
+    assert.equal(state(zero({ zeroStage: 0, gradAccumulationFp32: true, precision: 'fp16' })), 12);
+  });
+
   it("makes copies of a rank's gradients for DeepSpeed's step, joined and in fp32, when those of other ranks are free", () => {
     const step = (training: Partial<TrainingSpec>, data: number) =>
       optimizerStepBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1, ...training }, { data }), stage) /
