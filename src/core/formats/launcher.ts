@@ -3,6 +3,7 @@ import type { Composition } from './composition';
 import type { Facts, LauncherReader } from './facts';
 import { topLevelKeys } from './json-document';
 import { yamlHead, type YamlHead } from './yaml/recognise';
+import type { Sentence } from '../sentence';
 
 /** In what launchers differ, as data that shared code and rules read. */
 export interface LauncherTraits {
@@ -69,7 +70,7 @@ export interface ModelOfLauncher {
 /** Everything that is known of one launcher's files: its folder exports one, `registry.ts` lists them. */
 export interface Launcher {
   /** As a message offers it: `a TorchTitan TOML`. */
-  readonly file: string;
+  readonly file: Sentence;
   /** Endings of its files, without a dot. */
   readonly endings: readonly string[];
   /** Endings that count where a user names a file, and that no folder is searched for. */

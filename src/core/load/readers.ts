@@ -5,8 +5,7 @@ import { rootKeys } from '../formats/terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
 import { glanceAt, type Launcher } from '../formats/launcher';
 import { launcherFormats, launchers } from '../formats/registry';
-import { orList } from '../text';
-import { sentence } from '../sentence';
+import { anyOf, sentence } from '../sentence';
 
 type JsonFormat = 'huggingface' | 'terapipe';
 
@@ -106,7 +105,7 @@ export function unknownFormat(file: string, text: string): Error {
   return configError(
     'config-unknown-format',
     sentence`This is no launcher that TeraPipe reads`,
-    sentence`name ${orList(launcherFormats.map((format) => launchers[format].file))}`,
+    sentence`name ${anyOf(launcherFormats.map((format) => launchers[format].file))}`,
     startOf(file),
   );
 }

@@ -1,10 +1,11 @@
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny, parallelSizes } from '../yaml/recognise';
 import { flagScaleFiles } from './flagscale';
+import { sentence } from '../../sentence';
 
 /** FlagScale's training: the task with its nodes, and files of the group `train`. */
 export const flagScale: Launcher = {
-  file: 'a FlagScale YAML',
+  file: sentence`a FlagScale YAML`,
   endings: ['yaml', 'yml'],
   isIts: isFlagScale,
   read: (file, text) => flagScaleFiles.read([{ file, text }]),

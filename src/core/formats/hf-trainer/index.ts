@@ -2,10 +2,11 @@ import { hubModel } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { trainerFiles } from './hf-trainer';
+import { sentence } from '../../sentence';
 
 /** Axolotl's and LLaMA-Factory's YAML, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
 export const hfTrainer: Launcher = {
-  file: 'an Axolotl or LLaMA-Factory YAML',
+  file: sentence`an Axolotl or LLaMA-Factory YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isTrainer(yaml()),
   read: (file, text) => trainerFiles.read([{ file, text }]),

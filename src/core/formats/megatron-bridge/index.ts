@@ -4,10 +4,11 @@ import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { bridgeClassConfig } from './bridge-classes';
 import { readMegatronBridge } from './megatron-bridge';
 import { recipeFiles } from './recipe';
+import { sentence } from '../../sentence';
 
 /** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
 export const megatronBridge: Launcher = {
-  file: 'a Megatron-Bridge YAML',
+  file: sentence`a Megatron-Bridge YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isMegatronBridge(yaml()),
   read: readMegatronBridge,
@@ -18,7 +19,7 @@ export const megatronBridge: Launcher = {
 /** Recipes of Megatron-Bridge themselves. */
 export const bridgePython: Launcher = {
   ...megatronBridge,
-  file: 'a recipe of Megatron-Bridge',
+  file: sentence`a recipe of Megatron-Bridge`,
   endings: [],
   namedEndings: ['py'],
   paths: /(^|[/\\])recipes[/\\].*\.py$/,

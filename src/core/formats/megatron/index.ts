@@ -2,12 +2,13 @@ import { megatronTraits, type Launcher, type LauncherTraits } from '../launcher'
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { readMegatronYaml } from './megatron-yaml';
+import { sentence } from '../../sentence';
 
 const traits: LauncherTraits = { ...megatronTraits, takesMegatronArguments: true };
 
 /** Scripts that launch Megatron-LM, and files of its arguments. */
 export const megatronShell: Launcher = {
-  file: 'a Megatron-LM script',
+  file: sentence`a Megatron-LM script`,
   endings: ['sh', 'bash', 'slurm', 'sbatch'],
   namedEndings: ['args'],
   isIts: ({ text }) => isMegatronShell(text),
@@ -18,7 +19,7 @@ export const megatronShell: Launcher = {
 
 /** Megatron-LM's functional tests, and its `--yaml-cfg`. */
 export const megatronYaml: Launcher = {
-  file: 'a Megatron-LM YAML',
+  file: sentence`a Megatron-LM YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isMegatronYaml(yaml()),
   read: readMegatronYaml,

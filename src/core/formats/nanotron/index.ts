@@ -1,10 +1,11 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { readNanotron } from './nanotron';
+import { sentence } from '../../sentence';
 
 /** Hugging Face's nanotron. */
 export const nanotron: Launcher = {
-  file: 'a nanotron YAML',
+  file: sentence`a nanotron YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNanotron(yaml()),
   read: readNanotron,

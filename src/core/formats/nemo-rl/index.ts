@@ -2,10 +2,11 @@ import { hubModel } from '../hub-models';
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny } from '../yaml/recognise';
 import { nemoRlFiles } from './nemo-rl';
+import { sentence } from '../../sentence';
 
 /** NeMo-RL: GRPO, DPO, SFT, distillation and others, with Megatron Core or PyTorch's DTensor. */
 export const nemoRl: Launcher = {
-  file: 'a NeMo-RL YAML',
+  file: sentence`a NeMo-RL YAML`,
   endings: ['yaml', 'yml'],
   isIts: isNemoRl,
   read: (file, text) => nemoRlFiles.read([{ file, text }]),

@@ -1,10 +1,11 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { readNemo } from './nemo';
+import { sentence } from '../../sentence';
 
 /** NeMo 1.x, as in NeMo-Framework-Launcher. */
 export const nemo: Launcher = {
-  file: 'a NeMo YAML',
+  file: sentence`a NeMo YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNemo(yaml()),
   read: readNemo,

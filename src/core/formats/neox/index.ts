@@ -1,10 +1,11 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { readGptNeox } from './gpt-neox';
+import { sentence } from '../../sentence';
 
 /** GPT-NeoX, which runs on DeepSpeed's engine. */
 export const gptNeox: Launcher = {
-  file: 'a GPT-NeoX YAML',
+  file: sentence`a GPT-NeoX YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isGptNeox(yaml()),
   read: readGptNeox,

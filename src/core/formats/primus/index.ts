@@ -4,10 +4,11 @@ import { torchtitan } from '../torchtitan';
 import { hasAny } from '../yaml/recognise';
 import { primusBridgeFiles, primusTitanFiles } from './backends';
 import { primusFiles } from './primus';
+import { sentence } from '../../sentence';
 
 /** AMD's Primus with its Megatron backend: experiments, and the presets of models that they build on. */
 export const primus: Launcher = {
-  file: 'a Primus YAML',
+  file: sentence`a Primus YAML`,
   endings: ['yaml', 'yml'],
   isIts: isPrimus,
   read: (file, text) => primusFiles.read([{ file, text }]),
@@ -18,7 +19,7 @@ export const primus: Launcher = {
 /** Primus with TorchTitan. */
 export const primusTorchtitan: Launcher = {
   ...torchtitan,
-  file: 'a Primus YAML for TorchTitan',
+  file: sentence`a Primus YAML for TorchTitan`,
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'torchtitan'),
   read: (file, text) => primusTitanFiles.read([{ file, text }]),
@@ -27,7 +28,7 @@ export const primusTorchtitan: Launcher = {
 
 /** Primus with Megatron-Bridge. */
 export const primusBridge: Launcher = {
-  file: 'a Primus YAML for Megatron-Bridge',
+  file: sentence`a Primus YAML for Megatron-Bridge`,
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
   read: (file, text) => primusBridgeFiles.read([{ file, text }]),

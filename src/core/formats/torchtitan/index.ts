@@ -3,10 +3,11 @@ import { registryFiles } from './config-registry';
 import { flavorConfig } from './flavors';
 import { readTorchTitan } from './reader';
 import { isTorchTitan } from './recognise';
+import { sentence } from '../../sentence';
 
 /** PyTorch's own trainer, with FSDP2 and `torch.distributed.pipelining`. */
 export const torchtitan: Launcher = {
-  file: 'a TorchTitan TOML',
+  file: sentence`a TorchTitan TOML`,
   endings: ['toml'],
   isIts: ({ text }) => isTorchTitan(text),
   read: readTorchTitan,
@@ -29,7 +30,7 @@ export const torchtitan: Launcher = {
 /** Its configs in Python, which replaced TOML in 2026. */
 export const torchtitanPython: Launcher = {
   ...torchtitan,
-  file: 'a config_registry.py of TorchTitan',
+  file: sentence`a config_registry.py of TorchTitan`,
   endings: [],
   namedEndings: ['py'],
   paths: /(^|[/\\])config_registry\.py$/,
