@@ -1,15 +1,15 @@
 import type { LauncherReader } from '../core/formats/facts';
-import type { Handover } from '../core/export/handover/handover';
+import type { SliceExport } from '../core/export/slices/slice-export';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
 import type { EditableFormat } from '../core/export/launchers/editors';
-import { handovers } from '../core/export/handover/registry';
+import { sliceExports } from '../core/export/slices/registry';
 import type { Remark } from '../core/export/launchers/launch-settings';
 import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
-import { hasSlices, slicesEnding, slicesText } from '../core/export/handover/slices-file';
+import { hasSlices, slicesEnding, slicesText } from '../core/export/slices/slices-file';
 import { formatCount, plural } from '../core/format';
 import { readerOf } from '../core/load/readers';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
@@ -60,10 +60,10 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
   svg: ofTimeline('the timeline as a picture', picture),
 };
 
-/** Everything that `export --to` writes, by name: ours, and what slices are handed over in. */
+/** Everything that `export --to` writes, by name: ours, and what slices are written as. */
 const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
   ...Object.entries(ownFormats),
-  ...handovers.map((handover): [string, ExportFormat] => [handover.id, handoverFormat(handover)]),
+  ...sliceExports.map((sliceExport): [string, ExportFormat] => [sliceExport.id, sliceFormat(sliceExport)]),
 ]);
 
 export const exportNames: readonly string[] = [...exportFormats.keys()];
@@ -75,7 +75,7 @@ export function exportFormatOf(name: string): ExportFormat {
   return format;
 }
 
-function handoverFormat({ description, write }: Handover): ExportFormat {
+function sliceFormat({ description, write }: SliceExport): ExportFormat {
   return notEditable(description, async (plan, _, shell) => {
     const { text, gaps, runs } = await write(plan, () => readerOf('megatron-shell', shell));
     return { pieces: [text], gaps, runs: chosenOf(runs) };

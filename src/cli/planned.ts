@@ -2,7 +2,7 @@ import type { Run } from '../core/formats/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
-import { sliceFindings } from '../core/export/handover/slice-findings';
+import { sliceFindings } from '../core/export/slices/slice-findings';
 import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
 import { isLauncher } from '../core/formats/registry';
 import type { LoadedConfig } from '../core/load/load-config';

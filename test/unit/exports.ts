@@ -55,7 +55,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/device#parseNvidia',
   ],
   'the whole as one value, of which the product makes parts': [
-    'src/core/export/handover/slices-file#readSlices',
+    'src/core/export/slices/slices-file#readSlices',
     'src/core/export/launchers/new-launcher#newLauncher',
     'src/profiler/onnx-file/model-of-onnx#modelOfOnnx',
     'src/protocol/packed#packMessage',

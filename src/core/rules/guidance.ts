@@ -140,7 +140,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: neverStarts,
   },
   'slices-slower': {
-    source: '[docs/handover.md](handover.md): each split is predicted as the runtime will run it.',
+    source: '[docs/slices-in-runtimes.md](slices-in-runtimes.md): each split is predicted as the runtime will run it.',
     ignore: 'you measured both, or the number of slices is what makes the step fit another GPU.',
   },
   'slices-runtime': {

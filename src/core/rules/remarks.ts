@@ -29,7 +29,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'slices-slower',
-    doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message says what the best split takes that the same flags can give; the remedy also what solved slices take, which most runtimes are given in their source ([docs/handover.md](handover.md)). The quick fix changes the flags.',
+    doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message says what the best split takes that the same flags can give; the remedy also what solved slices take, which most runtimes are given in their source ([docs/slices-in-runtimes.md](slices-in-runtimes.md)). The quick fix changes the flags.',
   },
   {
     code: 'layout-slower',

@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { LauncherReader } from '../../core/formats/facts';
 import { planHtml } from '../../core/export/html/report';
-import type { Handover } from '../../core/export/handover/handover';
-import { isSplitsSource, patchedSplits } from '../../core/export/handover/patch';
-import { handovers } from '../../core/export/handover/registry';
-import { listedSlices } from '../../core/export/handover/runs';
+import type { SliceExport } from '../../core/export/slices/slice-export';
+import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
+import { sliceExports } from '../../core/export/slices/registry';
+import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
 import { stepOfFound } from '../../core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
@@ -32,7 +32,7 @@ export interface ExportLayoutCommands extends LayoutCommands {
 }
 
 /** A launcher's file, a report, a runtime of slices by its id, or a list of lengths in its source. */
-type Target = NewFormat | 'html' | Handover | 'patch';
+type Target = NewFormat | 'html' | SliceExport | 'patch';
 
 /** What is written: a layout that a search found, or the plan of the config. */
 type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
@@ -65,7 +65,7 @@ export async function exportLayoutCommand(
 
 /** What another extension or a test names; null: the user is asked. */
 function targetNamed(asked: unknown): Target | null {
-  return asked === 'patch' ? asked : (handovers.find(({ id }) => id === asked) ?? null);
+  return asked === 'patch' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
 }
 
 function planOf({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
@@ -108,7 +108,11 @@ async function askTarget(): Promise<Target> {
     { target: 'megatron-bridge', label: 'Megatron-Bridge (NeMo)', description: vscode.l10n.t('overrides of a recipe, YAML') },
     { target: 'torchtitan', label: 'TorchTitan', description: vscode.l10n.t('a TOML') },
     { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
-    ...handovers.map((handover) => ({ target: handover, label: handover.name, description: vscode.l10n.t('its token slices') })),
+    ...sliceExports.map((sliceExport) => ({
+      target: sliceExport,
+      label: sliceExport.name,
+      description: vscode.l10n.t('its token slices'),
+    })),
     {
       target: 'patch',
       label: vscode.l10n.t('Solved slices'),

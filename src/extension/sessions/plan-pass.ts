@@ -2,7 +2,7 @@ import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
-import { sliceFindings } from '../../core/export/handover/slice-findings';
+import { sliceFindings } from '../../core/export/slices/slice-findings';
 import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes';
 import type { Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';

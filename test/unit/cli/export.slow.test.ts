@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import type { LauncherReader } from '../../../src/core/formats/facts';
-import { readSlices } from '../../../src/core/export/handover/slices-file';
+import { readSlices } from '../../../src/core/export/slices/slices-file';
 import { fixtures } from '../core/formats/files';
 import { shellReader } from '../core/formats/shell/shell-reader';
 

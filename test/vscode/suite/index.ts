@@ -22,7 +22,7 @@ export async function run(): Promise<void> {
   await import('./profile.test');
   await import('./rehearse.test');
   await import('./schedules.test');
-  await import('./handover.test');
+  await import('./slices.test');
   const name = (test: Mocha.Runnable) => test.fullTitle();
   await new Promise((resolve) => {
     const runner = mocha.run(resolve);

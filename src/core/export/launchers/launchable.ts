@@ -5,7 +5,7 @@ import { plainName } from '../../partition/scheduling';
 import { scheduleKind } from '../../schedules/registry';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
-import { replacedBy, without } from '../handover/runs';
+import { replacedBy, without } from '../slices/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
 import type { NewFormat } from './new-launcher';
 

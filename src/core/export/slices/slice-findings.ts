@@ -32,7 +32,7 @@ export function sliceFindings(run: Run, plan: Plan | null, launched: Launched | 
     candidate.fits && !chosen.fits
       ? sentence`${candidate.name} fit, and take ${formatDuration(candidate.iterationMs)}`
       : sentence`${candidate.name} take ${formatDuration(candidate.iterationMs)}, ${gain(candidate)} less`;
-  const patched = sentence`give solved slices to the function that cuts sequences (docs/handover.md)`;
+  const patched = sentence`give solved slices to the function that cuts sequences (docs/slices-in-runtimes.md)`;
   const fix = best === undefined ? null : fixFor(plan, best, launched);
   const better = best ?? solved;
   if (better === undefined) return [];

@@ -4,11 +4,11 @@ import { allOf, sentence } from '../../../sentence';
 import type { Plan } from '../../../planner/plan';
 import { stepOf } from '../../launchers/launch-settings';
 import { checkedNewLauncher } from '../../launchers/new-launcher';
-import type { HandedOver, Handover } from '../handover';
+import type { WrittenSlices, SliceExport } from '../slice-export';
 import { refused, runnableBy } from '../runs';
 
 /** A launch script with the flags of a runtime of slices. */
-export function scriptFor(runtime: SliceRuntime): Handover {
+export function scriptFor(runtime: SliceRuntime): SliceExport {
   return {
     id: runtime.id,
     name: runtime.name,
@@ -18,7 +18,7 @@ export function scriptFor(runtime: SliceRuntime): Handover {
   };
 }
 
-function written(plan: Plan, runtime: SliceRuntime, read: LauncherReader): HandedOver {
+function written(plan: Plan, runtime: SliceRuntime, read: LauncherReader): WrittenSlices {
   const { plan: runs, replaced } = runnableBy(plan, runtime);
   const step = stepOf(runs);
   const settings = { ...step.plan, ...(replaced === null ? {} : { replaced }) };

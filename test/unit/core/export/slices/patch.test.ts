@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isSplitsSource, patchedSplits } from '../../../../../src/core/export/handover/patch';
-import { hasSlices, readSlices, slicesText } from '../../../../../src/core/export/handover/slices-file';
+import { isSplitsSource, patchedSplits } from '../../../../../src/core/export/slices/patch';
+import { hasSlices, readSlices, slicesText } from '../../../../../src/core/export/slices/slices-file';
 import { unitsOf } from '../../../../../src/core/schedules/schedule';
 import { cases } from '../../../../property/cases';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sliceFindings } from '../../../../../src/core/export/handover/slice-findings';
+import { sliceFindings } from '../../../../../src/core/export/slices/slice-findings';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { until } from '../until';
 
-const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'handover');
+const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'slices');
 const flags =
   '--num-layers 16 --hidden-size 2048 --num-attention-heads 16 --seq-length 16384 --max-position-embeddings 16384 --use-flash-attn --bf16 ' +
   '--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 4 --pipe-sp-splits 16';

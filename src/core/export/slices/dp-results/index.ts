@@ -9,7 +9,7 @@ import type { PlanRequest } from '../../../spec/request';
 import type { Scheme } from '../../../spec/scheme';
 import { quoted } from '../../../text';
 import type { Remark } from '../../launchers/launch-settings';
-import type { HandedOver, Handover } from '../handover';
+import type { WrittenSlices, SliceExport } from '../slice-export';
 import { refused, replacedBy, without } from '../runs';
 import { readDpResults, schemeOfEntry, type DpResult } from './entries';
 import { modelNameOf } from './models';
@@ -18,7 +18,7 @@ import { estimatedPeakGiB, skippedAboveGiB } from './peak-memory';
 const name = "TeraPipe's own runtime";
 
 /** `dp_results.json`, which TeraPipe's `dp_slices_evaluation.py` runs by model name and index. */
-export const dpResults: Handover = {
+export const dpResults: SliceExport = {
   id: 'dp-results',
   name: 'TeraPipe',
   description: "TeraPipe's own dp_results.json",
@@ -26,7 +26,7 @@ export const dpResults: Handover = {
   write: (plan) => Promise.resolve(plan).then(written),
 };
 
-function written(plan: Plan): HandedOver {
+function written(plan: Plan): WrittenSlices {
   requireRunnable(plan.request);
   const { runs, replaced } = runnable(plan);
   const entry = entryOf(runs);

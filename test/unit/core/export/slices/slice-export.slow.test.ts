@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../../../../src/core/errors';
-import type { Handover } from '../../../../../src/core/export/handover/handover';
-import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/handover/dp-results/entries';
-import { estimatedPeakGiB } from '../../../../../src/core/export/handover/dp-results/peak-memory';
-import { handovers } from '../../../../../src/core/export/handover/registry';
+import type { SliceExport } from '../../../../../src/core/export/slices/slice-export';
+import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/slices/dp-results/entries';
+import { estimatedPeakGiB } from '../../../../../src/core/export/slices/dp-results/peak-memory';
+import { sliceExports } from '../../../../../src/core/export/slices/registry';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { sliceRuntimes } from '../../../../../src/core/formats/slice-runtimes/registry';
 import { loadConfig } from '../../../../../src/core/load/load-config';
@@ -79,10 +79,10 @@ async function requestOf(given: Given): Promise<PlanRequest> {
   return { ...resolveRun(run, defaults), title: given.title ?? 'orchard' };
 }
 
-describe('slices handed over', () => {
+describe('slices in files of runtimes', () => {
   let read: LauncherReader;
   const shell = (): Promise<LauncherReader> => Promise.resolve(read);
-  const of = (id: string): Handover => handovers.find((each) => each.id === id)!;
+  const of = (id: string): SliceExport => sliceExports.find((each) => each.id === id)!;
 
   before(async () => {
     read = await shellReader();
@@ -136,7 +136,7 @@ describe('slices handed over', () => {
     await fc.assert(
       fc.asyncProperty(anyGiven, async (given) => {
         const plan = makePlan(await requestOf(given));
-        for (const { id, write } of handovers) {
+        for (const { id, write } of sliceExports) {
           const { text, runs } = await write(plan, shell);
           const ran = chosenOf(runs);
           if (id === 'dp-results') {

@@ -2,8 +2,8 @@ import type { LauncherReader } from '../../formats/facts';
 import type { Plan } from '../../planner/plan';
 import type { Remark } from '../launchers/launch-settings';
 
-/** A file that hands a plan's slices over to a runtime. */
-export interface HandedOver {
+/** A file that tells a runtime of a plan's slices. */
+export interface WrittenSlices {
   readonly text: string;
   /** What the runtime knows the file by, or what a new one may be called. */
   readonly fileName: string;
@@ -14,7 +14,7 @@ export interface HandedOver {
 }
 
 /** A format of a runtime: a folder for each, which `registry.ts` lists. */
-export interface Handover {
+export interface SliceExport {
   /** As `terapipe export --to` takes it. */
   readonly id: string;
   /** As its makers call it. */
@@ -26,5 +26,5 @@ export interface Handover {
    * The plan's chosen candidate where the runtime can run it, else the best that it can, of the same layout.
    * @param shell the reader of scripts. @throws ExpectedError `export-slices` where the runtime runs no such plan.
    */
-  readonly write: (plan: Plan, shell: () => Promise<LauncherReader>) => Promise<HandedOver>;
+  readonly write: (plan: Plan, shell: () => Promise<LauncherReader>) => Promise<WrittenSlices>;
 }
