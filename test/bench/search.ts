@@ -5,6 +5,7 @@ import { whatIfs } from '../../src/core/layout-search/improvements';
 import type { SearchProgress } from '../../src/core/layout-search/search';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { layoutText } from '../../src/core/layout-search/labels';
+import { say } from '../../src/core/sentence';
 import { deepseek, llama3, request } from '../golden/requests';
 
 const training = {
@@ -70,7 +71,7 @@ for (const [name, goalMs, wanted] of cases) {
   const usualMs = phases.get('others') ?? ms;
   const plannedMs = ms - (phases.get('planned') ?? ms);
   const { best, counts } = result;
-  console.log(`${name}: ${(best.iterationMs / 1000).toFixed(2)} s with ${layoutText(best.point)}, ${best.name}`);
+  console.log(`${name}: ${(best.iterationMs / 1000).toFixed(2)} s with ${say(layoutText(best.point))}, ${say(best.name)}`);
   console.log(
     `  1F1B, GPipe and TeraPipe in ${usualMs.toFixed(0)} ms${goalMs === null ? '' : `, goal ${goalMs} ms`}; all schedules in ${ms.toFixed(0)} ms, ${plannedMs.toFixed(0)} of them planning ${counts.planned} orders (${(user / 1000).toFixed(0)} ms of processor), first layout that fits after ${firsts[0]?.toFixed(0) ?? 'no'} ms, signal looked at within ${longestMs.toFixed(0)} ms`,
   );

@@ -31,7 +31,7 @@ const forbidden: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bput , between\b/i, 'add a comma'],
   [/\bfalls? free\b/i, 'become free'],
   [/± \d|± \{/, '± without a space'],
-  [/\d GB of\b|\{\d\} GB\b/, 'GiB'],
+  [/\d GB of\b|\{\d\} GB\b(?!\/s)/, 'GiB'],
 ];
 
 function wrongWords(text: string): string[] {

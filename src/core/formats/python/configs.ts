@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import { orList, quoted } from '../../text';
 import type { Base, Layer } from '../composition';
+import { resultOf } from './evaluate';
 import { parsePython, pathsOf, type PythonModule } from './module';
 
 /** A config of a module that defines several, and what there is to say of the choice. */
@@ -38,7 +39,8 @@ export function pickedConfig(layers: readonly Layer[], makes: (header: string) =
   const [, wanted] = pick.exec(own.text) ?? [];
   const name = names.find((each) => each === wanted) ?? names[0];
   if (name === undefined) return null;
-  return { own, modules: modules.slice(0, -1), name, remarks: names.length === 1 ? [] : [pickRemark(own, name, names)] };
+  const others = names.filter((each) => each !== name && resultOf(modules, own, each) !== null).slice(0, mostOffered);
+  return { own, modules: modules.slice(0, -1), name, remarks: names.length === 1 ? [] : [pickRemark(own, name, names.length, others)] };
 }
 
 /** A function's first line, up to its body. */
@@ -46,18 +48,20 @@ function headerOf({ text }: PythonModule, node: { readonly from: number; readonl
   return text.slice(node.from, Math.min(node.to, node.from + 1000)).split(/:[ \t]*(?:#[^\n]*)?\n/)[0] ?? '';
 }
 
-function pickRemark(own: PythonModule, name: string, names: readonly string[]): Finding {
+function pickRemark(own: PythonModule, name: string, count: number, others: readonly string[]): Finding {
   const { file, text } = own;
   const at = own.functions.get(name)?.getChild('VariableName');
-  const others = names.filter((each) => each !== name).slice(0, mostOffered);
   const written = pick.exec(text);
   const range = written === null ? { start: 0, end: 0 } : { start: written.index, end: written.index + written[0].length };
   return {
     code: 'config-of-module',
     severity: 'information',
     place: { file, range: { start: at?.from ?? 0, end: at?.to ?? 0 } },
-    message: sentence`Planned is ${quoted(name)}, one of ${names.length} configs of this module`,
-    remedy: sentence`for another, write a comment such as # terapipe-config: ${orList(others)}`,
+    message: sentence`Planned is ${quoted(name)}, one of ${count} configs of this module`,
+    remedy:
+      others.length === 0
+        ? sentence`no other of them can be followed`
+        : sentence`for another, write a comment such as # terapipe-config: ${orList(others)}`,
     fixes: others.map((other) => ({
       title: sentence`Plan ${quoted(other)}`,
       preferred: false,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { said } from '../../said';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
@@ -71,7 +72,7 @@ describe('what a search may choose', () => {
   it('says what each schedule needs that the usual launchers are not', async () => {
     const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
     assert.equal(needs.length, 1);
-    assert.match(needs.join(), /^ZB-H1 needs a runtime that splits backward/);
+    assert.match(needs.map(said).join(), /^ZB-H1 needs a runtime that splits backward/);
   });
 
   it('leaves sequence parallelism and the exchange of context parallelism as a file sets them', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { said } from '../../said';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/spec/request';
@@ -19,7 +20,7 @@ function assertSame(wanted: PlanRequest, found: FoundPlan): void {
   assert.deepEqual(
     [chosen.iterationMs, peakBytesOf(chosen), chosen.fits, chosen.bubbleRate, chosen.mfu],
     [found.iterationMs, found.peakBytes, found.fits, found.bubbleRate, found.mfu],
-    `${found.name}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
+    `${said(found.name)}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
   );
 }
 
