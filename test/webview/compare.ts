@@ -169,7 +169,7 @@ export const compareCases: readonly Case[] = [
       const names = await page.locator('vscode-dropdown[aria-label="Schedule"] vscode-option').allInnerTexts();
       assert.deepEqual(new Set(names.slice(1)), can);
       const title = await page.getByRole('option', { name: 'DualPipeV' }).getAttribute('title');
-      assert.equal(title, scheduleDescriptions.DualPipeV.text);
+      assert.equal(title, said(scheduleDescriptions.DualPipeV.text));
       return undefined;
     },
   },
