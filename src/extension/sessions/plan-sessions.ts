@@ -94,6 +94,8 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
   let plannedEdits = 0;
   let reads: ReadonlySet<string> = new Set([file]);
   let abort: AbortController | null = null;
+  /** Runs while edits follow each other; and what starts the next pass. */
+  let burst: ReturnType<typeof setTimeout> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let current: Promise<SessionState> | null = null;
 
@@ -172,8 +174,11 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
       update({});
       const delayMs = host.delayMs();
       if (delayMs === null) return;
+      const isFirst = burst === undefined;
+      clearTimeout(burst);
       clearTimeout(timer);
-      timer = setTimeout(() => void start(), delayMs);
+      burst = setTimeout(() => (burst = undefined), delayMs).unref();
+      timer = setTimeout(() => void start(), isFirst ? 0 : delayMs);
     },
   };
 }

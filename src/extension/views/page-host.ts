@@ -19,7 +19,7 @@ import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { tabParts, type PartSources } from './tab-parts';
 
-/** A tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
+/** At least a tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
 const postEveryMs = 100;
 
 /** What all pages share. */
@@ -62,6 +62,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let postedMs = -Infinity;
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -74,7 +75,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     timer = undefined;
     if (!ready || !source.isVisible() || sender.isBusy()) return;
     const message = sync.next(sessionNow());
-    if (message !== null) sender.send(message);
+    if (message !== null) {
+      postedMs = performance.now();
+      sender.send(message);
+    }
     if (wanted === null) return;
     sender.send(wanted);
     wanted = null;
@@ -88,7 +92,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   }
 
   function refresh(): void {
-    timer ??= setTimeout(post, postEveryMs);
+    timer ??= setTimeout(post, Math.max(0, postedMs + postEveryMs - performance.now()));
   }
 
   function receive(raw: unknown): void {

@@ -153,6 +153,20 @@ describe('plan sessions', () => {
     assert.equal(requests.length, 2);
   });
 
+  it('plan the first edit after a pause at once, and those that follow it when they have stopped', async () => {
+    const hourMs = 3_600_000;
+    const { sessions, finish, requests } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel }, hourMs);
+    void sessions.ensure(run, 'terapipe');
+    await finish();
+    sessions.changed(run);
+    await finish();
+    assert.equal(requests.length, 2);
+    sessions.changed(run);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    assert.equal(requests.length, 2);
+    sessions.dispose();
+  });
+
   it('keep the last good plan through an error and say how old it is', async () => {
     const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void sessions.ensure(run, 'terapipe');
