@@ -12,6 +12,9 @@ import { walkDemo } from './walk';
 import { drawnEnvironment, walkDrawn } from './walk-drawn';
 import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
+/** Only the suite's tests whose names contain what this variable says are run, and no walk. */
+const only = process.env['VSCODE_ONLY'];
+
 /**
  * Tests in a real VS Code: mocha inside the extension host and what timelines draw in its window, then a person's walk through the demo.
  */
@@ -20,7 +23,7 @@ export async function runVscodeTests(input: TierRun): Promise<void> {
   const browser = await launchBrowser(input.chromiumPath);
   try {
     await attempt('VS Code with the tests in its extension host', emit, () => testInHost(browser, input));
-    await attempt('the walk through the demo', emit, () => walkDemo(browser, input));
+    if (only === undefined) await attempt('the walk through the demo', emit, () => walkDemo(browser, input));
   } finally {
     await browser.close();
   }
@@ -68,7 +71,12 @@ async function testInHost(browser: Browser, input: TierRun): Promise<void> {
   mkdirSync(workspace);
   const eventsFile = path.join(folder, 'events.jsonl');
   const sample = path.join(root, 'media/samples/gpt3-175b');
-  const env = { TERAPIPE_TEST_EVENTS: eventsFile, TERAPIPE_TEST_SAMPLE: sample, ...drawnEnvironment(workspace) };
+  const env = {
+    TERAPIPE_TEST_EVENTS: eventsFile,
+    TERAPIPE_TEST_SAMPLE: sample,
+    ...(only !== undefined && { TERAPIPE_TEST_ONLY: only }),
+    ...drawnEnvironment(workspace),
+  };
   const server = await startCodeServer(tools, { env });
   try {
     const workbench = await openWorkbench(browser, server.url(workspace), (fresh) => developmentHost(fresh, server.port, root, testsFile));
@@ -79,7 +87,7 @@ async function testInHost(browser: Browser, input: TierRun): Promise<void> {
         throw new Error(`${String(error)}: ${server.log().slice(-1500)}`);
       });
     });
-    await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
+    if (only === undefined) await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
     await workbench.page.close();
   } finally {
     await server.stop();

@@ -7,7 +7,8 @@ import { searchKeys } from './search-problem';
 
 /**
  * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are
- * fixed, so that `makePlan` chooses just that and predicts the same time and memory.
+ * fixed, so that `makePlan` chooses just that and predicts the same time and memory. Slices of the config are of its own layout: a schedule
+ * without any drops them.
  *
  * @param request of the search.
  */
@@ -19,7 +20,7 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
     training,
     layout: layoutOf(point),
     schedule,
-    slicing: scheduleKind(schedule).sliced ? { ...request.slicing, scheme } : request.slicing,
+    slicing: scheduleKind(schedule).sliced ? { ...request.slicing, scheme } : { unit: request.slicing.unit, scheme: null },
     assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
   };
 }

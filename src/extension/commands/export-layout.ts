@@ -50,8 +50,8 @@ export async function exportLayoutCommand(
 ): Promise<void> {
   const file = await targetOf(commands.shown, argument);
   const state = await settled(commands, file);
-  const source = await sourceOf(commands, state, point);
   const target = targetNamed(asked) ?? (await askTarget());
+  const source = await sourceOf(commands, state, point, target);
   if (target === 'html') await report(commands, state, source);
   else if (target === 'patch') await showPatch(await planOf(commands, source));
   else if (typeof target === 'object') {
@@ -96,9 +96,11 @@ async function showPatch(plan: Plan): Promise<void> {
   );
 }
 
-async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null): Promise<Source> {
-  const isCurrent = commands.layouts.stateOf(state.file)?.staleEdits === 0;
-  if (point === null && !isCurrent && state.plan !== null) return { plan: state.plan };
+/** Slices are those of the config's own plan unless a layout is named: the best one found may run on no runtime of slices. */
+async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null, target: Target): Promise<Source> {
+  const isOfSlices = target === 'patch' || typeof target === 'object';
+  const isFound = commands.layouts.stateOf(state.file)?.staleEdits === 0 && !isOfSlices;
+  if (point === null && !isFound && state.plan !== null) return { plan: state.plan };
   return { picked: await pickedLayout(commands, state.file, point) };
 }
 

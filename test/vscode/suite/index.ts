@@ -12,6 +12,8 @@ export async function run(): Promise<void> {
   if (eventsFile === undefined) throw new Error('TERAPIPE_TEST_EVENTS names no file');
   const emit = eventWriter(eventsFile);
   const mocha = new Mocha({ ui: 'bdd', color: false, timeout: 300_000 });
+  const only = process.env['TERAPIPE_TEST_ONLY'];
+  if (only !== undefined) mocha.fgrep(only);
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
   await import('./compare.test');

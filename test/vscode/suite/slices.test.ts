@@ -18,8 +18,8 @@ describe('slices of a launch script', () => {
   before(async () => {
     await vscode.workspace.fs.createDirectory(folder);
     script = await write('train.sh', `torchrun --nproc_per_node 8 pretrain_gpt.py ${flags}\n`);
-    await vscode.commands.executeCommand('vscode.open', script, { preview: false });
   });
+  beforeEach(() => vscode.commands.executeCommand('vscode.open', script, { preview: false }));
   afterEach(() => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'));
   after(async () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
@@ -39,5 +39,25 @@ describe('slices of a launch script', () => {
     const text = (await vscode.workspace.openTextDocument(script)).getText();
     assert.match(text, /--pipe-sp-strategy uniform_comp/);
     assert.doesNotMatch(text, /--pipe-sp-splits 16/);
+  });
+
+  const shown = (what: string, accepts: (document: vscode.TextDocument) => boolean): Promise<vscode.TextDocument> =>
+    until(what, () => vscode.workspace.textDocuments.find((document) => document.isUntitled && accepts(document)));
+
+  it('are written as a script for the runtime that is named', async () => {
+    // What is said of the file stays until it is dismissed, and the command with it.
+    void vscode.commands.executeCommand('terapipe.exportLayout', script, 'seq1f1b');
+    const { languageId } = await shown('the script', (document) => document.getText().includes('--pipe-sp-splits'));
+    assert.equal(languageId, 'shellscript');
+  });
+
+  it('are shown as a difference of the function that cuts sequences, which stays as it is', async () => {
+    const source =
+      'def get_splits():\n    args = get_args()\n    if args.pipe_sp_strategy == "average":\n        return [args.seq_length // args.pipe_sp_splits]\n';
+    const uri = await write('sp_utils.py', source);
+    void vscode.commands.executeCommand('terapipe.exportLayout', script, 'patch');
+    const diff = await shown('the difference', ({ languageId }) => languageId === 'diff');
+    assert.match(diff.getText(), /^\+.*\d+, \d+/m);
+    assert.equal(Buffer.from(await vscode.workspace.fs.readFile(uri)).toString(), source);
   });
 });

@@ -87,4 +87,17 @@ describe('a layout that a search found, opened as a plan', () => {
     assert.deepEqual(best.point.stageLayers, [1, 3, 2, 2]);
     assertSame(wanted, best);
   });
+
+  it('drops the slices of the config where its schedule has none', () => {
+    const base = request('A100-40GB', gpt(8, 1024, 16, 50304), {
+      training: { globalBatch: 8, sequenceLength: 1024 },
+      layout: { pipeline: 2, data: 4 },
+    });
+    const halves = Array.from({ length: 2 }, () => ({ batch: 1, tokens: [512, 512] }));
+    const wanted = { ...base, slicing: { unit: 128, scheme: halves } };
+    const { perSchedule } = searchLayouts({ request: wanted, fixed: new Set(['tensor', 'recompute', 'zeroStage', 'context']) });
+    const whole = perSchedule.find(({ point }) => point.schedule === '1F1B' && point.layout.data !== base.layout.data);
+    assert.ok(whole !== undefined, '1F1B on other replicas');
+    assertSame(wanted, whole);
+  });
 });
