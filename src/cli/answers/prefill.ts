@@ -1,5 +1,8 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
-import type { Prefill } from '../../core/planner/prefill';
+import { servingCommand, type ServingCommand } from '../../core/export/serving-command';
+import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
+import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
+import { say } from '../../core/sentence';
 import type { PlanRequest } from '../../core/spec/request';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
@@ -8,52 +11,137 @@ import { indented, table } from '../table';
 /** What `terapipe prefill` found. */
 export interface PrefillFound {
   readonly request: PlanRequest;
+  /** Folder or name of the model, for the engines. */
+  readonly model: string;
   readonly prefill: Prefill;
   /** Of the prompts given; of one prompt all are its own. */
   readonly times: { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number };
   readonly prompts: number;
+  readonly served: readonly ServedCut[];
+  /** What alone is printed, without `--json`. */
+  readonly to: PrefillExport | null;
 }
+
+/** What `--to` names: an engine's launch, or the lengths. */
+export type PrefillExport = ServingRuntime | 'list';
 
 /** Chunks that are shown one by one. */
 const mostShown = 12;
 
 /** `terapipe prefill`: the chunks, what proves them, and what others' rules lose. */
-export function prefillAnswer({ request, prefill, times, prompts }: PrefillFound): Answer {
-  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit, rules, memory } = prefill;
+export function prefillAnswer(found: PrefillFound): Answer {
+  const { request, prefill, times, prompts, served } = found;
+  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs } = prefill;
+  const { layout } = request;
+  const regretOf = (ms: number): number => Math.max(0, ms / timeToFirstTokenMs - 1);
+  const engines = served.map((cut) => ({
+    ...cut,
+    regret: prompts === 1 ? regretOf(cut.timeToFirstTokenMs) : Math.max(0, cut.meanMs / times.meanMs - 1),
+    ...launchOf(found, cut),
+  }));
+  const remedy = prefillRemedy(memory);
+  const json = {
+    version: 1,
+    prefill: {
+      chunks,
+      chunkMs,
+      timeToFirstTokenMs,
+      lowerBoundMs,
+      exact,
+      unit,
+      rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: regretOf(rule.timeToFirstTokenMs) })),
+      ...times,
+      memory: { ...memory, remedy: remedy === null ? null : say(remedy) },
+      engines: engines.map(({ notes, ...engine }) => ({ ...engine, notes: notes.map((note) => say(note)) })),
+    },
+    layout,
+  };
+  return { json, text: textOf(found, engines), exitCode: memory.fits ? 0 : 1 };
+}
+
+function launchOf({ request: { layout }, model }: PrefillFound, cut: ServedCut): ServingCommand {
+  return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
+}
+
+type Engine = ServedCut & ServingCommand & { readonly regret: number };
+
+function textOf(found: PrefillFound, engines: readonly Engine[]): string {
+  const { to, prefill } = found;
+  if (to === 'list') return prefill.chunks.join('\n');
+  const asked = engines.find(({ runtime }) => runtime === to);
+  if (asked !== undefined) return [...commentsOf(asked, found), asked.command].join('\n');
+  return [
+    ...headOf(found),
+    '',
+    indented(table(rulesOf(prefill), [0, 2, 3])),
+    '',
+    ...engines.map((engine) => `${engine.title}: ${regretText(engine, found)} (--to ${engine.runtime})`),
+    '',
+    ...timesText(found),
+    memoryText(prefill),
+  ].join('\n');
+}
+
+function headOf({ request, prefill }: PrefillFound): string[] {
+  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit } = prefill;
   const { layout, training, cluster, title } = request;
-  const heldBytes = memory.weightsBytes + memory.keyValueBytes;
-  const fits = heldBytes <= memory.capacityBytes;
   const proof = exact ? 'proved optimal' : `at most ${formatPercent(timeToFirstTokenMs / lowerBoundMs - 1)} above the best possible`;
   const stages = stagesAlike ? '' : ', for stages all as slow as the slowest';
-  const rows = rules.map((rule) => [
-    rule.name,
+  return [
+    printable(
+      `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${cluster.gpu.name}`,
+    ),
+    '',
+    `First token after ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}${stages}`,
+    `Chunks: ${shown(chunks)}`,
+    `Times: ${provenance(request)}`,
+  ];
+}
+
+function provenance({ profile, costTable }: PlanRequest): string {
+  if (costTable !== null) return 'from the table given';
+  return profile === null ? 'from the roofline model' : `measured on ${printable(profile.profile.device.name)}, forward alone`;
+}
+
+function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
+  return rules.map((rule) => [
+    say(rule.name),
     column.duration(rule.timeToFirstTokenMs),
     plural(rule.chunks.length, 'chunk'),
     `${formatPercent(Math.max(0, rule.timeToFirstTokenMs / timeToFirstTokenMs - 1))} slower`,
   ]);
-  return {
-    json: {
-      version: 1,
-      prefill: { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, ...times, memory: { ...memory, fits } },
-      layout,
-    },
-    text: [
-      printable(
-        `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${cluster.gpu.name}`,
-      ),
-      '',
-      `First token after ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}${stages}`,
-      `Chunks: ${chunks.slice(0, mostShown).join(', ')}${chunks.length > mostShown ? `, ... ${chunks.at(-1) ?? 0}` : ''}`,
-      '',
-      indented(table(rows, [0, 2, 3])),
-      '',
-      ...(prompts === 1
-        ? []
-        : [
-            `${plural(prompts, 'prompt')}: ${formatDuration(times.meanMs)} on average, ${formatDuration(times.p50Ms)} in the median, ${formatDuration(times.p99Ms)} for 99 of 100`,
-          ]),
-      `Memory: ${formatBytes(memory.weightsBytes)} of weights and ${formatBytes(memory.keyValueBytes)} of keys and values on a GPU of ${formatBytes(memory.capacityBytes)}${fits ? '' : ': does not fit'}`,
-    ].join('\n'),
-    exitCode: fits ? 0 : 1,
-  };
+}
+
+function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: Engine, { prompts }: PrefillFound): string {
+  const slower = `${formatPercent(regret)} slower`;
+  if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;
+  return `${formatDuration(meanMs)} on average with its own chunks, ${slower}`;
+}
+
+/** What a launch is, as comments above it. */
+function commentsOf(engine: Engine, found: PrefillFound): string[] {
+  return [
+    `# ${engine.title}: ${regretText(engine, found)} than the best chunks (${shown(found.prefill.chunks)})`,
+    `# Its chunks: ${shown(engine.chunks)}`,
+    ...engine.notes.map((note) => `# ${say(note)}`),
+  ];
+}
+
+function shown(chunks: readonly number[]): string {
+  return `${chunks.slice(0, mostShown).join(', ')}${chunks.length > mostShown ? `, ... ${chunks.at(-1) ?? 0}` : ''}`;
+}
+
+function timesText({ prompts, times }: PrefillFound): string[] {
+  if (prompts === 1) return [];
+  const { meanMs, p50Ms, p99Ms } = times;
+  return [
+    `${plural(prompts, 'prompt')}: ${formatDuration(meanMs)} on average, ${formatDuration(p50Ms)} in the median, ${formatDuration(p99Ms)} for 99 of 100`,
+  ];
+}
+
+function memoryText({ memory }: Prefill): string {
+  const { weightsBytes, keyValueBytes, capacityBytes, usableBytes } = memory;
+  const remedy = prefillRemedy(memory);
+  const held = `Memory: ${formatBytes(weightsBytes)} of weights and ${formatBytes(keyValueBytes)} of keys and values in the ${formatBytes(usableBytes)} that engines use of a GPU of ${formatBytes(capacityBytes)}`;
+  return remedy === null ? held : `${held}: does not fit; ${say(remedy)}`;
 }

@@ -1,9 +1,11 @@
+import path from 'node:path';
 import { sentence } from '../../core/sentence';
 import { quoted } from '../../core/text';
-import { prefillOf, timesOfLengths } from '../../core/planner/prefill';
+import { prefillOf, servedPrefill, timesOfLengths } from '../../core/planner/prefill';
+import { servingRuntimes } from '../../core/planner/serving';
 import { resolveRun } from '../../core/resolve/resolve';
-import { prefillAnswer } from '../answers/prefill';
-import { countOf, defineCommand, refuseBoth, usage } from '../command';
+import { prefillAnswer, type PrefillExport } from '../answers/prefill';
+import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
 import { configOptions } from '../common-options';
 import { readLengths } from '../problems/lengths';
 import { namedConfig, readInto, runConfig } from '../read-config';
@@ -19,11 +21,21 @@ export const prefillCommand = defineCommand({
       help: 'prompts of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; chunks are of the longest',
     },
     'chunk-cap': { value: 'MS', help: 'longest that a chunk may take on a stage, which is how long decoding waits for it (no limit)' },
+    to: {
+      value: 'ENGINE',
+      help: [
+        'sglang:      what launches SGLang so that its chunks come nearest',
+        'vllm:        the same of vLLM, whose chunks are all as long',
+        'vllm-ascend: the same of vLLM-Ascend',
+        'list:        the chunks, a number a line',
+      ],
+    },
   },
   start: (line, given) => {
     refuseBoth(given, 'prompt', 'lengths');
     const prompt = countOf('--prompt', given.prompt);
     const capMs = capOf(given['chunk-cap']);
+    const to = given.to === undefined ? null : oneOf(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) => {
       const lengths = given.lengths === undefined ? null : readLengths((await readInto(texts, given.lengths)).text);
       const asServed = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
@@ -39,10 +51,19 @@ export const prefillCommand = defineCommand({
       const { timeToFirstTokenMs: ms } = prefill;
       const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
       const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
-      return prefillAnswer({ request, prefill, times, prompts });
+      const served = servedPrefill(request, lengths, capMs);
+      return prefillAnswer({ request, model: modelOf(line.path), prefill, times, prompts, served, to });
     };
   },
 });
+
+const exports: readonly PrefillExport[] = [...servingRuntimes, 'list'];
+
+/** What engines call the model: the folder of its config. */
+function modelOf(file: string): string {
+  const name = path.basename(file);
+  return name === 'config.json' ? path.dirname(file) : file;
+}
 
 /** The prompt where nothing names one, and the model has more positions. */
 const longestUsual = 131_072;

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../core/errors';
-import type { LengthShare } from '../../core/planner/prefill';
+import type { LengthShare } from '../../core/spec/lengths';
 import { sentence } from '../../core/sentence';
 
 /** Names under which a line of JSON may tell the tokens of a prompt. */

@@ -1,6 +1,7 @@
 import type { CancelSignal } from '../errors';
 import { keyValueBytes } from '../memory-model/activation-memory';
-import { parameterCount } from '../model/parameters';
+import { embeddingParameters, parameterCount } from '../model/parameters';
+import { counted, either, sentence, type Sentence } from '../sentence';
 import { uniformLengths } from '../slicing/baselines';
 import { solveSlicing } from '../slicing/solve';
 import { elementBytes } from '../spec/number-formats';
@@ -9,13 +10,9 @@ import type { SliceCost } from '../spec/slice-cost';
 import { analyticKinks } from '../time-model/context-kinks';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
+import type { LengthShare } from '../spec/lengths';
+import { servedCuts, type PrefillCut, type ServedCut } from './serving';
 import { sliceWork } from './sliced';
-
-/** A way to cut a prompt into chunks, and when its first token is there, ms. */
-export interface PrefillCut {
-  readonly chunks: readonly number[];
-  readonly timeToFirstTokenMs: number;
-}
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends PrefillCut {
@@ -26,13 +23,31 @@ export interface Prefill extends PrefillCut {
   readonly stagesAlike: boolean;
   readonly unit: number;
   /** How others cut it, by the same time. */
-  readonly rules: readonly (PrefillCut & { readonly name: string })[];
-  /** On the GPU of the largest stage, bytes: 16-bit weights, and keys and values of the whole prompt. */
-  readonly memory: { readonly weightsBytes: number; readonly keyValueBytes: number; readonly capacityBytes: number };
+  readonly rules: readonly (PrefillCut & { readonly name: Sentence })[];
+  /** Of each chunk. */
+  readonly chunkMs: readonly number[];
+  readonly stages: number;
+  readonly memory: PrefillMemory;
+}
+
+/** On the GPU of the largest stage, bytes: weights, and keys and values of the whole prompt. */
+export interface PrefillMemory {
+  readonly weightsBytes: number;
+  readonly keyValueBytes: number;
+  readonly capacityBytes: number;
+  /** What weights, keys and values may take: engines keep the rest for what a chunk computes with. */
+  readonly usableBytes: number;
+  readonly fits: boolean;
+  /** The longest prompt that fits; 0 where the weights do not. */
+  readonly mostTokens: number;
+  /** The fewest stages on which it fits, as many as there are or more; null: none. */
+  readonly leastStages: number | null;
 }
 
 /** Chunks are multiples of this many tokens, where none is asked for: a page of keys and values in SGLang, and a tile of its kernels. */
 const usualUnit = 64;
+/** What engines give to weights, keys and values: vLLM's `--gpu-memory-utilization`, about SGLang's `--mem-fraction-static`. */
+const usableShare = 0.9;
 /** Units of a prompt at most: where times are affine in the context, and where every chunk is asked for. */
 const mostUnits = { affine: 4096, tabulated: 1024 };
 
@@ -42,14 +57,7 @@ const mostUnits = { affine: 4096, tabulated: 1024 };
  * @throws ExpectedError `slicing-infeasible` where no chunk of a unit keeps to the cap; CancelledError.
  */
 export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSignal): Prefill {
-  // One token's logits are all that the head computes: it and the embedding are left out.
-  const model = { ...request.model, vocab: 0 };
-  const pipeline = pipelineOf({ ...request, model });
-  const { sequenceLength: tokens } = request.training;
-  const costs = distinctCosts(pipeline, tokens);
-  const sendMs = sendOf(pipeline);
-  const timeMs = (batch: number, length: number, context: number): number =>
-    costs.reduce((most, cost) => Math.max(most, cost(batch, length, context).forwardMs), 0) + sendMs(length);
+  const { pipeline, costs, timeMs, tokens } = prefillTimes(request);
   const { unit, contextKinks } = unitsOf(request, pipeline, costs.length === 1 && capMs === Infinity);
   const { scheme, latencyMs, lowerBoundMs, exact, baselines } = solveSlicing(
     {
@@ -69,13 +77,13 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
   );
   const { uniform, equalTime, equalWork, dynamicChunks, wholeMs } = baselines;
   const rules = [
-    { name: 'whole prompt', chunks: [tokens], timeToFirstTokenMs: wholeMs },
-    { name: 'equal chunks', chunks: uniformLengths(tokens, unit, uniform.slices), timeToFirstTokenMs: uniform.latencyMs },
-    { name: 'equal time', chunks: equalTime.tokens, timeToFirstTokenMs: equalTime.latencyMs },
-    ...(equalWork === null ? [] : [{ name: 'equal work', chunks: equalWork.tokens, timeToFirstTokenMs: equalWork.latencyMs }]),
+    { name: sentence`whole prompt`, chunks: [tokens], timeToFirstTokenMs: wholeMs },
+    { name: sentence`equal chunks`, chunks: uniformLengths(tokens, unit, uniform.slices), timeToFirstTokenMs: uniform.latencyMs },
+    { name: sentence`equal time`, chunks: equalTime.tokens, timeToFirstTokenMs: equalTime.latencyMs },
+    ...(equalWork === null ? [] : [{ name: sentence`equal work`, chunks: equalWork.tokens, timeToFirstTokenMs: equalWork.latencyMs }]),
     ...(dynamicChunks === null
       ? []
-      : [{ name: "SGLang's dynamic chunks", chunks: dynamicChunks.tokens, timeToFirstTokenMs: dynamicChunks.latencyMs }]),
+      : [{ name: sentence`SGLang's dynamic chunks`, chunks: dynamicChunks.tokens, timeToFirstTokenMs: dynamicChunks.latencyMs }]),
   ].filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity);
   return {
     chunks: scheme[0]?.tokens ?? [],
@@ -85,8 +93,44 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
     stagesAlike: costs.length === 1,
     unit,
     rules,
+    chunkMs: chunkTimes(timeMs, scheme[0]?.tokens ?? []),
+    stages: pipeline.stages.length,
     memory: memoryOf(request, pipeline),
   };
+}
+
+function chunkTimes(timeMs: SliceTime, chunks: readonly number[]): number[] {
+  let context = 0;
+  return chunks.map((tokens) => {
+    const ms = timeMs(1, tokens, context);
+    context += tokens;
+    return ms;
+  });
+}
+
+/** Time of a chunk on a stage with its send, ms. */
+type SliceTime = (batch: number, tokens: number, context: number) => number;
+
+/** One token's logits are all that the head computes: it and the embedding are left out. */
+function prefillTimes(request: PlanRequest) {
+  const pipeline = pipelineOf({ ...request, model: { ...request.model, vocab: 0 } });
+  const { sequenceLength: tokens } = request.training;
+  const costs = distinctCosts(pipeline, tokens);
+  const sendMs = sendOf(pipeline);
+  const timeMs: SliceTime = (batch, length, context) =>
+    costs.reduce((most, cost) => Math.max(most, cost(batch, length, context).forwardMs), 0) + sendMs(length);
+  return { pipeline, costs, timeMs, tokens };
+}
+
+/** For each serving engine what makes its own rule come nearest: over prompts of many lengths, or the one of `request`. */
+export function servedPrefill(request: PlanRequest, lengths: readonly LengthShare[] | null, capMs: number): readonly ServedCut[] {
+  const { pipeline, timeMs, tokens } = prefillTimes(request);
+  const judge = {
+    chunkMs: (length: number, context: number) => timeMs(1, length, context),
+    stages: pipeline.stages.length,
+    capMs,
+  };
+  return servedCuts(judge, lengths === null ? [{ tokens, count: 1 }] : fewLengths(lengths));
 }
 
 /** The costs of stages that differ: ends are alike without embedding and head. */
@@ -137,20 +181,52 @@ function unitsOf(
   return { unit, contextKinks: [...new Set(inner.map((kink) => Math.floor(kink / unit) * unit + unit / 2))] };
 }
 
-function memoryOf({ model, training, layout, cluster }: PlanRequest, { stages, inputs }: Pipeline): Prefill['memory'] {
-  const layers = Math.max(...stages.map(({ contents }) => contents.layers));
-  const share = layers / model.layers / layout.tensor;
+function memoryOf(request: PlanRequest, pipeline: Pipeline): PrefillMemory {
+  const { model, training, layout, cluster } = request;
+  const { sequenceLength: tokens } = training;
+  const element = elementBytes(training);
+  const tokenBytes = keyValueBytes({ ...pipeline.inputs, model }, 1);
+  const ofLayers = parameterCount({ ...model, vocab: 0 }) / model.layers;
+  const end = embeddingParameters(model);
+  /** Weights of so many layers, with the embedding or the head of an end, or both on one stage. */
+  const weightsOf = (layers: number, stages: number): number =>
+    Math.ceil((element * (layers * ofLayers + (stages === 1 && !model.tiedEmbeddings ? 2 : 1) * end)) / layout.tensor);
+  const layers = Math.max(...pipeline.stages.map(({ contents }) => contents.layers));
+  const usableBytes = usableShare * cluster.gpu.memoryBytes;
+  const weightsBytes = weightsOf(layers, layout.pipeline);
+  const fitsOn = (stages: number): boolean => {
+    const most = stages === layout.pipeline ? layers : Math.ceil(model.layers / stages);
+    return weightsOf(most, stages) + most * tokens * tokenBytes <= usableBytes;
+  };
+  const more = Array.from({ length: Math.max(1, model.layers - layout.pipeline + 1) }, (_, index) => layout.pipeline + index);
   return {
-    weightsBytes: Math.ceil(parameterCount({ ...model, vocab: 0 }) * share * elementBytes(training)),
-    keyValueBytes: layers * keyValueBytes({ ...inputs, model }, training.sequenceLength),
+    weightsBytes,
+    keyValueBytes: layers * tokens * tokenBytes,
     capacityBytes: cluster.gpu.memoryBytes,
+    usableBytes,
+    fits: fitsOn(layout.pipeline),
+    mostTokens: Math.max(0, Math.floor((usableBytes - weightsBytes) / (layers * tokenBytes))),
+    leastStages: more.find(fitsOn) ?? null,
   };
 }
 
-/** A prompt length and how often it comes. */
-export interface LengthShare {
-  readonly tokens: number;
-  readonly count: number;
+/** What to do where weights, keys and values do not fit; null where they do. */
+export function prefillRemedy({
+  fits,
+  mostTokens,
+  leastStages,
+  weightsBytes,
+  keyValueBytes: held,
+  usableBytes,
+}: PrefillMemory): Sentence | null {
+  if (fits) return null;
+  const remedies = [
+    ...(leastStages === null ? [] : [sentence`use ${counted(leastStages, 'stage')} (layout.pipeline)`]),
+    ...(mostTokens === 0 ? [] : [sentence`keep prompts to ${counted(mostTokens, 'token')}`]),
+    ...(weightsBytes + held / 2 <= usableBytes ? [sentence`hold keys and values in 8 bits (--kv-cache-dtype)`] : []),
+    sentence`use a larger layout.tensor, or GPUs with more memory`,
+  ];
+  return either(remedies);
 }
 
 /** Lengths for which chunks are solved at most; times of those between follow along a straight line. */
@@ -164,11 +240,7 @@ export function timesOfLengths(
   signal?: CancelSignal,
 ): { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number } {
   const sorted = lengths.toSorted((a, b) => a.tokens - b.tokens);
-  const distinct = [...new Set(sorted.map(({ tokens }) => tokens))];
-  const solved = distinct.filter((_, index) => {
-    const every = Math.max(1, (distinct.length - 1) / (mostLengths - 1));
-    return Math.floor((index - 1) / every) < Math.floor(index / every) || index === distinct.length - 1;
-  });
+  const solved = fewTokens(sorted);
   const points = solved.map((tokens) => ({
     tokens,
     ms: prefillOf({ ...request, training: { ...request.training, sequenceLength: tokens } }, capMs, signal).timeToFirstTokenMs,
@@ -190,4 +262,20 @@ export function timesOfLengths(
   };
   const meanMs = sorted.reduce((sum, { tokens, count }) => sum + count * msOf(tokens), 0) / total;
   return { meanMs, p50Ms: within(0.5), p99Ms: within(0.99) };
+}
+
+/** Of ascending lengths at most `mostLengths`, the longest among them. */
+function fewTokens(sorted: readonly LengthShare[]): number[] {
+  const distinct = [...new Set(sorted.map(({ tokens }) => tokens))];
+  const every = Math.max(1, (distinct.length - 1) / (mostLengths - 1));
+  return distinct.filter((_, index) => Math.floor((index - 1) / every) < Math.floor(index / every) || index === distinct.length - 1);
+}
+
+/** The same prompts with each length rounded up to one of a few. */
+function fewLengths(lengths: readonly LengthShare[]): readonly LengthShare[] {
+  const few = fewTokens(lengths.toSorted((a, b) => a.tokens - b.tokens));
+  return few.map((tokens, index) => ({
+    tokens,
+    count: lengths.reduce((sum, each) => sum + (each.tokens <= tokens && each.tokens > (few[index - 1] ?? 0) ? each.count : 0), 0),
+  }));
 }

@@ -1,6 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { AffineRows } from './affine-rows';
-import { dynamicChunks, equalWorkLengths } from './chunk-rules';
+import { dynamicChunks, equalWorkLengths, sglangRule } from './chunk-rules';
 import { sliceTimesOf, unitCount, type SlicingProblem } from './problem';
 import { spansOf, type SliceRows, type SliceSpans } from './slice-rows';
 import type { Scheme } from '../spec/scheme';
@@ -112,7 +112,7 @@ function equalWorkCuts({ tokens, unit, work }: SlicingProblem): readonly (readon
 
 function dynamicCuts({ tokens, unit, cost }: SlicingProblem, slices: number): readonly (readonly number[])[] {
   return [2, 2.5, 3].map((times) =>
-    dynamicChunks(tokens, Math.min(tokens, (times * tokens) / slices), unit, (length) => cost(1, length, 0)),
+    dynamicChunks(tokens, Math.min(tokens, (times * tokens) / slices), { ...sglangRule, multiple: unit }, (length) => cost(1, length, 0)),
   );
 }
 

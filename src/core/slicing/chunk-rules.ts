@@ -54,25 +54,39 @@ export function equalWorkLengths(
   return [left, ...lengths.reverse()];
 }
 
-/** Share of the computed change of a chunk that is followed, and the least chunk as a share of the first (SGLang's defaults). */
-const smoothing = 0.75;
-const leastShare = 0.25;
+/** How a serving engine shortens chunks as the context grows. */
+export interface DynamicRule {
+  /** Share of the computed change of a chunk that is followed: 0 for equal chunks, 1 for all of it. */
+  readonly smoothing: number;
+  /** Shortest chunk that is asked for, as a share of the first. */
+  readonly leastShare: number;
+  /** Chunks are multiples of so many tokens. */
+  readonly multiple: number;
+  readonly rounding: 'down' | 'up';
+  /** The longest prompt that is timed for the fit, in first chunks. */
+  readonly fittedShare: number;
+}
+
+/** SGLang's, with its defaults (`ChunkSizePredictor` and `profile_and_init_predictor` in `scheduler_pp_mixin.py` at 00ff98d). */
+export const sglangRule: Omit<DynamicRule, 'multiple'> = { smoothing: 0.75, leastShare: 0.25, rounding: 'down', fittedShare: 1.25 };
 
 /**
- * Chunks of a prompt as SGLang chooses them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L tokens
- * solves R(L + d) - R(L) = R(first),
- * followed by three quarters, no less than a quarter of the first, rounded down to multiples of `multiple`.
+ * Chunks of a prompt as serving engines choose them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L
+ * tokens solves R(L + d) - R(L) = R(first) - R(0), and a share of the change is followed.
  * @param wholeMs time of a prompt of so many tokens at once, ms.
  */
-export function dynamicChunks(tokens: number, first: number, multiple: number, wholeMs: (tokens: number) => number): number[] {
-  const { linear, square } = fittedQuadratic(tokens, multiple, wholeMs);
-  const rounded = (length: number): number => Math.max(multiple, Math.floor(length / multiple) * multiple);
+export function dynamicChunks(tokens: number, first: number, rule: DynamicRule, wholeMs: (tokens: number) => number): number[] {
+  const { smoothing, leastShare, multiple, rounding } = rule;
+  const { linear, square } = fittedQuadratic(Math.min(tokens, rule.fittedShare * first), multiple, wholeMs);
+  const rounded = (length: number): number =>
+    Math.max(multiple, Math[rounding === 'down' ? 'floor' : 'ceil'](length / multiple) * multiple);
+  const target = linear * first + square * first * first;
   const lengths: number[] = [];
   for (let done = 0; done < tokens;) {
     const slope = linear + 2 * square * done;
-    const target = linear * first + square * first * first;
     const root = square > 0 ? (2 * target) / (slope + Math.sqrt(slope * slope + 4 * square * target)) : first;
-    const length = Math.min(tokens - done, rounded(Math.max(leastShare * first, first + smoothing * (root - first))));
+    const asked = rounded(Math.max(leastShare * first, first + smoothing * (root - first)));
+    const length = Math.min(tokens - done, asked);
     lengths.push(length);
     done += length;
   }
@@ -82,15 +96,17 @@ export function dynamicChunks(tokens: number, first: number, multiple: number, w
 /** Prompts that the quadratic is fitted to. */
 const fitted = 16;
 
-/** Least squares of `constant + linear L + square L^2` through evenly spaced lengths; neither term negative. */
+/** Least squares of `constant + linear L + square L^2` through evenly spaced lengths up to `longest`; neither term negative. */
 function fittedQuadratic(
-  tokens: number,
+  longest: number,
   multiple: number,
   wholeMs: (tokens: number) => number,
 ): { readonly linear: number; readonly square: number } {
-  const points = Array.from({ length: fitted }, (_, index) =>
-    Math.min(tokens, multiple * Math.max(1, Math.round(((index + 1) * tokens) / fitted / multiple))),
+  const lengths = Array.from({ length: fitted }, (_, index) =>
+    Math.max(1, Math.min(Math.round(longest), multiple * Math.max(1, Math.round(((index + 1) * longest) / fitted / multiple)))),
   );
+  // Lengths that may not run whole were not timed.
+  const points = lengths.filter((length) => wholeMs(length) < Infinity);
   const times = points.map(wholeMs);
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y, t] = [points, points.map((point) => point * point), times].map((values) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { dynamicChunks, equalWorkLengths, workOf } from '../../../../src/core/slicing/chunk-rules';
+import { dynamicChunks, equalWorkLengths, sglangRule, workOf } from '../../../../src/core/slicing/chunk-rules';
 import { goldenRows } from '../../../golden/data';
 
 interface PartitionCase {
@@ -35,11 +35,14 @@ describe('slices of equal work', () => {
 describe('dynamic chunks', () => {
   it('follow three quarters of the way to a chunk that takes as long as the first', () => {
     // R(L) = L + L^2 / 1000: after 1000 tokens d + d^2 / 1000 + 2 d = 1000 + 1000 gives d = 561.6, and 1000 - 0.75 (1000 - 561.6) = 671.2.
-    assert.deepEqual(dynamicChunks(4000, 1000, 1, (tokens) => 7 + tokens + tokens ** 2 / 1000).slice(0, 2), [1000, 671]);
+    assert.deepEqual(
+      dynamicChunks(4000, 1000, { ...sglangRule, multiple: 1 }, (tokens) => 7 + tokens + tokens ** 2 / 1000).slice(0, 2),
+      [1000, 671],
+    );
   });
 
   it('are multiples, never shorter than a quarter of the first, and cover the prompt', () => {
-    const chunks = dynamicChunks(100_000, 8192, 64, (tokens) => tokens ** 2);
+    const chunks = dynamicChunks(100_000, 8192, { ...sglangRule, multiple: 64 }, (tokens) => tokens ** 2);
     assert.ok(chunks.slice(0, -1).every((length) => length % 64 === 0 && length >= 2048));
     assert.equal(
       chunks.reduce((sum, length) => sum + length, 0),
@@ -50,8 +53,20 @@ describe('dynamic chunks', () => {
 
   it('stay as long where the context costs nothing', () => {
     assert.deepEqual(
-      dynamicChunks(4096, 1024, 64, (tokens) => tokens),
+      dynamicChunks(4096, 1024, { ...sglangRule, multiple: 64 }, (tokens) => tokens),
       [1024, 1024, 1024, 1024],
     );
+  });
+
+  it('are fitted to prompts of at most five quarters of the first chunk, as SGLang times them', () => {
+    const asked: number[] = [];
+    dynamicChunks(100_000, 8192, { ...sglangRule, multiple: 64 }, (tokens) => (asked.push(tokens), tokens + tokens ** 2));
+    assert.equal(Math.max(...asked), 10_240);
+  });
+
+  it('are rounded up, and all of the change is followed, where a rule says so', () => {
+    const rule = { smoothing: 1, leastShare: 0.1, multiple: 128, rounding: 'up', fittedShare: 1 } as const;
+    // As above: after 1024 tokens d + d^2 / 1000 + 2.048 d = 1024 + 1048.576 gives d = 571.6.
+    assert.deepEqual(dynamicChunks(4096, 1024, rule, (tokens) => tokens + tokens ** 2 / 1000).slice(0, 2), [1024, 640]);
   });
 });

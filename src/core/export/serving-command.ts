@@ -1,0 +1,112 @@
+import type { ServedCut, ServingRuntime } from '../planner/serving';
+import { shellValue } from './launchers/shell-syntax';
+import { sentence, type Sentence } from '../sentence';
+
+/** A launch of a serving engine. */
+export interface ServingCommand {
+  readonly runtime: ServingRuntime;
+  readonly title: string;
+  /** Each flag with its value, one after another. */
+  readonly flags: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** In the syntax of a shell, a flag a line. */
+  readonly command: string;
+  /** What the engine cannot be told, or asks for besides. */
+  readonly notes: readonly Sentence[];
+}
+
+/** What is launched. */
+export interface Served {
+  /** Folder or name of the model. */
+  readonly model: string;
+  readonly tensor: number;
+  readonly pipeline: number;
+  /** Of each stage; null: as the engine shares them out. */
+  readonly stageLayers: readonly number[] | null;
+}
+
+/** The longest chunk that SGLang takes unless it is told (`--max-prefill-tokens`). */
+const sglangMostPrefill = 16_384;
+
+interface Launch {
+  readonly title: string;
+  readonly start: (model: string) => string;
+  readonly layersVariable: string;
+  readonly flags: (cut: ServedCut, served: Served) => readonly (readonly [string, string?])[];
+  readonly environment: (cut: ServedCut) => Readonly<Record<string, string>>;
+  readonly notes: (cut: ServedCut) => readonly Sentence[];
+}
+
+const equalOnly = sentence`It has no flag for chunks of unequal lengths: these are the best equal ones`;
+
+const launches: Readonly<Record<ServingRuntime, Launch>> = {
+  sglang: {
+    title: 'SGLang',
+    start: (model) => `python3 -m sglang.launch_server --model-path ${model}`,
+    layersVariable: 'SGLANG_PP_LAYER_PARTITION',
+    flags: ({ settings: { firstChunk, smoothing } }, { tensor, pipeline }) => [
+      ['--tp-size', String(tensor)],
+      ['--pp-size', String(pipeline)],
+      ['--chunked-prefill-size', String(firstChunk)],
+      ...(firstChunk > sglangMostPrefill ? [['--max-prefill-tokens', String(firstChunk)] as const] : []),
+      ...(smoothing > 0 ? [['--enable-dynamic-chunking'] as const] : []),
+    ],
+    environment: ({ settings: { smoothing } }) => (smoothing > 0 ? { SGLANG_DYNAMIC_CHUNKING_SMOOTH_FACTOR: String(smoothing) } : {}),
+    notes: ({ settings: { smoothing } }) => [
+      smoothing > 0
+        ? sentence`Chunks follow from a quadratic that it fits to prompts of up to 1.25 first chunks when it starts, not from this list`
+        : sentence`Chunks of equal length: shrinking ones as it computes them would be slower`,
+    ],
+  },
+  vllm: {
+    title: 'vLLM',
+    start: (model) => `vllm serve ${model}`,
+    layersVariable: 'VLLM_PP_LAYER_PARTITION',
+    flags: ({ settings }, served) => [...vllmFlags(settings.firstChunk, served), ['--enable-chunked-prefill']],
+    environment: () => ({}),
+    notes: () => [equalOnly, sentence`Tokens that are decoded in the same step count as tokens of the chunk`],
+  },
+  'vllm-ascend': {
+    title: 'vLLM-Ascend',
+    start: (model) => `vllm serve ${model}`,
+    layersVariable: 'VLLM_PP_LAYER_PARTITION',
+    flags: ({ settings: { firstChunk, smoothing, leastChunk } }, served) => [
+      ...vllmFlags(firstChunk, served),
+      ['--enable-chunked-prefill'],
+      [
+        '--additional-config',
+        JSON.stringify({ profiling_chunk_config: { enabled: true, smooth_factor: smoothing, min_chunk: leastChunk ?? firstChunk } }),
+      ],
+    ],
+    environment: () => ({}),
+    notes: () => [
+      sentence`Chunks follow from a quadratic that it fits when it starts, later from its first requests; its main branch takes the object inside scheduler_config`,
+    ],
+  },
+};
+
+function vllmFlags(firstChunk: number, { tensor, pipeline }: Served): readonly (readonly [string, string])[] {
+  return [
+    ['--tensor-parallel-size', String(tensor)],
+    ['--pipeline-parallel-size', String(pipeline)],
+    ['--max-num-batched-tokens', String(firstChunk)],
+  ];
+}
+
+/** How an engine is launched so that its rule makes the chunks of `cut`. */
+export function servingCommand(cut: ServedCut, served: Served): ServingCommand {
+  const { title, start, layersVariable, flags, environment, notes } = launches[cut.runtime];
+  const { stageLayers } = served;
+  const isUneven = stageLayers !== null && new Set(stageLayers).size > 1;
+  const variables = { ...environment(cut), ...(isUneven ? { [layersVariable]: stageLayers.join(',') } : {}) };
+  const given = flags(cut, served).map(([name, value]) => (value === undefined ? name : `${name} ${shellValue(value)}`));
+  const before = Object.entries(variables).map(([name, value]) => `${name}=${shellValue(value)} `);
+  return {
+    runtime: cut.runtime,
+    title,
+    flags: given,
+    environment: variables,
+    command: `${before.join('')}${[start(shellValue(served.model)), ...given].join(' \\\n  ')}`,
+    notes: notes(cut),
+  };
+}

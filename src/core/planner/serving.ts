@@ -1,0 +1,107 @@
+import { dynamicChunks, sglangRule, type DynamicRule } from '../slicing/chunk-rules';
+import type { LengthShare } from '../spec/lengths';
+
+/** Serving engines that run chunks of a prompt down a pipeline. */
+export const servingRuntimes = ['sglang', 'vllm', 'vllm-ascend'] as const;
+export type ServingRuntime = (typeof servingRuntimes)[number];
+
+/** A way to cut a prompt into chunks, and when its first token is there, ms. */
+export interface PrefillCut {
+  readonly chunks: readonly number[];
+  readonly timeToFirstTokenMs: number;
+}
+
+/** What an engine is told of its chunks. */
+export interface ServingSettings {
+  /** Tokens of the first chunk, and of all of them where they stay as long. */
+  readonly firstChunk: number;
+  /** Share of the computed change of a chunk that is followed; 0: chunks stay as long. */
+  readonly smoothing: number;
+  /** Shortest chunk, where it can be said. */
+  readonly leastChunk: number | null;
+}
+
+/** The chunks nearest to the best that an engine's own rule makes. */
+export interface ServedCut extends PrefillCut {
+  readonly runtime: ServingRuntime;
+  readonly settings: ServingSettings;
+  /** Over all prompts, ms. */
+  readonly meanMs: number;
+}
+
+/** What is known of an engine. */
+interface Engine {
+  readonly rule: Omit<DynamicRule, 'smoothing'>;
+  /** Shares of the change that are tried; 0 alone: it has no word for chunks that shrink. */
+  readonly smoothings: readonly number[];
+  readonly saysLeast: boolean;
+}
+
+/**
+ * Their rules in what they publish: SGLang at 00ff98d (`ChunkSizePredictor`), vLLM's V1 engine (`max_num_batched_tokens`), vLLM-Ascend at
+ * 05e52fc (`ProfilingChunkManager`, with its block of 128 tokens).
+ */
+const engines: Readonly<Record<ServingRuntime, Engine>> = {
+  sglang: { rule: { ...sglangRule, multiple: 64 }, smoothings: [0.75, 0, 0.5, 0.6, 0.85, 1], saysLeast: false },
+  vllm: { rule: { ...sglangRule, multiple: 16 }, smoothings: [0], saysLeast: false },
+  'vllm-ascend': {
+    rule: { leastShare: 0.25, multiple: 128, rounding: 'up', fittedShare: 1 },
+    smoothings: [1, 0.6, 0.75, 0.85],
+    saysLeast: true,
+  },
+};
+
+/** Numbers of equal chunks whose length is tried as the first one's: all up to 16, then a few of each power of two. */
+const mostChunks = 128;
+const numbersOfChunks = Array.from({ length: mostChunks }, (_, index) => index + 1).filter(
+  (count) => count <= 16 || count % 2 ** (Math.floor(Math.log2(count)) - 3) === 0,
+);
+
+/** What chunks are judged by. */
+export interface Judge {
+  /** Of a chunk on a stage with its send, ms. */
+  readonly chunkMs: (tokens: number, context: number) => number;
+  readonly stages: number;
+  /** Longest that a chunk may take, ms. */
+  readonly capMs: number;
+}
+
+/** The time to the first token of a prompt in these chunks over equal stages, ms; infinite where one takes too long. */
+function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
+  let [context, sum, slowest] = [0, 0, 0];
+  for (const tokens of chunks) {
+    const ms = chunkMs(tokens, context);
+    context += tokens;
+    sum += ms;
+    slowest = Math.max(slowest, ms);
+  }
+  return slowest <= capMs ? sum + (stages - 1) * slowest : Infinity;
+}
+
+/**
+ * For each engine what to tell it so that the prompts wait for their first token as short as its own rule can make it, on average; an
+ * engine none of whose chunks keep to the cap is missing. @param prompts of a few lengths; the chunks told are those of the longest.
+ */
+export function servedCuts(judge: Judge, prompts: readonly LengthShare[]): readonly ServedCut[] {
+  return servingRuntimes.flatMap((runtime) => servedCut(runtime, judge, prompts) ?? []);
+}
+
+function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly LengthShare[]): ServedCut | null {
+  const { rule, smoothings, saysLeast } = engines[runtime];
+  const { multiple, leastShare } = rule;
+  const longest = Math.max(...prompts.map(({ tokens }) => tokens));
+  const total = prompts.reduce((sum, { count }) => sum + count, 0);
+  const firsts = new Set(numbersOfChunks.map((count) => Math.ceil(longest / count / multiple) * multiple));
+  let best: ServedCut | null = null;
+  for (const firstChunk of firsts)
+    for (const smoothing of smoothings) {
+      const chunksOf = (tokens: number): number[] =>
+        dynamicChunks(tokens, firstChunk, { ...rule, smoothing }, (length) => judge.chunkMs(length, 0));
+      const meanMs = prompts.reduce((sum, { tokens, count }) => sum + (count / total) * firstTokenMs(judge, chunksOf(tokens)), 0);
+      if (meanMs >= (best?.meanMs ?? Infinity)) continue;
+      const chunks = chunksOf(longest);
+      const leastChunk = saysLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
+      best = { runtime, chunks, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings: { firstChunk, smoothing, leastChunk } };
+    }
+  return best;
+}
