@@ -48,6 +48,15 @@ export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps'> {
   readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & { readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> };
 }
 
+/** What a person wants to know the cost of. */
+export interface TrainingCost {
+  /** To train on; null where nobody said. */
+  readonly tokens: number | null;
+  /** Of one GPU for an hour, in `currency`; null where nobody said. */
+  readonly gpuHourPrice: number | null;
+  readonly currency: string;
+}
+
 /** What tabs show beside the plan, each from a source of its own on the host's side. All null in the side view. */
 export interface TabParts {
   /** Null while the host has not looked for profiles. */
@@ -86,6 +95,7 @@ export interface PageState extends TabParts {
   readonly staleEdits: number;
   readonly error: PageError | null;
   readonly findings: readonly (Finding & { readonly placeText: string })[];
+  readonly trainingCost?: TrainingCost;
   /** Where each assumption or value can be edited: key to place. */
   readonly places: Readonly<Record<string, Place>>;
 }

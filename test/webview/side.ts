@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { formatBytes, formatDuration } from '../../src/core/format';
+import type { Fix } from '../../src/core/findings';
+import { formatBytes, formatCount, formatDuration } from '../../src/core/format';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { sentence } from '../../src/core/sentence';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
@@ -8,6 +10,9 @@ import { findings, planOf, stateOf } from './fixtures';
 const narrow: OpenOptions = { kind: 'side', width: 280, height: 900 };
 let known: Plan | null = null;
 const plan = (): Plan => (known ??= planOf({ unit: 8 }));
+
+const tooLarge = (): Plan => planOf({ stages: 24, tensor: 8, nodes: 24 });
+const fixed: Fix = { title: sentence`Recompute attention: fits, +3 %`, preferred: true, edits: [] };
 
 /** The narrow live view, as a person uses it. */
 export const sideCases: readonly Case[] = [
@@ -21,9 +26,56 @@ export const sideCases: readonly Case[] = [
       const [value = '', unit = ''] = formatDuration(chosen.iterationMs).split(' ');
       assert.ok(text.includes(value) && text.includes(unit), text);
       assert.match(text, /bubble/);
-      assert.match(await page.locator('.limiter').innerText(), /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /);
+      assert.match(text, /tokens\/s[\s\S]*MFU[\s\S]*GPU-hours for 1B tokens/);
+      assert.doesNotMatch(text, /USD/);
       assert.match(text, /\/ 14\.3 GiB/);
       assert.match(await page.locator('.figure').first().getAttribute('title').then(String), /Pipeline .*gradient exchange .*optimizer/);
+      return undefined;
+    },
+  },
+  {
+    name: 'side: one verdict comes before all else, and says where the time goes',
+    options: narrow,
+    state: () => stateOf('side', plan()),
+    steps: async ({ page, send }) => {
+      const words = page.locator('.page:visible .glance-words');
+      assert.match(
+        (await words.innerText()).replaceAll('\u00a0', ' '),
+        /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step \(\d+ ms to [\d.]+ s\)\. [\w. %]+ of it is filling and draining the pipeline\.$/,
+      );
+      assert.equal(await words.getAttribute('aria-live'), 'polite');
+      assert.ok(await page.evaluate(`document.querySelector('.page:not([hidden])').firstElementChild.matches('.glance')`));
+      await page.evaluate(`document.querySelector('.glance-words strong').dataset.kept = 'yes'`);
+      await send({ type: 'state', state: stateOf('side', plan(), { staleEdits: 1 }) });
+      await page.getByText('from 1 edit ago').waitFor();
+      assert.equal(await page.locator('.glance-words strong[data-kept]').count(), 1, 'said again without need');
+      return undefined;
+    },
+  },
+  {
+    name: 'side: what does not fit has the button that mends it',
+    options: narrow,
+    state: () => stateOf('side', tooLarge(), { findings: [{ ...findings[0]!, fixes: [fixed] }] }),
+    steps: async ({ page, send, messages }) => {
+      assert.match(await page.locator('.glance-over').innerText(), /^Does not fit: [\d.]+\sGiB over on stage 23\./);
+      await page.getByRole('button', { name: 'Recompute attention: fits, +3 %' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' });
+      await send({ type: 'state', state: stateOf('side', tooLarge(), { findings }) });
+      await page.getByRole('button', { name: 'Search layouts that fit' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.searchLayout' });
+      return undefined;
+    },
+  },
+  {
+    name: 'side: a price and the tokens to train on give the cost of a training',
+    options: narrow,
+    state: () => stateOf('side', plan(), { trainingCost: { tokens: 3e11, gpuHourPrice: 2, currency: 'EUR' } }),
+    steps: async ({ page }) => {
+      const { tokensPerSecond } = chosenOf(plan());
+      const hours = (384 * 3e11) / tokensPerSecond / 3600;
+      const text = (await page.locator('.figures').innerText()).replace(/\s+/g, ' ');
+      assert.ok(text.includes(`GPU-hours for 300B tokens ${formatCount(Math.round(hours))}`), text);
+      assert.ok(text.includes(`for 300B tokens ${formatCount(Math.round(2 * hours))} EUR`), text);
       return undefined;
     },
   },
@@ -88,7 +140,7 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
-    name: 'side: at 280 px nothing is cut and nothing scrolls sideways',
+    name: 'side: at 280 px and at 220 px nothing is cut and nothing scrolls sideways',
     options: { ...narrow, theme: 'light' },
     state: () => stateOf('side', plan(), { findings, trusted: false, staleEdits: 3 }),
     steps: async ({ page, send }) => {
@@ -101,6 +153,8 @@ export const sideCases: readonly Case[] = [
       const over = planOf({ stages: 24, tensor: 8, nodes: 24, title: 'a-very-long-model-name-without-any-place-to-break-it-at-all' });
       await send({ type: 'state', state: stateOf('side', over, { findings }) });
       await until('the plan over capacity', async () => (await page.locator('.figure-error').count()) === 1);
+      assert.deepEqual(await cut(), []);
+      await page.setViewportSize({ width: 220, height: 900 });
       assert.deepEqual(await cut(), []);
       return undefined;
     },

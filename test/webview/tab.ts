@@ -118,10 +118,7 @@ export const tabCases: readonly Case[] = [
         offload: 'Copies',
       };
       assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
-      assert.match(
-        await page.locator('.header .limiter').innerText(),
-        /^Bubble costs most: [\d.]+ % of the step\. Stage \d+, the slowest: /,
-      );
+      assert.match(await page.locator('.page-tab > .glance').innerText(), /^Fits, /);
       await inspector.getByText('Calibrated model', { exact: false }).click();
       await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();
       await page.getByRole('tab', { name: 'Compare' }).click();
@@ -288,7 +285,7 @@ export const tabCases: readonly Case[] = [
         'Export',
         'Timeline of',
         'Analytic model',
-        'training.precision',
+        'Assumptions',
       ];
       // The page opens with the focus in the lanes: the round begins there.
       const start = seen.indexOf('BODY') + 1;

@@ -10,6 +10,7 @@ import { limiterShares } from '../../src/core/planner/limit-labels';
 import { fill, h, type Child } from '../base/dom';
 import { partName } from '../tabs/layout/labels';
 import { idleTable } from '../tabs/schedule/idle-table';
+import { makeDisclosures } from '../shared/disclosures';
 import { assumptionList, findingCount, findingList, limitedStage, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
@@ -33,6 +34,7 @@ export function makeInspector(
   const selection = h('section', { class: 'inspector-selection', 'aria-live': 'polite' });
   const rest = h('div', { class: 'inspector-rest' });
   const element = h('aside', { class: 'inspector', 'aria-label': t('Details') }, selection, rest);
+  const disclosure = makeDisclosures();
   let described: unknown = null;
   const update = (): void => {
     const state = store.state();
@@ -41,21 +43,23 @@ export function makeInspector(
     fill(selection, ...(selectionDetails(drawn.operations, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
     if (described === state) return;
     described = state;
-    fill(rest, ...restOf(state, store));
+    fill(rest, ...restOf(state, store, disclosure));
   };
   return { element, update };
 }
 
-function restOf(state: PageState, { host }: Store): HTMLElement[] {
+function restOf(state: PageState, { host }: Store, disclosure: ReturnType<typeof makeDisclosures>): HTMLElement[] {
   const { plan, schedule } = state;
   const found = section(findingCount(state), findingList(state, host));
   if (schedule !== null) return [...section(t('Idle steps'), idleTable(schedule)), ...found];
   if (plan === null) return found;
+  const folded = (key: string, title: string, content: HTMLElement | null): HTMLElement[] =>
+    content === null ? [] : [disclosure(key, title, content, false)];
   return [
-    ...section(t('Why this plan'), reasonList(plan)),
     ...found,
     ...section(t('Confidence'), provenance(plan)),
-    ...section(t('Assumptions'), assumptionList(plan, state, host)),
+    ...folded('reasons', t('Why this plan'), reasonList(plan)),
+    ...folded('assumptions', t('Assumptions'), assumptionList(plan, state, host)),
   ];
 }
 
@@ -103,8 +107,6 @@ function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
     ...(request.layout.pipeline > 1 ? [[t('Sends'), sendsName(runtimeOf(request.training))] as const] : []),
     [t('Gradient exchange'), formatDuration(candidate.gradientExchangeMs)],
     [t('Optimizer'), formatDuration(candidate.optimizerMs)],
-    [t('Tokens per second'), formatCount(Math.round(candidate.tokensPerSecond))],
-    [t('MFU'), formatPercent(candidate.mfu)],
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
     [t('Sequence'), say(lengthsText(request.training), t)],
   ];

@@ -1,6 +1,7 @@
 import {
   bytesOfQuantity,
   durationQuantity,
+  formatCount,
   formatDuration,
   formatDurationRange,
   formatNumber,
@@ -11,19 +12,68 @@ import {
 import { nodeGroups } from '../../src/core/cluster/groups';
 import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
+import type { TrainingCost } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
 
-/** The three main numbers: step time, bubble, memory. The tooltip of each says what it is based on. */
-export function figures(plan: Plan, candidate: Candidate): HTMLElement {
+/**
+ * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each says
+ * what it is based on.
+ */
+export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | undefined): HTMLElement {
   return h(
     'dl',
     { class: 'figures' },
     stepFigure(plan, candidate),
     bubbleFigure(candidate.bubbleRate, t('Idle share of the pipeline part, mean over the stages')),
     memoryFigure(candidate),
+    ...[...speedFigures(candidate), ...costFigures(plan, candidate, cost)].map(minor),
   );
+}
+
+function minor(element: HTMLElement): HTMLElement {
+  element.classList.add('figure-minor');
+  return element;
+}
+
+function speedFigures({ tokensPerSecond, mfu }: Candidate): HTMLElement[] {
+  const trained = t('Tokens of the global batch over the time of a step');
+  const used = t('Model FLOPs per second over the peak of all GPUs: {0}. Recompute is not counted.', formatPercent(mfu));
+  return [
+    figure({ value: formatCount(Math.round(tokensPerSecond)), unit: '' }, t('tokens/s'), null, trained, 'plain'),
+    figure({ value: formatNumber(mfu * 100), unit: '%' }, t('MFU'), null, used, 'plain'),
+  ];
+}
+
+const tokensAsked = 1e9;
+
+/** GPU-hours, and money where a price is set: for the tokens to train on, else for a billion. */
+function costFigures({ request: { layout } }: Plan, { tokensPerSecond }: Candidate, cost: TrainingCost | undefined): HTMLElement[] {
+  const tokens = cost?.tokens ?? tokensAsked;
+  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const hours = (gpus * tokens) / tokensPerSecond / 3600;
+  const wall = formatDuration((1e3 * tokens) / tokensPerSecond);
+  const what = t('{0} tokens', formatCount(tokens));
+  const about = t('{0} at {1} tokens/s: {2} on {3} GPUs', what, formatCount(Math.round(tokensPerSecond)), wall, formatCount(gpus));
+  const set = (cost?.tokens ?? null) === null ? `\n${t('Set terapipe.cost.tokens to the tokens that you train on.')}` : '';
+  const price = cost?.gpuHourPrice ?? null;
+  const unpriced = price === null ? `\n${t('Set terapipe.cost.gpuHour to see what they cost.')}` : '';
+  const count = (value: number): string => (value < 1000 ? formatNumber(value) : formatCount(Math.round(value)));
+  return [
+    figure({ value: count(hours), unit: '' }, t('GPU-hours for {0}', what), null, about + set + unpriced, 'plain'),
+    ...(price === null || cost === undefined
+      ? []
+      : [
+          figure(
+            { value: count(hours * price), unit: cost.currency },
+            t('for {0}', what),
+            null,
+            t('{0} GPU-hours at {1} {2}', count(hours), formatNumber(price), cost.currency),
+            'plain',
+          ),
+        ]),
+  ];
 }
 
 function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
@@ -36,7 +86,7 @@ function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
     formatDuration(optimizerMs),
   );
   const sure = t('Likely {0}: {1}', likely, say(plan.cost.errorBecause, t));
-  return figure(durationQuantity(iterationMs), t('per step'), likely, `${parts}\n${sure}`, 'plain');
+  return figure(durationQuantity(iterationMs), t('per step'), null, `${parts}\n${sure}`, 'plain');
 }
 
 /** The idle share of a pipeline; `about` says of what. */
@@ -70,7 +120,7 @@ export function figure({ value, unit }: Quantity, name: string, after: string | 
       {},
       tone === 'plain' ? null : icon('error'),
       h('span', { class: 'figure-value' }, value),
-      h('span', { class: 'figure-unit' }, ` ${unit}`),
+      unit === '' ? null : h('span', { class: 'figure-unit' }, ` ${unit}`),
     ),
   );
 }

@@ -1,12 +1,11 @@
-import { formatDuration, formatNumber, formatPercent, plural } from '../../src/core/format';
+import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/spec/located';
 import type { StageLimits } from '../../src/core/time-model/limits';
-import { limiterShares, slowestStage, stepCosts } from '../../src/core/planner/limit-labels';
-import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { slowestStage } from '../../src/core/planner/limit-labels';
+import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
 import type { Host } from '../base/host';
-import { partName } from '../tabs/layout/labels';
 import { capitalised } from './sentence';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
@@ -25,24 +24,6 @@ export function limitedStage(
   const looked = limits === null ? null : stage !== null && stage < limits.length ? stage : slowestStage(limits);
   const found = looked === null ? undefined : limits?.[looked];
   return looked === null || found === undefined ? null : { stage: looked, limits: found };
-}
-
-/** One line: the largest cost of the step, and what limits the slowest stage where that differs. */
-export function limiterLine(plan: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): HTMLElement | null {
-  const [cost] = stepCosts(plan, candidate);
-  if (cost === undefined) return null;
-  const [part, share] = cost;
-  const most = t('{0} costs most: {1} of the step.', part === 'work' ? t('Work') : partName(part), formatPercent(share));
-  const slowest = candidate.id === plan.chosen ? limitedStage(plan, null) : null;
-  const [limiter] = slowest === null ? [] : limiterShares(slowest.limits);
-  if (slowest === null || limiter === undefined || limiter[0] === part) return h('p', { class: 'limiter' }, most);
-  const stage = t(
-    'Stage {0}, the slowest: {1} takes {2} of its work.',
-    slowest.stage,
-    partName(limiter[0]).toLowerCase(),
-    formatPercent(limiter[1]),
-  );
-  return h('p', { class: 'limiter' }, `${most} ${stage}`);
 }
 
 /** What measured steps made of the machine's constants; null without one. */

@@ -6,10 +6,12 @@ import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
 import { makeBars } from '../tabs/memory/bars';
 import { worstStage } from '../tabs/memory/summary';
 import { makeProfileButton } from '../tabs/profile/actions';
+import { makeDisclosures } from '../shared/disclosures';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
-import { assumptionList, findingCount, findingList, limiterLine, provenance, reasonList } from '../shared/reasons';
+import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { makeVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
 import { sliceLines } from '../tabs/slices/view';
@@ -79,6 +81,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     const { plan } = store.state();
     return plan === null ? null : chosenOf(plan);
   }, open);
+  const verdict = makeVerdict(store.host);
   const head = h('div', { class: 'side-head' });
   const numbers = h('div', { class: 'side-numbers' });
   const foot = h('div', { class: 'side-foot' });
@@ -87,19 +90,18 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   const actions = h('div', { class: 'side-actions' }, openTimeline, profiling.element);
   const disclosure = makeDisclosures();
   return {
-    element: h('div', { class: 'page page-side' }, head, numbers, strips.element, actions, foot),
+    element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips.element, actions, foot),
     update: (plan, state) => {
       const chosen = chosenOf(plan);
       fill(head, ...headOf(plan.request.title, setting(plan, formatCount), state, store));
-      fill(numbers, figures(plan, chosen));
+      verdict.update(plan, chosen, state);
+      fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);
       profiling.update(state.trusted);
       const assumptions = assumptionList(plan, state, store.host);
       const { elastic } = state;
       fill(
         foot,
-        limiterLine(plan, chosen),
-        reasonList(plan),
         state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
         elastic === null
           ? null
@@ -108,6 +110,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
               { class: 'link', type: 'button', 'data-focus': 'elastic', onclick: () => open('elastic') },
               t('Elastic: {0} times as fast with frozen layers', formatNumber(elastic.plan.speedup)),
             ),
+        plan.reasons.length === 0 ? null : disclosure('reasons', t('Why this plan'), reasonList(plan), false),
         provenance(plan),
         assumptions === null
           ? null
@@ -160,21 +163,6 @@ function makeStrips(
       slices.redraw();
       bars.redraw();
     },
-  };
-}
-
-/** Makes parts that open and close, and stay as they are when they are made anew. */
-function makeDisclosures(): (key: string, title: string, content: HTMLElement | null, openAtFirst: boolean) => HTMLElement {
-  const opened = new Map<string, boolean>();
-  return (key, title, content, openAtFirst) => {
-    const element = h(
-      'details',
-      { class: 'disclosure', open: opened.get(key) ?? openAtFirst },
-      h('summary', { 'data-focus': key }, title),
-      content,
-    );
-    element.addEventListener('toggle', () => opened.set(key, element.open));
-    return element;
   };
 }
 

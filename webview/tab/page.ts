@@ -8,7 +8,8 @@ import { openedNotice } from '../tabs/layout/opened';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
-import { findingCount, findingList, limiterLine, reasonList } from '../shared/reasons';
+import { findingCount, findingList } from '../shared/reasons';
+import { makeVerdict } from '../shared/verdict';
 import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
 import { makeSchedulePage, type SchedulePage } from '../tabs/schedule/page';
@@ -38,6 +39,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   );
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar' }, bar.element, actions.element);
+  const verdict = makeVerdict(store.host);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const progress = h('div');
@@ -48,7 +50,19 @@ export function tabPage(root: HTMLElement, store: Store): void {
   );
   const shownView = (): TabView | undefined => views.find(({ id }) => id === shownTab(store))?.view;
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
-  const page = h('div', { class: 'page page-tab' }, progressArea, header, noticeArea, toolbar.element, viewBar, main, help.element, status);
+  const page = h(
+    'div',
+    { class: 'page page-tab' },
+    progressArea,
+    verdict.element,
+    header,
+    noticeArea,
+    toolbar.element,
+    viewBar,
+    main,
+    help.element,
+    status,
+  );
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
   let schedulePage: SchedulePage | null = null;
@@ -80,6 +94,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       incumbent.textContent = incumbentText(state.incumbent);
       incumbent.hidden = state.incumbent === null;
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
+      verdict.update(plan, plan === null ? null : shownCandidate(plan, view), state);
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
@@ -197,8 +212,7 @@ function planHeader(store: Store, plan: Plan): Child[] {
           : null,
       ),
     ),
-    figures(plan, candidate),
-    h('div', { class: 'header-reasons' }, limiterLine(plan, candidate), reasonList(plan)),
+    figures(plan, candidate, state.trainingCost),
   ];
 }
 

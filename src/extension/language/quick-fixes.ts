@@ -38,12 +38,27 @@ function isCurrent(fix: Fix, { texts }: SessionState): boolean {
   });
 }
 
+/**
+ * Makes the edits of the quick fix that a page names by its finding and its English title, as one undoable edit; nothing where the texts
+ * have changed since.
+ */
+export async function applyFix(state: SessionState, { code, title }: { readonly code: string; readonly title: string }): Promise<void> {
+  const fixes = state.findings.flatMap((finding) => (finding.code === code ? finding.fixes : []));
+  const fix = fixes.find((each) => say(each.title) === title);
+  if (fix !== undefined && isCurrent(fix, state)) await vscode.workspace.applyEdit(editOf(fix, state));
+}
+
+function editOf({ edits }: Fix, { texts }: SessionState): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  for (const { place, newText } of edits) edit.replace(vscode.Uri.parse(place.file), rangeOf(place, texts), newText);
+  return edit;
+}
+
 function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
   const action = new vscode.CodeAction(say(fix.title, vscode.l10n.t), vscode.CodeActionKind.QuickFix);
   action.isPreferred = fix.preferred;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.edit = new vscode.WorkspaceEdit();
-  for (const { place, newText } of fix.edits) action.edit.replace(vscode.Uri.parse(place.file), rangeOf(place, state.texts), newText);
+  action.edit = editOf(fix, state);
   return action;
 }
 

@@ -3,6 +3,7 @@ import { gpuPresetNames } from '../../core/cluster/presets';
 import { assumedGpuName, type ResolveDefaults } from '../../core/resolve/defaults';
 import { providerNames, type ProviderName } from '../../core/spec/profile';
 import { namedSchedules } from '../../core/spec/schedule-names';
+import type { TrainingCost } from '../../protocol/page';
 
 const section = 'terapipe';
 
@@ -79,6 +80,26 @@ export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
   return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'search.schedules', 'findings.ignore'].some((key) =>
     event.affectsConfiguration(`${section}.${key}`),
   );
+}
+
+/** What training costs: settings that change no plan. */
+export function trainingCost(uri: vscode.Uri | undefined): TrainingCost {
+  const settings = vscode.workspace.getConfiguration(section, uri);
+  const positive = (key: string): number | null => {
+    const value = settings.get<unknown>(key);
+    return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
+  };
+  const currency = settings.get<unknown>('cost.currency');
+  return {
+    tokens: positive('cost.tokens'),
+    gpuHourPrice: positive('cost.gpuHour'),
+    currency: typeof currency === 'string' && currency.trim() !== '' ? currency.trim().slice(0, 12) : 'USD',
+  };
+}
+
+/** Whether a change of settings can change what training costs. */
+export function affectsTrainingCost(event: vscode.ConfigurationChangeEvent): boolean {
+  return event.affectsConfiguration(`${section}.cost`);
 }
 
 /** Writes the defaults where they are set already, else into the workspace, else (no folder open) into the user's settings. */

@@ -2,7 +2,15 @@ import type { ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
 import type { Located, Place } from '../../core/spec/located';
 import type { ElasticAnswer } from '../../core/elastic/answer';
-import { emptyPage, noTabParts, type PageElastic, type PageKind, type PageState, type TabParts } from '../../protocol/page';
+import {
+  emptyPage,
+  noTabParts,
+  type PageElastic,
+  type PageKind,
+  type PageState,
+  type TabParts,
+  type TrainingCost,
+} from '../../protocol/page';
 import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
@@ -19,6 +27,7 @@ export interface PageContext {
   readonly parts?: TabParts;
   /** What a search of layouts says of the files, beside the session's own findings. */
   readonly layoutFindings?: readonly Finding[];
+  readonly trainingCost?: TrainingCost;
   /** Candidates whose timelines the page asked for. */
   readonly drawn?: readonly CandidateId[];
 }
@@ -29,7 +38,7 @@ const affordableOperations = 400_000;
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], drawn = [] }: PageContext,
+  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], drawn = [], trainingCost }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;
@@ -49,6 +58,7 @@ export function pageStateOf(
     staleEdits: session.staleEdits,
     error: error === null ? null : pageErrorOf(error, errorPlace, session.texts, displayPath),
     findings: pageFindingsOf(session, layoutFindings, displayPath),
+    ...(trainingCost === undefined ? {} : { trainingCost }),
     places: session.run === null ? {} : placesOf(session.run),
     ...(page === 'tab' ? parts : noTabParts),
   };

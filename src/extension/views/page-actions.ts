@@ -7,6 +7,7 @@ import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
 import { savePageText, savePlan } from '../commands/save';
+import { applyFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';
 import type { Profiles } from '../sessions/profiles';
 
@@ -47,6 +48,9 @@ export async function actForPage(
     }
     case 'change':
       if (session !== null) await applyControl(commands, session, message.change);
+      return;
+    case 'fix':
+      if (session !== null) await applyFix(session, message);
       return;
     case 'comparison':
       if (session === null) return;

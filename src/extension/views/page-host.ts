@@ -13,6 +13,7 @@ import {
 } from '../../protocol/page';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
+import { affectsTrainingCost, trainingCost } from '../platform/settings';
 import { makePageSender } from './page-sender';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';
@@ -121,6 +122,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     }),
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (!affectsTrainingCost(event)) return;
+      sync.forget();
+      refresh();
+    }),
     sessions.onDidChange((state) => {
       if (isShown(state.file)) refresh();
     }),
@@ -192,7 +198,16 @@ function pageSync({ layouts }: PageServices, source: PageSource, parts: ReturnTy
       comparison = shown.comparison?.answer?.id ?? null;
       changed.clear();
       if (session === null || before?.trusted !== trusted || !differsInProgressOnly(session, before.session)) {
-        const context = { page: source.page, trusted, displayPath, parts: shown, layoutFindings: found, drawn };
+        const uri = session === null ? undefined : vscode.Uri.parse(session.file);
+        const context = {
+          page: source.page,
+          trusted,
+          displayPath,
+          parts: shown,
+          layoutFindings: found,
+          drawn,
+          trainingCost: trainingCost(uri),
+        };
         return { type: 'state', state: pageStateOf(session, context) };
       }
       const { progress, incumbent, staleEdits } = session;

@@ -43,6 +43,7 @@ describe('page messages', () => {
       { type: 'command', command: 'terapipe.plan' },
       { type: 'reveal', place },
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
+      { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' },
       { type: 'openTab', tab: 'memory', candidate: null },
       { type: 'draw', candidates: ['gpipe', '1f1b'] },
       { type: 'comparison', act: 'swap' },

@@ -1,0 +1,16 @@
+import { h } from '../base/dom';
+
+/** Makes parts that open and close, and stay as they are when they are made anew. */
+export function makeDisclosures(): (key: string, title: string, content: HTMLElement | null, openAtFirst: boolean) => HTMLElement {
+  const opened = new Map<string, boolean>();
+  return (key, title, content, openAtFirst) => {
+    const element = h(
+      'details',
+      { class: 'disclosure', open: opened.get(key) ?? openAtFirst },
+      h('summary', { 'data-focus': key }, title),
+      content,
+    );
+    element.addEventListener('toggle', () => opened.set(key, element.open));
+    return element;
+  };
+}

@@ -1,0 +1,100 @@
+import { formatBytes, formatDuration, formatDurationRange, formatPercent } from '../../src/core/format';
+import { verdictOf } from '../../src/core/memory-model/verdict';
+import { largestLoss, type Loss } from '../../src/core/planner/losses';
+import { stepPartNames } from '../../src/core/planner/step-parts';
+import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { say } from '../../src/core/sentence';
+import type { PageState } from '../../src/protocol/page';
+import { fill, h, icon } from '../base/dom';
+import type { Host } from '../base/host';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
+import { openedLayout } from '../tabs/layout/opened';
+import { whenChanged } from './when-changed';
+
+/** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
+export interface Verdict {
+  readonly element: HTMLElement;
+  /** Null hides it. */
+  readonly update: (plan: Plan | null, candidate: Candidate | null, state: PageState) => void;
+}
+
+/** Makes the verdict; the button beside it does what it says would help. */
+export function makeVerdict(host: Host): Verdict {
+  const words = h('p', { class: 'glance-words', 'aria-live': 'polite' });
+  const help = h('div', { class: 'glance-help' });
+  const sign = h('span', { class: 'glance-sign' });
+  const element = h('section', { class: 'glance', 'aria-label': t('Verdict') }, sign, words, help);
+  const changed = whenChanged();
+  return {
+    element,
+    update: (plan, candidate, state) => {
+      element.hidden = plan === null || candidate === null;
+      if (plan === null || candidate === null) return;
+      const { fits } = verdictOf(candidate.memory);
+      const sentences = verdictSentences(plan, candidate);
+      const helps = fits || candidate.id !== plan.chosen || openedLayout(state) !== null ? [] : helpOf(state, host);
+      changed([sentences, helps.map(({ label }) => label)], () => {
+        element.classList.toggle('glance-over', !fits);
+        fill(sign, icon(fits ? 'check' : 'error'));
+        const [first = '', ...others] = sentences.map(kept);
+        fill(words, h('strong', {}, first), ...others.map((each) => ` ${each}`));
+        fill(help, ...helps.map(({ label, act }) => button({ label, focusKey: 'verdict-help', onClick: act })));
+      });
+    },
+  };
+}
+
+/** A number keeps its unit beside it. */
+function kept(text: string): string {
+  return text.replace(/(?<=\d) /g, '\u00a0');
+}
+
+/** Whether it fits; and where it does, how long a step takes and what most of it is lost to. */
+function verdictSentences(plan: Plan, candidate: Candidate): string[] {
+  const { fits, roomBytes, stage } = verdictOf(candidate.memory);
+  const step = t('{0} a step ({1}).', formatDuration(candidate.iterationMs), formatDurationRange(candidate.iterationMs, plan.cost.range));
+  if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), step];
+  const loss = largestLoss(plan, candidate);
+  return [
+    t('Fits, {0} free.', formatBytes(roomBytes)),
+    step,
+    ...(loss === null ? [] : [t('{0} of it is {1}.', shareWord(loss.share), lossName(loss, candidate.busyMs.length))]),
+  ];
+}
+
+/** `Half`, `A third`, or in per cent. */
+function shareWord(share: number): string {
+  const words = [
+    [1 / 4, t('A quarter')],
+    [1 / 3, t('A third')],
+    [1 / 2, t('Half')],
+    [2 / 3, t('Two thirds')],
+    [3 / 4, t('Three quarters')],
+  ] as const;
+  return words.find(([value]) => Math.abs(share - value) <= 0.01)?.[1] ?? formatPercent(share);
+}
+
+function lossName({ to, stage }: Loss, stages: number): string {
+  if (to === 'fill') return t('filling and draining the pipeline');
+  if (to === 'data') return t('waiting for other stages');
+  if (to === 'link') return t('waiting for links');
+  if (to !== 'slowest') return say(stepPartNames[to], t);
+  if (stage === 0) return t('waiting for the first stage, the slowest');
+  return stage === stages - 1 ? t('waiting for the last stage, the slowest') : t('waiting for stage {0}, the slowest', stage);
+}
+
+interface Help {
+  readonly label: string;
+  readonly act: () => void;
+}
+
+/** The quick fix of the finding that it does not fit, else a search. Empty where no finding says so. */
+function helpOf({ findings }: PageState, host: Host): Help[] {
+  const finding = findings.find(({ code }) => code === 'memory-over-capacity');
+  if (finding === undefined) return [];
+  const fix = finding.fixes.find(({ preferred }) => preferred) ?? finding.fixes[0];
+  if (fix !== undefined)
+    return [{ label: say(fix.title, t), act: () => host.post({ type: 'fix', code: finding.code, title: say(fix.title) }) }];
+  return [{ label: t('Search layouts that fit'), act: () => host.post({ type: 'command', command: 'terapipe.searchLayout' }) }];
+}
