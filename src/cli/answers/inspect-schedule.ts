@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatPercent, plural } from '../../core/format';
+import { hasSlices, withSlices } from '../../core/export/slices/slices-file';
 import { idleCauses } from '../../core/schedules/simulate/idle';
+import type { WorkUnit } from '../../core/schedules/schedule';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
@@ -12,11 +14,12 @@ import { sentence } from '../../core/sentence';
 /**
  * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward
  * two.
- * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running.
+ * @param beside what says the slices that its micro-batches are; null: they are whole.
+ * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running, `slices-file-invalid`.
  */
-export function scheduleAnswer({ file, text }: SourceText): Answer {
-  const { findings, drawn } = readScheduleFile(text, file, path.basename(file));
-  if (drawn === null) {
+export function scheduleAnswer({ file, text }: SourceText, beside: SourceText | null): Answer {
+  const { findings, drawn: read } = readScheduleFile(text, file, path.basename(file));
+  if (read === null) {
     const [
       { code, message, remedy, place } = {
         code: 'schedule-csv',
@@ -27,6 +30,7 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     ] = findings;
     throw new ExpectedError(code, message, remedy, place);
   }
+  const drawn = beside === null ? read : withSlices(read, beside.text, beside.file);
   const { format, version, timeline, bubbleRate, idle, inFlight } = drawn;
   const { name, stages, stageOfChunk, units, makespanMs } = timeline;
   const ranks = Array.from({ length: stages }, (_, rank) => ({
@@ -43,6 +47,7 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     microBatches: units.length,
     steps: makespanMs,
     bubbleRate,
+    ...(hasSlices(units) && { slices: units }),
   };
   const layout = { pipeline: stages, virtualStages: chunks % stages === 0 ? chunks / stages : null };
   const shown = idleCauses.filter((cause) => idle[cause].some((steps) => steps > 0));
@@ -67,6 +72,7 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
         `${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes alone' : 'with sends and receives'}${version === null ? '' : `, for PyTorch ${version}${version === '2.14' ? ' and older' : ''}`}`,
       ),
       `${plural(stages, 'rank')}, ${plural(chunks, 'stage')}, ${plural(units.length, 'micro-batch', 'micro-batches')}: ${plural(makespanMs, 'step')}, bubble ${formatPercent(bubbleRate)}`,
+      ...(hasSlices(units) ? [slicesLine(units)] : []),
       'each pass takes 1 step, a full backward 2',
       '',
       'idle steps by cause, and most micro-batches in flight',
@@ -74,4 +80,12 @@ export function scheduleAnswer({ file, text }: SourceText): Answer {
     ].join('\n'),
     exitCode: 0,
   };
+}
+
+/** `slices of 2 micro-batches: 1,536 + 1,280 + 1,280 tokens`; lengths of the first where others differ. */
+function slicesLine(units: readonly WorkUnit[]): string {
+  const [first] = units;
+  const lengths = units.filter(({ microBatch }) => microBatch === first?.microBatch).map(({ tokens }) => formatCount(tokens));
+  const count = new Set(units.map(({ microBatch }) => microBatch)).size;
+  return `they are slices of ${plural(count, 'micro-batch', 'micro-batches')}: ${lengths.join(' + ')} tokens${count > 1 ? ' in the first' : ''}`;
 }

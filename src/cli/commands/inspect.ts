@@ -1,9 +1,12 @@
+import { ExpectedError } from '../../core/errors';
+import { slicesEnding } from '../../core/export/slices/slices-file';
 import { inspectAnswer } from '../answers/inspect';
 import { launcherAnswer } from '../answers/inspect-launcher';
 import { scheduleAnswer } from '../answers/inspect-schedule';
 import { defineCommand } from '../command';
 import { configOptions } from '../common-options';
 import { isOnnx, namedConfig, readInto, requireRun } from '../read-config';
+import { standardInput, type SourceText } from '../read-file';
 import { isScheduleFile } from '../walk';
 
 export const inspectCommand = defineCommand({
@@ -12,8 +15,19 @@ export const inspectCommand = defineCommand({
   options: configOptions,
   start: (line) => async (terminal, texts) => {
     const source = isOnnx(line.path) ? undefined : await readInto(texts, line.path);
-    if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source);
+    if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await besideSchedule(source, texts));
     const config = await namedConfig(line, terminal, texts, { source });
     return config.launcher === null ? inspectAnswer(requireRun(config)) : launcherAnswer(config.launcher, config);
   },
 });
+
+/** What stands beside a schedule and says which slices its micro-batches are; null where nothing does. */
+async function besideSchedule({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {
+  if (file === standardInput) return null;
+  try {
+    return await readInto(texts, `${file}${slicesEnding}`);
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'config-not-found') return null;
+    throw error;
+  }
+}

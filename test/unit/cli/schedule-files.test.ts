@@ -36,6 +36,32 @@ describe('terapipe, given a schedule file', () => {
     assert.match(words.out, /2 ranks, 2 stages, 2 micro-batches: 9 steps, bubble 33\.3 %\neach pass takes 1 step, a full backward 2\n/);
   });
 
+  it('says which slices its micro-batches are, where a file beside it does', async () => {
+    const slice = (tokens: number, context: number) => ({ batch: 1, tokens, context });
+    const units = [
+      { unit: 0, microBatch: 0, slice: 0, ...slice(768, 0) },
+      { unit: 1, microBatch: 0, slice: 1, ...slice(256, 768) },
+    ];
+    const write = (kept: readonly object[]): void => {
+      const text = JSON.stringify({ kind: 'terapipe-slices', version: 1, schedule: 'Seq1F1B', units: kept });
+      writeFileSync(path.join(cli.folder, 'sliced.csv.slices.json'), text);
+    };
+    writeFileSync(path.join(cli.folder, 'sliced.csv'), sound);
+    write(units);
+    const words = await cli.run(['inspect', 'sliced.csv']);
+    assert.match(words.out, /\nthey are slices of 1 micro-batch: 768 \+ 256 tokens\n/);
+    const { out } = await cli.run(['inspect', 'sliced.csv', '--json']);
+    const { schedule } = JSON.parse(out) as { schedule: { slices: object[] } };
+    assert.deepEqual(schedule.slices, [
+      { microBatch: 0, slice: 0, ...slice(768, 0) },
+      { microBatch: 0, slice: 1, ...slice(256, 768) },
+    ]);
+    write(units.slice(0, 1));
+    const { exitCode, err } = await cli.run(['inspect', 'sliced.csv']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /^sliced\.csv\.slices\.json:1:1: The file beside the schedule has 1 slices? for 2 micro-batches; /);
+  });
+
   it('refuses to inspect one that cannot run, at the cell', async () => {
     const { exitCode, err } = await cli.run(['inspect', 'bad.csv']);
     assert.equal(exitCode, 2);

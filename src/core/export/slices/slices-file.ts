@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../errors';
 import { sentence } from '../../sentence';
+import type { Place } from '../../spec/located';
+import type { SteppedSchedule } from '../../schedules/pytorch-csv/schedule-file';
 import type { WorkUnit } from '../../schedules/schedule';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -40,7 +42,7 @@ export function slicesText(schedule: string, units: readonly WorkUnit[]): string
 }
 
 /** The units of such a file, in order. @throws ExpectedError `slices-file-invalid`. */
-export function readSlices(text: string): readonly WorkUnit[] {
+export function readSlices(text: string, place: Place): readonly WorkUnit[] {
   const read = v.safeParse(file, parsed(text));
   const isOrdered = read.success && read.output.units.every((each, index) => each.unit === index);
   if (!isOrdered)
@@ -48,8 +50,28 @@ export function readSlices(text: string): readonly WorkUnit[] {
       'slices-file-invalid',
       sentence`This does not say what the micro-batches of a schedule are`,
       sentence`write it with terapipe export --to pytorch-csv --out`,
+      place,
     );
   return read.output.units.map(({ microBatch, slice, batch, tokens, context }) => ({ microBatch, slice, batch, tokens, context }));
+}
+
+/**
+ * A drawn CSV whose micro-batches are the slices that the file beside it says.
+ * @param file the identity of that file, in the places of errors.
+ * @throws ExpectedError `slices-file-invalid` for a text that is none, or is of another number of micro-batches.
+ */
+export function withSlices(drawn: SteppedSchedule, text: string, file: string): SteppedSchedule {
+  const place = { file, range: { start: 0, end: 0 } };
+  const units = readSlices(text, place);
+  const expected = drawn.timeline.units.length;
+  if (units.length !== expected)
+    throw new ExpectedError(
+      'slices-file-invalid',
+      sentence`The file beside the schedule has ${units.length} slices for ${expected} micro-batches`,
+      sentence`write both again with terapipe export --to pytorch-csv --out, or delete the older one`,
+      place,
+    );
+  return { ...drawn, timeline: { ...drawn.timeline, units } };
 }
 
 function parsed(text: string): unknown {

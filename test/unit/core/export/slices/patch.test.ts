@@ -66,6 +66,8 @@ describe('a list of slice lengths in the source of a runtime', () => {
   });
 });
 
+const place = { file: 'a.csv.slices.json', range: { start: 0, end: 0 } };
+
 describe("what stands beside a sliced schedule's CSV", () => {
   it('says what each micro-batch of it is, and is read back so', () => {
     const chunk = fc.record({
@@ -75,7 +77,7 @@ describe("what stands beside a sliced schedule's CSV", () => {
     fc.assert(
       fc.property(fc.array(chunk, { minLength: 1, maxLength: 6 }), fc.string(), (scheme, name) => {
         const units = unitsOf(scheme);
-        assert.deepEqual(readSlices(slicesText(name, units)), units);
+        assert.deepEqual(readSlices(slicesText(name, units), place), units);
         assert.equal(
           hasSlices(units),
           scheme.some(({ tokens }) => tokens.length > 1),
@@ -93,6 +95,6 @@ describe("what stands beside a sliced schedule's CSV", () => {
       '[]',
       JSON.stringify({ kind: 'terapipe-slices', version: 1, schedule: 'a', units: [{ ...unit, unit: 1 }] }),
     ])
-      assert.throws(() => readSlices(text), { code: 'slices-file-invalid' });
+      assert.throws(() => readSlices(text, place), { code: 'slices-file-invalid' });
   });
 });
