@@ -1,17 +1,23 @@
-import type { Scheme } from '../core/spec/scheme';
+import { roundsOf, type Scheme } from '../core/spec/scheme';
 
-/** A scheme in the paper's notation with repeats counted: `(1, [120 x 4, 112]) x 2`. */
+/** A scheme in the paper's notation with repeats counted: `(1, [120 x 4, 112]) x 2`; equal rounds in braces. */
 export function schemeText(scheme: Scheme): string {
-  const chunks = scheme.map(({ batch, tokens }) => `(${batch}, [${counted(tokens.map(String)).join(', ')}])`);
-  return counted(chunks).join(', ');
+  let first = 0;
+  const rounds = roundsOf(scheme).map((chunks) => roundText(scheme.slice(first, (first += chunks))));
+  return counted(rounds, (round) => `{${round}}`).join(' | ');
 }
 
-function counted(items: readonly string[]): string[] {
+function roundText(round: Scheme): string {
+  return counted(round.map(({ batch, tokens }) => `(${batch}, [${counted(tokens.map(String)).join(', ')}])`)).join(', ');
+}
+
+/** @param grouped how an item is written that is repeated. */
+function counted(items: readonly string[], grouped = (item: string): string => item): string[] {
   const runs: { item: string; times: number }[] = [];
   for (const item of items) {
     const last = runs.at(-1);
     if (last?.item === item) last.times += 1;
     else runs.push({ item, times: 1 });
   }
-  return runs.map(({ item, times }) => (times === 1 ? item : `${item} x ${times}`));
+  return runs.map(({ item, times }) => (times === 1 ? item : `${grouped(item)} x ${times}`));
 }

@@ -3,11 +3,12 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import type { Pipeline } from './pipeline';
+import { chunksOn, type Pipeline } from './pipeline';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { measure, type CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
-import { kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
+import { fitsOn, kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
+import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { comparedSplits, splitSpec } from './splits';
 import { maximumOperations, maximumUnits, runsStacks } from './refusals';
@@ -64,7 +65,7 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
     request.model.stacks === undefined &&
     (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced))
   )
-    specs.push(...slicedSpecs(request, pipeline, batch, listener));
+    specs.push(...withRounds(request, pipeline, batch, slicedSpecs(request, pipeline, batch, listener), listener));
   const microBatchCount = batch / training.microBatch;
   if (Number.isInteger(microBatchCount) && microBatchCount <= affordableUnits) {
     const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);
@@ -78,6 +79,18 @@ function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingL
     if (layout.virtualStages === 1) specs.push({ id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme: microBatches, certificate: null });
   }
   return specs;
+}
+
+/** TeraPipe's own, and where the whole batch at once does not fit, its best rounds after the first. */
+function withRounds(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  batch: number,
+  [whole, ...others]: readonly CandidateSpec[],
+  listener: SlicingListener,
+): readonly CandidateSpec[] {
+  if (whole === undefined || fitsOn(chunksOn(pipeline, 'TeraPipe'), whole.scheme, pipeline.gpuMemory)) return [whole ?? [], others].flat();
+  return [whole, roundsSpec(request, pipeline, batch, whole, listener) ?? [], others].flat();
 }
 
 /** The schedule that was asked for, where it is an interleaving by its own name: the candidate of 1F1B runs it. */

@@ -43,7 +43,7 @@ function isOfSchedule({ id, schedule }: Candidate, name: ScheduleName, { slicing
 }
 
 /** Candidates with slices of our own, shown only for comparison where slices were given. */
-const comparedOnly: ReadonlySet<CandidateId> = new Set(['terapipe', 'uniform', 'whole', 'equal-work', 'best-split', 'solved']);
+const comparedOnly: ReadonlySet<CandidateId> = new Set(['terapipe', 'rounds', 'uniform', 'whole', 'equal-work', 'best-split', 'solved']);
 
 /** Of several ways to run one schedule the fastest that fits; of those that do not, the one with the least memory. */
 function bestOfSchedule(candidates: readonly Candidate[]): Candidate | undefined {

@@ -9,12 +9,14 @@ import type { PlanRequest } from '../spec/request';
 import type { Sentence, Value } from '../sentence';
 
 /**
- * terapipe: solved slices. uniform: best equal slices. whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has
- * virtual stages. equal-work: Seq1F1B with slices of equal compute. best-split, solved: beside slices that a launcher's flags give, the
- * best that its flags can give, and the best that are known. The others by their schedule.
+ * terapipe: solved slices. rounds: the same in rounds of as many sequences as fit memory, where not all do. uniform: best equal slices.
+ * whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal
+ * compute. best-split, solved: beside slices that a launcher's flags give, the best that its flags can give, and the best that are known.
+ * The others by their schedule.
  */
 export const candidateIds = [
   'terapipe',
+  'rounds',
   'uniform',
   'whole',
   '1f1b',

@@ -48,34 +48,50 @@ const structuredVisitBudget = 4 * visitBudget;
 /** TeraPipe's own: the fastest cut known, best uniform and whole sequences. */
 export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): CandidateSpec[] {
   const tokens = request.training.sequenceLength;
-  const solved = solveGrid(request, pipeline, batch, listener);
-  const { solution, grid } = solved;
-  const best = fastestCut(request, pipeline, batch, solved, listener);
-  const { slices } = solution.baselines.uniform;
+  const { scheme, certificate, uniform } = bestCut(request, pipeline, batch, listener);
   return [
-    {
-      id: 'terapipe',
-      name: 'TeraPipe',
-      schedule: 'TeraPipe',
-      scheme: best.scheme,
-      certificate: {
-        optimumMs: solution.latencyMs,
-        lowerBoundMs: solution.lowerBoundMs,
-        evaluations: solution.evaluations,
-        judgedBy: best.judgedBy,
-        cuts: cutsOf(solution.baselines, tokens, grid.unit),
-        note: certificateNote(grid, pipeline, solution, best, batch),
-      },
-    },
+    { id: 'terapipe', name: 'TeraPipe', schedule: 'TeraPipe', scheme, certificate },
     {
       id: 'uniform',
-      name: sentence`best uniform, ${counted(slices, 'slice')}`,
+      name: sentence`best uniform, ${counted(uniform.slices, 'slice')}`,
       schedule: 'TeraPipe',
-      scheme: uniformScheme({ batch, tokens, unit: grid.unit }, slices),
+      scheme: uniformScheme({ batch, tokens, unit: uniform.unit }, uniform.slices),
       certificate: null,
     },
     { id: 'whole', name: sentence`whole sequences`, schedule: 'TeraPipe', scheme: alike(batch, [tokens]), certificate: null },
   ];
+}
+
+/** The cut of a batch that is fastest of those that are known and fit, and what is proved of it. */
+export interface BestCut {
+  readonly scheme: Scheme;
+  readonly certificate: Certificate;
+  /** Simulated, without what follows the pipeline where that is the same for all cuts, ms. */
+  readonly pipelineMs: number;
+  readonly fits: boolean;
+  /** The best equal slices. */
+  readonly uniform: { readonly slices: number; readonly unit: number };
+}
+
+/** The best cut of `batch` sequences that go through the pipeline together. @throws CancelledError. */
+export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): BestCut {
+  const solved = solveGrid(request, pipeline, batch, listener);
+  const { solution, grid } = solved;
+  const best = fastestCut(request, pipeline, batch, solved, listener);
+  return {
+    scheme: best.scheme,
+    certificate: {
+      optimumMs: solution.latencyMs,
+      lowerBoundMs: solution.lowerBoundMs,
+      evaluations: solution.evaluations,
+      judgedBy: best.judgedBy,
+      cuts: cutsOf(solution.baselines, request.training.sequenceLength, grid.unit),
+      note: certificateNote(grid, pipeline, solution, best, batch),
+    },
+    pipelineMs: best.bestMs - (best.besidePipelineMs ?? 0),
+    fits: best.fits,
+    uniform: { slices: solution.baselines.uniform.slices, unit: grid.unit },
+  };
 }
 
 /** Every sequence by itself, cut alike. */
@@ -175,6 +191,9 @@ interface FastestCut {
   /** Simulated, of the optimum of eq. 5 and of this one, ms. */
   readonly solvedMs: number;
   readonly bestMs: number;
+  /** What follows the pipeline in both, where that is the same for all cuts. */
+  readonly besidePipelineMs: number | null;
+  readonly fits: boolean;
 }
 
 /** Times that differ by less than this share are the same. */
@@ -196,17 +215,21 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const isBest = isKnown && solvedMs - lateMs <= leastMs * (1 + rounding);
   const isOptimum = isBest && lateMs <= solvedMs * rounding;
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
-  const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs };
   const chunks = chunksOn(pipeline, 'TeraPipe');
   const fits = (scheme: Scheme): boolean => fitsOn(chunks, scheme, pipeline.gpuMemory);
-  if (isOptimum && fits(solution.scheme)) return { ...solved, bestMs: solvedMs };
-  const ranked = knownCuts(request, pipeline, batch, { ...first, isAlone: isBest && fits(solution.scheme) }, listener)
+  const { besidePipelineMs } = timeMs;
+  const solvedFits = fits(solution.scheme);
+  const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs, besidePipelineMs, fits: solvedFits };
+  if (isOptimum && solvedFits) return { ...solved, bestMs: solvedMs };
+  const ranked = knownCuts(request, pipeline, batch, { ...first, isAlone: isBest && solvedFits }, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
   const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
-  if (fastest === undefined || (fastest.ms >= solvedMs * (1 - rounding) && fits(solution.scheme) === fits(fastest.scheme)))
+  const fastestFits = fastest !== undefined && fits(fastest.scheme);
+  if (fastest === undefined || (fastest.ms >= solvedMs * (1 - rounding) && solvedFits === fastestFits))
     return { ...solved, bestMs: solvedMs };
-  return { scheme: fastest.scheme, judgedBy: 'simulation', isOptimum: false, instead: fastest.name, solvedMs, bestMs: fastest.ms };
+  const { scheme, name, ms } = fastest;
+  return { ...solved, scheme, judgedBy: 'simulation', isOptimum: false, instead: name, bestMs: ms, fits: fastestFits };
 }
 
 /** Cuts worth simulating, each with how it was found; of the finest slices alone where `isAlone`. */

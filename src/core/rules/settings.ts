@@ -36,12 +36,26 @@ function placeOfSetting(run: Run, key: string): Place {
  * the value was given on the command line and an edit would change nothing, or it is part of a list of groups.
  */
 export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
-  const source = settingAt(run, key)?.source;
+  return settingsEdits(run, [[key, value]]);
+}
+
+/** The same for several settings at once. */
+export function settingsEdits(
+  run: Run,
+  sets: readonly (readonly [key: string, value: string | number | boolean | null])[],
+): readonly TextEdit[] | null {
   const text = run.texts?.get(run.file);
-  const isOfGroups =
-    (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
-  if (run.format !== 'terapipe' || source?.kind === 'override' || isOfGroups || text === undefined) return null;
-  const change = changeJson(text, [{ path: key.split('.'), value: value ?? undefined }]);
+  if (run.format !== 'terapipe' || text === undefined) return null;
+  for (const [key] of sets) {
+    const source = settingAt(run, key)?.source;
+    const isOfGroups =
+      (source?.kind === 'file' && source.key === 'cluster.groups') || (run.groups !== undefined && key.startsWith('cluster.'));
+    if (source?.kind === 'override' || isOfGroups) return null;
+  }
+  const change = changeJson(
+    text,
+    sets.map(([key, value]) => ({ path: key.split('.'), value: value ?? undefined })),
+  );
   return change === null ? null : [{ place: { file: run.file, range: { start: change.start, end: change.end } }, newText: change.newText }];
 }
 

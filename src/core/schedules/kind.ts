@@ -50,6 +50,8 @@ export interface ScheduleProblem {
   readonly microBatches: number;
   /** Index of the first unit of each micro-batch, and one entry for the end. */
   readonly firstUnit: Uint32Array;
+  /** Micro-batches of each round of filling and draining the pipeline, where a schedule has rounds; absent: one of all. */
+  readonly rounds?: readonly number[];
   readonly chunksPerStage: number;
   readonly times: PassTimes;
   readonly memory: PassMemory;

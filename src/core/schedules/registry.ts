@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import { roundsOf, type Scheme } from '../spec/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
 import { dualPipeV } from './kinds/dualpipe-v';
 import { gpipe } from './kinds/gpipe';
@@ -91,7 +91,16 @@ export function problemOf(
   scheme.forEach(({ tokens }, microBatch) => {
     firstUnit[microBatch + 1] = (firstUnit[microBatch] ?? 0) + tokens.length;
   });
-  return { stages, units: unitsOf(scheme), microBatches: scheme.length, firstUnit, chunksPerStage, times, memory };
+  return {
+    stages,
+    units: unitsOf(scheme),
+    microBatches: scheme.length,
+    firstUnit,
+    rounds: roundsOf(scheme),
+    chunksPerStage,
+    times,
+    memory,
+  };
 }
 
 function equalTimes(stages: number): PassTimes {

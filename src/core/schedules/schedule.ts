@@ -19,6 +19,8 @@ export interface WorkUnit {
   /** Tokens of each sequence in this slice, and tokens before it. */
   readonly tokens: number;
   readonly context: number;
+  /** The pipeline drains after this unit: the last one of a round, where another follows. */
+  readonly endsRound?: true;
 }
 
 /**
@@ -61,12 +63,12 @@ export interface Timeline extends Schedule {
 
 /** The work units of a scheme, in order of batch chunk, then token position. */
 export function unitsOf(scheme: Scheme): WorkUnit[] {
-  return scheme.flatMap(({ batch, tokens: lengths }, microBatch) => {
+  return scheme.flatMap(({ batch, tokens: lengths, endsRound }, microBatch) => {
     let context = 0;
     return lengths.map((tokens, slice) => {
       const unit = { microBatch, slice, batch, tokens, context };
       context += tokens;
-      return unit;
+      return endsRound === true && slice === lengths.length - 1 ? { ...unit, endsRound } : unit;
     });
   });
 }

@@ -177,17 +177,18 @@ export const scheduleRule = oneOf(namedSchedules);
 export const schedulesRule = list(v.picklist(namedSchedules), 1, 64, `a list of ${namedSchedules.join(', ')}`);
 
 const sliceLength = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000));
+const chunkSequences = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000));
 const sliceLengths = v.pipe(v.array(sliceLength), v.minLength(1), v.maxLength(100_000));
 
-/** The paper's notation: `[[batch, [tokens, ...]], ...]`. */
-export type WrittenScheme = [batch: number, tokens: number[]][];
+/** The paper's notation: `[[batch, [tokens, ...]], ...]`; `"drain"` after the last chunk of each round but the last. */
+export type WrittenScheme = ([batch: number, tokens: number[]] | [batch: number, tokens: number[], drains: 'drain'])[];
 export const slicingFields: Fields<{ readonly unit: number; readonly scheme: WrittenScheme }> = {
   unit: integer(1, 100_000_000),
   scheme: list(
-    v.strictTuple([v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)), sliceLengths]),
+    v.union([v.strictTuple([chunkSequences, sliceLengths]), v.strictTuple([chunkSequences, sliceLengths, v.literal('drain')])]),
     1,
     100_000,
-    'a list of [batch, [tokens, ...]] pairs of whole numbers above 0',
+    'a list of [batch, [tokens, ...]] pairs of whole numbers above 0, with a third entry "drain" where a round ends',
   ),
 };
 

@@ -20,6 +20,7 @@ import {
   slicingFields,
   tableFields,
   trainingFields,
+  type WrittenScheme,
 } from './fields';
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../json-document';
 import { path } from '../rules';
@@ -137,9 +138,9 @@ function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
   );
 }
 
-/** The paper's `[[batch, [tokens, ...]], ...]` as a scheme. */
-export function schemeOf(written: readonly (readonly [number, readonly number[]])[]): Scheme {
-  return written.map(([batch, tokens]) => ({ batch, tokens }));
+/** The paper's `[[batch, [tokens, ...]], ...]` as a scheme; a third entry says that the pipeline drains after the chunk. */
+export function schemeOf(written: WrittenScheme): Scheme {
+  return written.map(([batch, tokens, drains]) => ({ batch, tokens, ...(drains === undefined ? {} : { endsRound: true }) }));
 }
 
 function readModel(root: Section, rootPlace: Place): GivenModel {

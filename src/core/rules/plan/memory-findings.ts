@@ -4,7 +4,7 @@ import { verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedies';
-import { findingAt, settingAt, settingEdits } from '../settings';
+import { findingAt, settingAt, settingsEdits } from '../settings';
 
 /** What to do where no remedy is known. */
 const searchRemedy = sentence`search layouts that fit, or use more or larger GPUs`;
@@ -45,14 +45,10 @@ export function isGpuGiven({ gpu, groups }: Pick<Run, 'gpu' | 'groups'>): boolea
 
 /** Edits of a terapipe.json; `layout.data` goes along only where the file has it. Null where no file can be edited. */
 function editsOfSettings(run: Run, remedy: Remedy): readonly TextEdit[] | null {
-  const sets = remedy.sets.filter(([key], index) => index === 0 || settingAt(run, key) !== undefined);
-  const edits: TextEdit[] = [];
-  for (const [key, value] of sets) {
-    const own = settingEdits(run, key, value);
-    if (own === null) return null;
-    edits.push(...own);
-  }
-  return edits;
+  return settingsEdits(
+    run,
+    remedy.sets.filter(([key]) => key !== 'layout.data' || settingAt(run, key) !== undefined),
+  );
 }
 
 /** What decides most about memory among what the file gives. */

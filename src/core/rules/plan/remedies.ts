@@ -12,7 +12,7 @@ import { isUsual } from '../../planner/reasons';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
-import { sentence, type Sentence } from '../../sentence';
+import { counted, sentence, type Sentence } from '../../sentence';
 
 /** A change of settings of terapipe.json. */
 export interface Change {
@@ -49,9 +49,17 @@ const maximumTrialOperations = 200_000;
 function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const found = otherSchedule(plan, chosen);
+  const found: Remedy[] = [];
   let trials = 0;
-  for (const change of changesOf(plan.request)) {
+  const other = otherSchedule(plan);
+  if (other !== undefined && scheduleKind(other.schedule).ownRuntime === undefined) found.push(scheduleRemedy(chosen, other, null));
+  else if (other !== undefined) {
+    // Asked for, it is planned for its own runtime.
+    trials++;
+    const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
+    if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), chosenAlone(changed)));
+  }
+  for (const change of changesOf(plan.request, chosen)) {
     if (found.length === mostRemedies || trials === mostTrials) break;
     if (!fitsAfter(change, chosen)) continue;
     trials++;
@@ -99,16 +107,19 @@ function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tok
 /**
  * The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already.
  */
-function otherSchedule({ request, candidates }: Plan, chosen: Candidate): Remedy[] {
-  const [best] = candidates
-    .filter((candidate) => candidate.fits && candidate.schedule !== chosen.schedule && mayRun(request, candidate))
-    .sort((a, b) => a.iterationMs - b.iterationMs);
-  if (best === undefined || request.slicing.scheme !== null) return [];
-  const change = {
-    sets: [['schedule', best.schedule]],
-    label: sentence`Run ${best.schedule} (${formatDuration(best.iterationMs)})`,
-  } as const;
-  return [remedyOf(change, chosen, best, null)];
+function otherSchedule(plan: Plan): Candidate | undefined {
+  const { request, candidates } = plan;
+  const { schedule } = chosenOf(plan);
+  if (request.slicing.scheme !== null) return undefined;
+  return candidates
+    .filter((candidate) => candidate.fits && candidate.schedule !== schedule && mayRun(request, candidate))
+    .sort((a, b) => a.iterationMs - b.iterationMs)[0];
+}
+
+function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): Remedy {
+  const name = best.id === 'rounds' ? best.name : best.schedule;
+  const change = { sets: [['schedule', best.schedule]], label: sentence`Run ${name} (${formatDuration(best.iterationMs)})` } as const;
+  return remedyOf(change, chosen, best, plan);
 }
 
 /**
@@ -124,7 +135,7 @@ interface TriedChange extends Change {
 }
 
 /** The usual measures, cheapest in time first. */
-function changesOf(request: PlanRequest): TriedChange[] {
+function changesOf(request: PlanRequest, chosen: Candidate): TriedChange[] {
   const { training, layout, model } = request;
   const train = (key: keyof typeof training, value: string | number | boolean, label: Sentence): TriedChange => ({
     sets: [[`training.${key}`, value]],
@@ -147,7 +158,7 @@ function changesOf(request: PlanRequest): TriedChange[] {
     ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, sentence`Shard the optimizer (ZeRO 1)`)] : []),
     ...smallerBatches.map((size) => train('microBatch', size, sentence`Use a micro-batch of ${formatCount(size)}`)),
     ...(training.recompute === 'none' ? [train('recompute', 'selective', sentence`Recompute attention`)] : []),
-    ...(training.recompute === 'full' ? [] : [train('recompute', 'full', sentence`Recompute all layers`)]),
+    ...(training.recompute === 'full' ? [] : [fewestRecomputed(request, chosen)]),
     ...deeper.map((pipeline) => ({
       sets: [
         ['layout.pipeline', pipeline],
@@ -157,6 +168,40 @@ function changesOf(request: PlanRequest): TriedChange[] {
       request: { ...request, layout: { ...layout, pipeline, data: gpus / pipeline } },
     })),
   ];
+}
+
+/**
+ * Recompute of as few layers of each stage (chunk) as fit by the memory of the chosen schedule, which costs the least; of all of them where
+ * not fewer do. Slices are solved for anew when it is planned: what is recomputed changes their times.
+ */
+function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange {
+  const { training, layout, model } = request;
+  const most = Math.ceil(model.layers / (layout.pipeline * layout.virtualStages));
+  const of = (layers: number): TriedChange => {
+    const isAll = layers === most;
+    return {
+      sets: [['training.recompute', 'full'], ...(isAll ? [] : [['training.recomputeLayers', layers] as const])],
+      label: isAll
+        ? sentence`Recompute all layers`
+        : layout.virtualStages > 1
+          ? sentence`Recompute ${formatCount(layers)} of up to ${counted(most, 'layer')} of each virtual stage`
+          : sentence`Recompute ${formatCount(layers)} of up to ${counted(most, 'layer')} of each stage`,
+      request: { ...request, training: { ...training, recompute: 'full', ...(isAll ? {} : { recomputeLayers: layers }) } },
+    };
+  };
+  if (!mayShareRecompute(training)) return of(most);
+  let [below, fewest] = [0, most];
+  while (fewest - below > 1) {
+    const middle = (below + fewest) >> 1;
+    if (fitsAfter(of(middle), chosen)) fewest = middle;
+    else below = middle;
+  }
+  return of(fewest);
+}
+
+/** Whether launchers recompute a part of a stage's layers: Megatron-LM's block method. Others know all of them. */
+function mayShareRecompute({ runtime = 'megatron' }: PlanRequest['training']): boolean {
+  return runtime === 'megatron' || runtime === 'terapipe';
 }
 
 /** By the memory of the chosen schedule alone. */

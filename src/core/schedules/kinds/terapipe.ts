@@ -2,7 +2,10 @@ import { allInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
-/** TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward. */
+/**
+ * TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward; in rounds
+ * where the scheme has some.
+ */
 export const terapipe: ScheduleKind = {
   name: 'TeraPipe',
   placement: 'one',
@@ -20,7 +23,12 @@ export const terapipe: ScheduleKind = {
   slicesInFlight: allInFlight,
   unmet: () => null,
   order: (problem) => (stage, emit) => {
-    for (let microBatch = 0; microBatch < problem.microBatches; microBatch++) emitForward(problem, emit, stage, microBatch);
-    for (let microBatch = problem.microBatches - 1; microBatch >= 0; microBatch--) emitBackward(problem, emit, stage, microBatch);
+    let first = 0;
+    for (const microBatches of problem.rounds ?? [problem.microBatches]) {
+      const end = first + microBatches;
+      for (let microBatch = first; microBatch < end; microBatch++) emitForward(problem, emit, stage, microBatch);
+      for (let microBatch = end - 1; microBatch >= first; microBatch--) emitBackward(problem, emit, stage, microBatch);
+      first = end;
+    }
   },
 };

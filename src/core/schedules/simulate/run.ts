@@ -144,13 +144,22 @@ function bothOf({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
   };
 }
 
-/** Only the times of the first forward and the last backward of stage 0. */
+/** Only the times of the first forward and the last backward of stage 0, in each round of filling and draining the pipeline. */
 function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes): LinkTimes {
-  const rows = kind.subarray(0, rowStart[1] ?? 0);
-  const first = unit[rows.indexOf(operationKind.forward)];
-  const last = unit[Math.max(rows.lastIndexOf(operationKind.backward), rows.lastIndexOf(operationKind.backwardInput))];
-  const only = (column: Float64Array, wanted: number | undefined): Float64Array =>
-    column.map((ms, entry) => (entry % units.length === wanted ? ms : 0));
+  const round = new Uint32Array(units.length);
+  for (let index = 1; index < units.length; index++)
+    round[index] = (round[index - 1] ?? 0) + (units[index - 1]?.endsRound === true ? 1 : 0);
+  const rounds = (round.at(-1) ?? 0) + 1;
+  const [first, last] = [new Int32Array(rounds).fill(-1), new Int32Array(rounds).fill(-1)];
+  for (let row = 0; row < (rowStart[1] ?? 0); row++) {
+    const index = unit[row] ?? 0;
+    const own = round[index] ?? 0;
+    if (kind[row] !== operationKind.forward) {
+      if (kind[row] !== operationKind.backwardWeight) last[own] = index;
+    } else if (first[own] === -1) first[own] = index;
+  }
+  const only = (column: Float64Array, wanted: Int32Array): Float64Array =>
+    column.map((ms, entry) => (wanted[round[entry % units.length] ?? 0] === entry % units.length ? ms : 0));
   return { forwardMs: only(times.forwardMs, first), backwardMs: only(times.backwardMs, last) };
 }
 

@@ -11,6 +11,7 @@ const usable = 100;
 
 const scheduleOf: Readonly<Partial<Record<CandidateId, ScheduleName>>> = {
   terapipe: 'TeraPipe',
+  rounds: 'TeraPipe',
   uniform: 'TeraPipe',
   whole: 'TeraPipe',
   '1f1b': '1F1B',
