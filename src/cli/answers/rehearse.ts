@@ -5,7 +5,7 @@ import { column, formatBytes, formatCount, formatDuration, formatNumber, formatP
 import type { RehearsalDesign, Scale } from '../../core/rehearsal/design';
 import { isRightGradient, gradientTolerance } from '../../core/rehearsal/gradient-error';
 import type { RankedSchemes } from '../../core/rehearsal/schemes';
-import { comparedRehearsal, kindWords, type Rehearsal, type RehearsalComparison } from '../../core/rehearsal/result';
+import { comparedRehearsal, isDisturbed, kindWords, type Rehearsal, type RehearsalComparison } from '../../core/rehearsal/result';
 import type { ProviderName } from '../../core/spec/profile';
 import { printable } from '../../core/text';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalProgress } from '../../profiler/rehearsal-run';
@@ -93,13 +93,6 @@ function rehearsalText(rehearsal: Rehearsal, saved: string | null): string {
     ...(error === null ? [] : [printable(`Stopped: ${error}`)]),
     ...(saved === null ? [] : [printable(`The measured step is in ${saved}: terapipe plan FILE --compare ${saved}, or the Compare tab`)]),
   ].join('\n\n');
-}
-
-/** Above this share of waiting, times are no measure. */
-const idleEnough = 0.05;
-
-function isDisturbed({ waitedShare, clock }: Rehearsal): boolean {
-  return clock === 'real' && (waitedShare ?? 0) > idleEnough;
 }
 
 function distrust(rehearsal: Rehearsal): string[] {

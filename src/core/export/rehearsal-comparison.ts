@@ -1,7 +1,10 @@
 import { compareWithTrace, type TraceComparison } from '../compare/against-trace';
 import { makeTraceReader } from '../compare/trace';
 import { chosenOf, type Candidate, type Plan } from '../planner/plan';
-import type { Rehearsal } from '../rehearsal/result';
+import { formatBytes, formatPercent } from '../format';
+import { isRightGradient } from '../rehearsal/gradient-error';
+import { isDisturbed, type Rehearsal } from '../rehearsal/result';
+import { sentence, type Sentence } from '../sentence';
 import { chromeTrace } from './chrome-trace';
 
 /** Steps that a profile from the same processes predicts are off by so much at most, on a machine that does nothing else. */
@@ -12,15 +15,39 @@ export interface ComparedStep {
   readonly comparison: TraceComparison;
   /** The plan with what was run in place of what it chose. */
   readonly plan: Plan;
+  /** What the rehearsal says beyond its times: gradients, other work on the machine, memory of the processes. */
+  readonly sentences: readonly Sentence[];
 }
 
 /** Null where no step was measured. @param name of what was measured, for errors. */
-export function comparedStep({ design, measured, predicted }: Rehearsal, plan: Plan, name: string): ComparedStep | null {
+export function comparedStep(rehearsal: Rehearsal, plan: Plan, name: string): ComparedStep | null {
+  const { design, measured, predicted } = rehearsal;
   if (measured === null || predicted === null) return null;
   const { makespanMs: iterationMs } = predicted;
   const candidate: Candidate = { ...chosenOf(plan), scheme: design.scheme, timeline: predicted, iterationMs, pipelineMs: iterationMs };
   const rehearsed = { ...plan, candidates: [candidate], cost: { ...plan.cost, errorPercent: expectedErrorPercent } };
   const reader = makeTraceReader(name);
   for (const piece of chromeTrace(measured, { title: design.title })) reader.push(piece);
-  return { comparison: compareWithTrace(rehearsed, reader.end(), name), plan: rehearsed };
+  return { comparison: compareWithTrace(rehearsed, reader.end(), name), plan: rehearsed, sentences: sentencesOf(rehearsal) };
+}
+
+function sentencesOf(rehearsal: Rehearsal): Sentence[] {
+  const { gradients, waitedShare, memory } = rehearsal;
+  const error = gradients?.error.toExponential(1) ?? '';
+  const fullest = memory.toSorted((a, b) => (b.peakRssBytes ?? 0) - (a.peakRssBytes ?? 0))[0];
+  return [
+    ...(isRightGradient(gradients)
+      ? [sentence`Gradients are those of the unsliced step: off by ${error} of the largest number of a tensor at most.`]
+      : []),
+    ...(isDisturbed(rehearsal)
+      ? [
+          sentence`Other programs took the processor for ${formatPercent(waitedShare ?? 0)} of the passes' time: rehearse again on an idle machine.`,
+        ]
+      : []),
+    ...(fullest === undefined || fullest.peakRssBytes === null
+      ? []
+      : [
+          sentence`The process of stage ${fullest.stage} took most memory: ${formatBytes(fullest.peakRssBytes)}, estimated ${formatBytes(fullest.estimatedBytes)}.`,
+        ]),
+  ];
 }

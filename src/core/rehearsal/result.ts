@@ -200,3 +200,11 @@ export const kindWords: Readonly<Record<OperationKind, string>> = {
   [operationKind.backwardInput]: 'backward input',
   [operationKind.backwardWeight]: 'backward weight',
 };
+
+/** Above this share of waiting, times are no measure. */
+const idleEnough = 0.05;
+
+/** Whether other work on the machine took the processor from passes that ran beside each other, so that times say little. */
+export function isDisturbed({ waitedShare, clock }: Pick<Rehearsal, 'waitedShare' | 'clock'>): boolean {
+  return clock === 'real' && (waitedShare ?? 0) > idleEnough;
+}

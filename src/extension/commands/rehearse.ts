@@ -123,7 +123,10 @@ async function show({ panels, comparisons }: RehearseCommands, file: string, pla
   await comparisons.start(file, {
     kind: 'rehearsed',
     name,
-    answer: (id) => measuredAnswer(id, compared.comparison, compared.plan, files),
+    answer: (id) => {
+      const answer = measuredAnswer(id, compared.comparison, compared.plan, files);
+      return { ...answer, sentences: [...answer.sentences, ...compared.sentences] };
+    },
   });
 }
 

@@ -38,7 +38,7 @@ describe('a rehearsal', () => {
   it('runs the plan of a config and shows measured and predicted in the Compare tab', async () => {
     const uri = await openConfig(4);
     const sentences = await vscode.commands.executeCommand<readonly string[]>('terapipe.rehearse', uri);
-    assert.ok(sentences.length > 0, 'the comparison says nothing');
+    assert.match(sentences.join(' '), /Gradients are those of the unsliced step: .* took most memory: .* estimated /);
     assert.equal(children().length, 0);
     await until('its tab', () =>
       vscode.window.tabGroups.all

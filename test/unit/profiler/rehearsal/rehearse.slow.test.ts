@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import { runCommand } from '../../../../src/cli/run-command';
 import { CancelledError } from '../../../../src/core/errors';
+import { comparedStep } from '../../../../src/core/export/rehearsal-comparison';
 import { rehearsalJson } from '../../../../src/core/export/rehearsal-json';
 import { handlingOf } from '../../../../src/core/rehearsal/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../src/core/rehearsal/result';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
+import { said } from '../../said';
 import { bundleChild, profilerEntry, type BundledChild } from '../bundle';
 import { asPlanned, tinyConfig, tinyPlan } from './tiny-plan';
 
@@ -50,6 +52,11 @@ describe('a rehearsal in processes', () => {
     assertOrdered(rehearsal);
     assert.ok((rehearsal.transferMs ?? 0) > 0);
     assert.ok(rehearsal.memory.every(({ peakRssBytes }) => (peakRssBytes ?? 0) > 2 ** 20));
+    const { sentences } = comparedStep(rehearsal, await tinyPlan({}), 'here') ?? assert.fail('nothing is compared');
+    assert.match(
+      sentences.map((each) => said(each)).join(' '),
+      /^Gradients are those .* The process of stage [01] took most memory: .* estimated /,
+    );
     assertNothingRuns();
   });
 
