@@ -1,10 +1,14 @@
+import { placePipelines } from '../../src/core/elastic/auto-dp';
+import { elasticContext, frozenForwardMs, modelledStep } from '../../src/core/elastic/context';
 import { planElastic } from '../../src/core/elastic/make-plan';
 import type { ElasticPlan, VariantId } from '../../src/core/elastic/plan';
+import type { ElasticRequest } from '../../src/core/elastic/request';
 import { resolveElastic } from '../../src/core/elastic/resolve';
+import type { WrittenElastic } from '../../src/core/formats/given-elastic';
 import { loadConfig } from '../../src/core/load/load-config';
 import { golden, once } from './data';
 
-/** A run of the PipeTransformer paper: what is known of it, what is assumed, and what was published. */
+/** A figure of the PipeTransformer paper beside ours. */
 export interface ElasticRow {
   readonly run: string;
   readonly what: string;
@@ -15,23 +19,42 @@ export interface ElasticRow {
   readonly most: number;
 }
 
-interface PublishedRun {
-  readonly name: string;
+type Settings = Partial<WrittenElastic>;
+
+interface PlannedRun {
   readonly known: string;
-  readonly assumed: string;
   /** As config.json and terapipe.json. */
   readonly model: object;
-  readonly config: { readonly elastic: object };
-  readonly epochs: readonly number[];
-  readonly alphas: readonly number[];
-  readonly likeliest: { readonly epochs: number; readonly alpha: number };
-  readonly speedup: number;
-  readonly parts?: Readonly<Partial<Record<VariantId, number>>>;
-  readonly byAlpha?: readonly { readonly alpha: number; readonly speedup: number }[];
+  readonly config: { readonly elastic: Settings };
 }
 
-export const publishedRuns = (): readonly PublishedRun[] =>
-  (golden('pipetransformer-results') as { readonly runs: readonly PublishedRun[] }).runs;
+interface PublishedRun extends PlannedRun {
+  readonly name: string;
+  readonly assumed: string;
+  /** What is assumed: one of each group, the first the likeliest. */
+  readonly groups: readonly (readonly Settings[])[];
+  readonly speedup: number;
+  /** Without freezing. */
+  readonly minutes: number;
+  readonly parts?: Readonly<Partial<Record<VariantId, number>>>;
+  readonly byAlpha?: readonly { readonly alpha: number; readonly speedup: number; readonly accuracy: number }[];
+}
+
+interface MicroBatchStudy {
+  readonly pipelineLength: number;
+  readonly frozenLayers: number;
+  readonly rates: readonly (readonly [microBatches: number, samplesPerSecond: number])[];
+}
+
+interface PublishedResults {
+  readonly runs: readonly PublishedRun[];
+  readonly cifar10Log: PlannedRun & { readonly seconds: readonly number[] };
+  readonly microBatches: { readonly studies: readonly MicroBatchStudy[] };
+}
+
+const results = (): PublishedResults => golden('pipetransformer-results') as PublishedResults;
+
+export const publishedRuns = (): readonly PublishedRun[] => results().runs;
 
 const partNames: Readonly<Partial<Record<VariantId, string>>> = {
   freezing: 'freezing alone',
@@ -39,50 +62,44 @@ const partNames: Readonly<Partial<Record<VariantId, string>>> = {
   'pipe-dp': 'shorter pipelines, replicas',
 };
 
-/** Every speed-up of the paper beside ours. */
+interface TriedPlan {
+  readonly settings: Settings;
+  readonly plan: ElasticPlan;
+}
+
+/** Every figure of the paper beside ours. */
 export const elasticRows = once(async (): Promise<readonly ElasticRow[]> => {
   const rows: ElasticRow[] = [];
   for (const run of publishedRuns()) {
-    const plans = await plansOf(run);
-    const rowOf = (
-      what: string,
-      published: number,
-      value: (plan: ElasticPlan) => number,
-      wanted: (setting: Setting) => boolean,
-    ): ElasticRow => {
-      const values = plans.filter(({ setting }) => wanted(setting)).map(({ plan, setting }) => ({ setting, speedup: value(plan) }));
-      const all = values.map(({ speedup }) => speedup);
-      const likeliest = values.find(
-        ({ setting }) => setting.epochs === run.likeliest.epochs && (setting.alpha === run.likeliest.alpha || !wanted(run.likeliest)),
-      );
-      return { run: run.name, what, published, planned: likeliest?.speedup ?? NaN, least: Math.min(...all), most: Math.max(...all) };
+    const tried = await plansOf(run);
+    const likeliest = tried[0]?.settings.alpha;
+    const rowOf = (what: string, published: number, plans: readonly TriedPlan[], value: (plan: ElasticPlan) => number): ElasticRow => {
+      const values = plans.map(({ plan }) => value(plan));
+      const [planned = NaN] = values;
+      return { run: run.name, what, published, planned, least: Math.min(...values), most: Math.max(...values) };
     };
+    // The sweep has rows of its own: what else is said of the run is said of its likeliest alpha.
+    const ofRun = run.byAlpha === undefined ? tried : tried.filter(({ settings }) => settings.alpha === likeliest);
     rows.push(
+      rowOf('all', run.speedup, ofRun, ({ speedup }) => speedup),
+      ...Object.entries(run.parts ?? {}).map(([id, speedup]) =>
+        rowOf(partNames[id as VariantId] ?? id, speedup, ofRun, ({ variants }) => variants.find((one) => one.id === id)?.speedup ?? NaN),
+      ),
+      ...(run.byAlpha ?? []).map(({ alpha, speedup, accuracy }) =>
+        rowOf(
+          `alpha ${fractionOf(alpha)} (measured accuracy ${accuracy.toFixed(1)} %)`,
+          speedup,
+          tried.filter(({ settings }) => settings.alpha === alpha),
+          (plan) => plan.speedup,
+        ),
+      ),
       rowOf(
-        'all',
-        run.speedup,
-        ({ speedup }) => speedup,
-        () => true,
+        'minutes without freezing',
+        run.minutes,
+        ofRun,
+        ({ variants }) => (variants.find(({ id }) => id === 'none')?.totalMs ?? NaN) / 6e4,
       ),
     );
-    for (const [id, speedup] of Object.entries(run.parts ?? {}))
-      rows.push(
-        rowOf(
-          partNames[id as VariantId] ?? id,
-          speedup,
-          (plan) => plan.variants.find((one) => one.id === id)?.speedup ?? NaN,
-          () => true,
-        ),
-      );
-    for (const { alpha, speedup } of run.byAlpha ?? [])
-      rows.push(
-        rowOf(
-          `alpha ${fractionOf(alpha)}`,
-          speedup,
-          (plan) => plan.speedup,
-          (setting) => setting.alpha === alpha,
-        ),
-      );
   }
   return rows;
 });
@@ -94,32 +111,79 @@ export function alphaSweep(rows: readonly ElasticRow[]): { readonly measured: nu
     .map(({ published, planned }) => ({ measured: published, predicted: planned }));
 }
 
-interface Setting {
-  readonly epochs: number;
-  readonly alpha: number;
+/** An epoch of the CIFAR-10 log, seconds of training. */
+export interface LoggedEpoch {
+  readonly measured: number;
+  readonly predicted: number;
+  readonly isSteady: boolean;
 }
 
-async function plansOf({
-  model,
-  config,
-  epochs,
-  alphas,
-}: PublishedRun): Promise<{ readonly setting: Setting; readonly plan: ElasticPlan }[]> {
+/** Epochs of the CIFAR-10 log from the rate of its first one and what the repository says of frozen layers, loading and the cache. */
+export const loggedEpochs = once(async (): Promise<readonly LoggedEpoch[]> => {
+  const { cifar10Log } = results();
+  const request = await requestOf(cifar10Log.model, cifar10Log.config);
+  const { epochs } = planElastic({ ...request, cache: { ...request.cache, advances: false } });
+  return epochs.map(({ trainMs, cache, frozenLayers }, index) => ({
+    measured: cifar10Log.seconds[index] ?? NaN,
+    predicted: trainMs / 1e3,
+    isSteady: cache.state !== 'fill' || epochs[index - 1]?.frozenLayers === frozenLayers,
+  }));
+});
+
+/** A number of micro-batches: the rate with it over that with the best, as measured and planned. */
+export interface MicroBatchRow {
+  readonly study: string;
+  readonly microBatches: number;
+  readonly measured: number;
+  readonly predicted: number;
+}
+
+/** The studies of micro-batches by pipeline length. Absolute rates are calibrated elsewhere; what is compared is how they fall off. */
+export const microBatchRows = once(async (): Promise<readonly MicroBatchRow[]> => {
+  const [imageNet] = publishedRuns();
+  if (imageNet === undefined) throw new Error('no run of ImageNet');
+  const base = await requestOf(imageNet.model, { ...imageNet.config, elastic: { ...imageNet.config.elastic, cache: true } });
+  return results().microBatches.studies.flatMap(({ pipelineLength, frozenLayers, rates }) => {
+    const best = Math.max(...rates.map(([, rate]) => rate));
+    const planned = rates.map(([count]) => 1 / pipelineStepMs({ ...base, microBatches: count }, pipelineLength, frozenLayers));
+    const bestPlanned = Math.max(...planned);
+    return rates.map(([microBatches, rate], index) => ({
+      study: `K = ${pipelineLength}, ${frozenLayers} frozen, best ${best} images/s`,
+      microBatches,
+      measured: rate / best,
+      predicted: (planned[index] ?? NaN) / bestPlanned,
+    }));
+  });
+});
+
+function pipelineStepMs(request: ElasticRequest, pipelineLength: number, frozenLayers: number): number {
+  const context = elasticContext(request);
+  const placement = placePipelines(request.cluster, request.firstLength, pipelineLength);
+  const { balance, batch } = request;
+  const { pipelineMs, allReduceMs, optimizerMs } = modelledStep(context, { ...placement, frozenLayers, balance, batch });
+  return frozenForwardMs(context, 0, frozenLayers, batch) + pipelineMs + allReduceMs + optimizerMs;
+}
+
+async function plansOf({ model, config, groups }: PublishedRun): Promise<TriedPlan[]> {
   const plans = [];
-  for (const each of epochs)
-    for (const alpha of alphas) {
-      const setting = { epochs: each, alpha };
-      plans.push({ setting, plan: await planOf(model, { ...config, elastic: { ...config.elastic, ...setting } }) });
-    }
+  for (const settings of products(groups)) {
+    const request = await requestOf(model, { ...config, elastic: { ...config.elastic, ...settings } });
+    plans.push({ settings, plan: planElastic(request) });
+  }
   return plans;
 }
 
-async function planOf(model: object, config: object): Promise<ElasticPlan> {
+/** One of each group, the first of all first. */
+function products(groups: readonly (readonly Settings[])[]): Settings[] {
+  return groups.reduce<Settings[]>((before, group) => before.flatMap((one) => group.map((other) => ({ ...one, ...other }))), [{}]);
+}
+
+async function requestOf(model: object, config: object): Promise<ElasticRequest> {
   const read = (_: string, file: string) => Promise.resolve({ file, text: JSON.stringify(model) });
   const shell = (): Promise<never> => Promise.reject(new Error('a published run is no script'));
   const { run } = await loadConfig('terapipe.json', JSON.stringify(config), { read, shell });
   if (run === null) throw new Error('there is nothing to plan');
-  return planElastic(resolveElastic(run, { gpu: 'V100-16GB', nodes: null, gpusPerNode: null }, null));
+  return resolveElastic(run, { gpu: 'V100-16GB', nodes: null, gpusPerNode: null }, null);
 }
 
 function fractionOf(alpha: number): string {

@@ -5,7 +5,7 @@ import { errors, ptdpRows, vtrainRows, type Row } from './rows';
 import { longerRows, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
 import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import type { Calibration } from './calibration';
-import type { ElasticRow } from './elastic';
+import type { ElasticRow, LoggedEpoch, MicroBatchRow } from './elastic';
 import { coverage, type MeasuredRun } from './measured-kinds';
 import type { WildRow } from './wild';
 import { peakOf } from './wild-memory';
@@ -117,7 +117,30 @@ export function elasticTable(rows: readonly ElasticRow[]): string[] {
     planned.toFixed(2),
     `${least.toFixed(2)} to ${most.toFixed(2)}`,
   ]);
-  return table(['run', 'mechanisms or alpha', 'published speed-up', 'planned', 'over what is assumed'], 2, cells);
+  return table(['PipeTransformer', 'speed-up by', 'published', 'planned', 'over what is assumed'], 2, cells);
+}
+
+/** The table of the CIFAR-10 log in docs/elastic.md, one string per line: seconds of training. */
+export function loggedTable(epochs: readonly LoggedEpoch[]): string[] {
+  const cells = epochs.map((epoch, index) => [
+    `epoch ${index} of the CIFAR-10 log`,
+    epoch.isSteady ? 'as the one before' : 'fills the cache',
+    epoch.measured.toFixed(0),
+    epoch.predicted.toFixed(1),
+    signed(epoch),
+  ]);
+  return table(['seconds of', 'runs', 'logged', 'planned', 'error'], 2, cells);
+}
+
+/** The table of micro-batches in docs/elastic.md, one string per line. */
+export function microBatchTable(rows: readonly MicroBatchRow[]): string[] {
+  const cells = rows.map(({ study, microBatches, measured, predicted }) => [
+    study,
+    String(microBatches),
+    percent(measured),
+    percent(predicted),
+  ]);
+  return table(['pipeline', 'micro-batches', 'rate over the best, measured', 'planned'], 1, cells);
 }
 
 /** The table of calibrations in docs/accuracy.md, one string per line. */

@@ -51,11 +51,13 @@ export function cacheSize(request: ElasticRequest, { batch, replicasPerNode }: P
   const diskBytes = nodeBytes - hostBytes;
   const linkMs = (1e3 * bytes * batch) / cache.hostLinkBytesPerSecond;
   const diskMs = (1e3 * bytes * batch * replicasPerNode * (diskBytes / nodeBytes)) / cache.diskBytesPerSecond;
-  return { sampleBytes: bytes, hostBytes, diskBytes, movedMs: Math.max(linkMs, diskMs) };
+  const memoryMs = (1e3 * bytes * batch * replicasPerNode * (hostBytes / nodeBytes)) / cache.hostMemoryBytesPerSecond;
+  return { sampleBytes: bytes, hostBytes, diskBytes, movedMs: Math.max(linkMs, memoryMs, diskMs) };
 }
 
 /** Steps of a span with the cache filled in its first epoch; `advanced`: from the cache of the span before. */
-function fillOf({ forwardMs, advanceMs }: Span, { movedMs }: CacheSize, advanced: boolean): number {
+function fillOf({ cache }: ElasticRequest, { forwardMs, advanceMs }: Span, { movedMs }: CacheSize, advanced: boolean): number {
+  if (advanced && !cache.advances) return movedMs;
   return (advanced ? movedMs + advanceMs : forwardMs) + movedMs;
 }
 
@@ -77,7 +79,8 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
     if (span === undefined || size === undefined) continue;
     const { cached, bare } = after;
     const without = span.epochs * span.steps * span.forwardMs + bare;
-    const withCache = (advanced: boolean) => span.steps * (fillOf(span, size, advanced) + (span.epochs - 1) * size.movedMs) + cached;
+    const withCache = (advanced: boolean) =>
+      span.steps * (fillOf(request, span, size, advanced) + (span.epochs - 1) * size.movedMs) + cached;
     const pays = (advanced: boolean) => refusals[index] === null && withCache(advanced) < without;
     choices.unshift({ cached: pays(span.follows), bare: pays(false) });
     after = {
@@ -97,7 +100,7 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
         : sentence`reading replaces the forward of the frozen layers in later epochs`
       : (refusals[index] ??
         (span.epochs === 1 ? sentence`the pipelines change again after one epoch` : sentence`reading takes as long as computing`));
-    return { ...size, used, reason, fillMs: fillOf(span, size, advanced) };
+    return { ...size, used, reason, fillMs: fillOf(request, span, size, advanced) };
   });
 }
 

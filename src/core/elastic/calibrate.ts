@@ -1,5 +1,6 @@
 import { placePipelines } from './auto-dp';
 import { cacheSize } from './auto-cache';
+import { withoutInput } from './input';
 import type { Throughput } from './request';
 import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type ElasticContext } from './context';
 
@@ -26,7 +27,8 @@ export interface StepTimes {
 export type Calibration = (step: UncalibratedStep) => StepTimes;
 
 /**
- * Scales modelled steps by measured rates. A steady rate for just this number of frozen layers and GPUs gives the step itself; elsewhere
+ * Scales modelled steps by measured rates, less what a step waits for its samples. A steady rate for just this number of frozen layers and
+ * GPUs gives the step itself; elsewhere
  * the model's step is scaled as at the nearest measured
  * one (same pipeline length before others, then fewest layers apart). Computing the frozen layers is scaled as the first epoch's step is. A
  * rate of a first epoch after a change replaces the
@@ -34,7 +36,8 @@ export type Calibration = (step: UncalibratedStep) => StepTimes;
  */
 export function calibrationOf(context: ElasticContext): Calibration {
   const { throughputs, fillingThroughputs, firstLength } = context.request;
-  const speed = throughputs.length === 0 ? 1 : factorAt(context, nearestOf(throughputs, 0, firstLength));
+  const measuresFrozen = context.request.frozenSamplesPerSecond !== null;
+  const speed = throughputs.length === 0 || measuresFrozen ? 1 : factorAt(context, nearestOf(throughputs, 0, firstLength));
   return ({ step, frozenMs, readMs, computes, ...question }) => {
     const { frozenLayers, pipelineLength, batch, replicas } = question;
     const factor = throughputs.length === 0 ? 1 : factorAt(context, nearestOf(throughputs, frozenLayers, pipelineLength));
@@ -49,7 +52,7 @@ export function calibrationOf(context: ElasticContext): Calibration {
       ? fillingThroughputs.find((rate) => rate.frozenLayers === frozenLayers && rate.pipelineLength === pipelineLength)
       : undefined;
     if (filling === undefined || replicas !== replicasAt(context, pipelineLength)) return { ...scaled, stepMs, calibration: factor };
-    const measuredMs = (1e3 * batch * replicas) / filling.samplesPerSecond;
+    const measuredMs = withoutInput(context.request, batch, (1e3 * batch * replicas) / filling.samplesPerSecond);
     const rest = stepMs - scaled.frozenMs;
     return { ...scaled, frozenMs: Math.max(0, measuredMs - rest), stepMs: measuredMs, calibration: factor };
   };
@@ -82,5 +85,5 @@ function factorAt(context: ElasticContext, rate: Throughput | undefined): number
   const { movedMs, diskBytes } = cacheSize(request, { batch, replicasPerNode: placement.replicasPerNode });
   const reads = request.cache.enabled && diskBytes <= request.cache.diskBytes && movedMs < forwardMs;
   const modelledMs = step.pipelineMs + step.allReduceMs + step.optimizerMs + (reads ? movedMs : forwardMs);
-  return (1e3 * batch * placement.replicas) / rate.samplesPerSecond / modelledMs;
+  return withoutInput(request, batch, (1e3 * batch * placement.replicas) / rate.samplesPerSecond) / modelledMs;
 }

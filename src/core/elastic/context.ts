@@ -130,8 +130,8 @@ export function modelledStep(context: ElasticContext, question: StepQuestion): M
   const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
   const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried, affordable)));
   const counts =
-    context.request.microBatches === 'table'
-      ? [Math.min(batch, tableMicroBatches(pipelineLength))]
+    context.request.microBatches !== 'search'
+      ? [Math.min(batch, context.request.microBatches === 'table' ? tableMicroBatches(pipelineLength) : context.request.microBatches)]
       : tried.filter((_, index) => index % stride === 0);
   const active = activeUnits(context, frozenLayers);
   const exchange = exchangeOf(context, stageSums(active.map((unit) => unit.parameters), stageUnits), question); // prettier-ignore
@@ -175,10 +175,23 @@ function exchangeOf(
 
 /**
  * Forward of the frozen layers from `from` to `to - 1` for a whole batch on the pipeline's first GPU, ms; the embedding goes with layer 0.
+ * Where the rate through all layers was measured, it is their share of that.
  */
-export function frozenForwardMs({ units, costs }: ElasticContext, from: number, to: number, batch: number): number {
+export function frozenForwardMs({ request, units, costs }: ElasticContext, from: number, to: number, batch: number): number {
   const cost = costs(batch);
-  return units.slice(frozenUnits(from), frozenUnits(to)).reduce((sum, { kind }) => sum + cost[kind].forwardMs, 0);
+  const forwardMs = (first: number, end: number): number =>
+    units.slice(frozenUnits(first), frozenUnits(end)).reduce((sum, { kind }) => sum + cost[kind].forwardMs, 0);
+  const { frozenSamplesPerSecond, model } = request;
+  if (frozenSamplesPerSecond === null) return forwardMs(from, to);
+  return (forwardMs(from, to) * ((1e3 * batch) / frozenSamplesPerSecond)) / forwardMs(0, model.spec.layers);
+}
+
+/** The active layers' forward alone, as evaluation runs it: the time of a batch from end to end, ms. */
+export function pipelineForwardMs(context: ElasticContext, question: StepQuestion): number {
+  const { stageUnits, microBatches } = modelledStep(context, question);
+  const active = activeUnits(context, question.frozenLayers);
+  const { inputs, costs } = context;
+  return simulateStep({ inputs, costs, active, stageUnits, batch: question.batch, microBatches, forwardOnly: true }).makespanMs;
 }
 
 /** Bytes of every stage of a step. */

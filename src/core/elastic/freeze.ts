@@ -1,6 +1,7 @@
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import type { GradientNorms } from './norm-table';
+import { median } from '../numbers';
 import { sentence, type Sentence } from '../sentence';
 
 /** Decides how many layers are frozen in an epoch, from the bottom. Replaceable: anything that answers this question can drive a plan. */
@@ -51,6 +52,26 @@ export function gradientPolicy(layers: number, alpha: number, norms: GradientNor
         if (norm < smallest.norm) smallest = { norm, layer: layer + 1 };
       }
       return Math.min(wholeLayers(previous + alpha * (layers - previous)), smallest.layer);
+    },
+  };
+}
+
+/**
+ * The rule that PipeTransformer's released code has beside its schedule: freezing goes up to and with the first layer whose norm changed by
+ * at least the median of the layers left, between the last two epochs. Source: `freeze` of its freeze/auto_freeze.py.
+ * @throws ExpectedError from the policy, `elastic-norms` when an active layer has no norm in one of the two epochs before.
+ */
+export function changePolicy(layers: number, { normAt }: GradientNorms): FreezePolicy {
+  return {
+    description: sentence`up to the first layer whose gradient norm changed by at least the median of the layers left`,
+    frozenLayers: (epoch, previous) => {
+      if (epoch < 2 || previous >= layers) return previous;
+      const changes = Array.from({ length: layers - previous }, (_, index) => {
+        const [now, before] = [normAt(epoch - 1, previous + index), normAt(epoch - 2, previous + index)];
+        return now === 0 || before === 0 ? 0 : Math.abs(before - now) / before;
+      });
+      const middle = median(changes);
+      return previous + changes.findIndex((change) => change >= middle) + 1;
     },
   };
 }

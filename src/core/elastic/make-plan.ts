@@ -5,7 +5,7 @@ import { verdictSentence } from '../memory-model/verdict';
 import type { Timeline } from '../schedules/schedule';
 import { balanceNames } from '../formats/terapipe/elastic-names';
 import { stageSums } from './balance';
-import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
+import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';
 import { normsOf } from './norm-table';
 import { simulateStep } from './pipeline';
@@ -23,6 +23,8 @@ function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
       return alphaPolicy(layers, freezing.alpha);
     case 'gradients':
       return gradientPolicy(layers, freezing.alpha, normsOf(freezing.norms));
+    case 'changes':
+      return changePolicy(layers, normsOf(freezing.norms));
     case 'given':
       return givenPolicy(layers, freezing.frozenLayers);
   }

@@ -17,6 +17,8 @@ export interface PipelineStep {
   /** Samples of the step on this pipeline, and in how many micro-batches. */
   readonly batch: number;
   readonly microBatches: number;
+  /** Evaluation: backwards take no time. */
+  readonly forwardOnly?: boolean;
 }
 
 /** Samples of each micro-batch: equal, the first ones one larger where they cannot be. */
@@ -30,7 +32,7 @@ function microBatchSizes(batch: number, microBatches: number): number[] {
  * backwards. The lowest unit that trains needs no gradient of
  * its input, and nothing goes backward below it. This is the only place of this folder that knows schedules and their simulation.
  */
-export function simulateStep({ inputs, costs, active, stageUnits, batch, microBatches }: PipelineStep): Timeline {
+export function simulateStep({ inputs, costs, active, stageUnits, batch, microBatches, forwardOnly = false }: PipelineStep): Timeline {
   const tokens = inputs.training.sequenceLength;
   const sizes = microBatchSizes(batch, microBatches);
   const stages = stageUnits.length;
@@ -50,12 +52,13 @@ export function simulateStep({ inputs, costs, active, stageUnits, batch, microBa
       sizes.forEach((other, index) => {
         if (other !== size) return;
         forwardMs[stage * sizes.length + index] = forward;
-        backwardMs[stage * sizes.length + index] = backward;
+        backwardMs[stage * sizes.length + index] = forwardOnly ? 0 : backward;
       });
     });
   }
   const transfers = Float64Array.from(sizes, (size) => transfersMs.get(size) ?? 0);
-  return simulate(schedule, wholeBackward(forwardMs, backwardMs), { forwardMs: transfers, backwardMs: transfers, mode: 'edge' });
+  const backwardTransfers = forwardOnly ? new Float64Array(sizes.length) : transfers;
+  return simulate(schedule, wholeBackward(forwardMs, backwardMs), { forwardMs: transfers, backwardMs: backwardTransfers, mode: 'edge' });
 }
 
 /** Forward and backward of active units `from` to `to - 1`, ms; active unit 0 is the lowest that trains. */

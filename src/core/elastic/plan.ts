@@ -36,13 +36,17 @@ export interface ElasticEpoch extends Placement {
   readonly pipelineMs: number;
   readonly allReduceMs: number;
   readonly optimizerMs: number;
+  /** What a step waits for its samples. */
+  readonly inputMs: number;
   readonly stepMs: number;
   /** Of the pipeline part. */
   readonly bubbleRate: number;
   readonly cache: CacheDecision & { readonly state: 'none' | 'fill' | 'read' };
   /** Before the epoch: stopping, regrouping, moving weights. */
   readonly transitionMs: number;
-  /** Steps alone, and with the transition. */
+  /** After it: what is evaluated. */
+  readonly evaluationMs: number;
+  /** Steps alone, and with transition and evaluation. */
   readonly trainMs: number;
   readonly epochMs: number;
   readonly samplesPerSecond: number;

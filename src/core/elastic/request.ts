@@ -10,6 +10,7 @@ import type { ElasticModel } from './units';
 export type Freezing =
   | { readonly kind: 'alpha'; readonly alpha: number }
   | { readonly kind: 'gradients'; readonly alpha: number; readonly norms: NormTable }
+  | { readonly kind: 'changes'; readonly norms: NormTable }
   | { readonly kind: 'given'; readonly frozenLayers: readonly number[] };
 
 /** A measured rate of all pipelines together while so many layers are frozen and pipelines have so many GPUs. */
@@ -29,6 +30,30 @@ export interface CacheSpec {
   readonly diskBytesPerSecond: number;
   /** Between the host's memory and one GPU. */
   readonly hostLinkBytesPerSecond: number;
+  /** A node's memory, to all of its GPUs together. */
+  readonly hostMemoryBytesPerSecond: number;
+  /**
+   * Whether what is cached runs through newly frozen layers before it is used. The code of PipeTransformer's CIFAR-10 log feeds the old
+   * outputs on as they are: only to compare with that log.
+   */
+  readonly advances: boolean;
+}
+
+/** How samples reach a pipeline. */
+export interface LoaderSpec {
+  /** What one worker loads and decodes. */
+  readonly samplesPerSecond: number;
+  /** Beside each process; 0: the process itself, and its GPUs wait. */
+  readonly workers: number;
+}
+
+/** What is evaluated after an epoch, forward alone. */
+export interface EvaluationSpec {
+  readonly samples: number;
+  /** After so many epochs, and after the last; 0: never. */
+  readonly every: number;
+  /** The same for the training data. */
+  readonly trainingEvery: number;
 }
 
 /** A run that freezes layers, resolved to numbers. Plain data: crosses threads. */
@@ -46,6 +71,11 @@ export interface ElasticRequest extends Pick<WrittenElastic, 'epochs' | 'dataset
   readonly firstLength: number;
   readonly balance: BalanceName;
   readonly cache: CacheSpec;
+  /** Null: samples are always there. */
+  readonly loader: LoaderSpec | null;
+  readonly evaluation: EvaluationSpec;
+  /** Measured: samples a second of one GPU through all layers, forward alone; null: as modelled. */
+  readonly frozenSamplesPerSecond: number | null;
   /** What it takes to stop, regroup the processes and go on with other pipelines. */
   readonly transitionMs: number;
   /** Steady rates, and those of the first epoch after a change; measured ones replace or scale the modelled ones. */

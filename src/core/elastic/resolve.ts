@@ -2,6 +2,7 @@ import { byDefault, type Located, type Place } from '../spec/located';
 import { ExpectedError, placed } from '../errors';
 import type { WrittenElastic } from '../formats/given-elastic';
 import type { Run } from '../formats/run';
+import { datasets } from '../formats/terapipe/elastic-datasets';
 import type { Given } from '../formats/given';
 import { modelSpecOf } from '../formats/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../format';
@@ -29,7 +30,11 @@ const defaults = {
   diskGB: [1000, sentence`a usual local disk`],
   diskGBps: [2, sentence`a usual local disk`],
   hostLinkGBps: [12, sentence`PCIe 3.0 x16, of which about three quarters are reached`],
+  hostMemoryGBps: [40, sentence`copies in a node of two sockets of DDR4`],
   transitionSeconds: [12, sentence`the CIFAR-10 log of PipeTransformer: 11, 14 and 11 s`],
+  loaderWorkers: [4, sentence`PipeTransformer's own`],
+  evaluationEvery: [1, sentence`after every epoch, as PipeTransformer does`],
+  trainingEvaluationEvery: [0, sentence`never`],
   epochs: [10, sentence`as PipeTransformer's CIFAR-10 runs`],
   datasetSize: [50_000, sentence`that of CIFAR-10: give yours`],
 } as const satisfies { readonly [K in keyof WrittenElastic]?: readonly [WrittenElastic[K], Sentence] };
@@ -51,7 +56,8 @@ const defaultBatches = { images: 320, texts: 32 } as const;
  */
 export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
   const elastic: Given<WrittenElastic> = run.elastic ?? {};
-  const model = modelOf(run, elastic.classes?.value);
+  const dataset = elastic.dataset === undefined ? null : datasets[elastic.dataset.value];
+  const model = modelOf(run, elastic.classes?.value ?? dataset?.classes ?? undefined);
   refuseOtherParallelism(run);
   refuseGroups(run);
   const assumptions: Assumption[] = [];
@@ -79,7 +85,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     profile: resolved.profile,
     training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
     epochs: epochsOf(elastic, freezing) ?? valueOrDefault('epochs'),
-    datasetSize: valueOrDefault('datasetSize'),
+    datasetSize: elastic.datasetSize === undefined && dataset !== null ? dataset.training : valueOrDefault('datasetSize'),
     batchScaling: valueOrDefault('batchScaling'),
     microBatches: valueOrDefault('microBatches'),
     balance: balanceOf(elastic, model, firstLength, assumptions),
@@ -90,11 +96,35 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
       diskBytes: bytesPerGiB * valueOrDefault('diskGB'),
       diskBytesPerSecond: 1e9 * valueOrDefault('diskGBps'),
       hostLinkBytesPerSecond: 1e9 * valueOrDefault('hostLinkGBps'),
+      hostMemoryBytesPerSecond: 1e9 * valueOrDefault('hostMemoryGBps'),
+      advances: true,
     },
+    loader: loaderOf(elastic, () => valueOrDefault('loaderWorkers')),
+    evaluation: evaluationOf(elastic, dataset?.evaluation ?? 0, valueOrDefault),
+    frozenSamplesPerSecond: elastic.frozenSamplesPerSecond?.value ?? null,
     throughputs: check(elastic.throughputs),
     fillingThroughputs: check(elastic.fillingThroughputs),
   };
   return { ...request, assumptions: [...resolved.assumptions, ...assumptions] };
+}
+
+/** Without a rate samples are always there. */
+function loaderOf({ loaderSamplesPerSecond }: Given<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
+  return loaderSamplesPerSecond === undefined ? null : { samplesPerSecond: loaderSamplesPerSecond.value, workers: workers() };
+}
+
+/** Nothing is evaluated unless the files say on how many samples, or which data set. */
+function evaluationOf(
+  { evaluationSamples, trainingEvaluationEvery }: Given<WrittenElastic>,
+  known: number,
+  valueOrDefault: (key: 'evaluationEvery' | 'trainingEvaluationEvery') => number,
+): ElasticRequest['evaluation'] {
+  const samples = evaluationSamples?.value ?? known;
+  return {
+    samples,
+    every: samples === 0 ? 0 : valueOrDefault('evaluationEvery'),
+    trainingEvery: samples === 0 && trainingEvaluationEvery === undefined ? 0 : valueOrDefault('trainingEvaluationEvery'),
+  };
 }
 
 /** As many epochs as the list of frozen layers or the log of norms tells of, unless the files say. */
@@ -262,7 +292,8 @@ function freezingOf(elastic: Given<WrittenElastic>, layers: number, norms: NormT
     case 'alpha':
       return { kind, alpha: alpha() };
     case 'gradients':
-      if (norms !== null) return { kind, alpha: alpha(), norms };
+    case 'changes':
+      if (norms !== null) return kind === 'changes' ? { kind, norms } : { kind, alpha: alpha(), norms };
       throw new ExpectedError(
         'elastic-norms',
         sentence`Freezing by gradients needs a log of gradient norms`,

@@ -5,12 +5,15 @@ import { formatCount } from '../format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
 import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
+import { evaluationMs as evaluationMsOf } from './evaluation';
+import { inputWaitMs } from './input';
 import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
 import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type ElasticContext } from './context';
 import { stageSums } from './balance';
+import { memoized } from '../memoized';
 import { sentence } from '../sentence';
 
 /** Which mechanisms run. */
@@ -53,9 +56,29 @@ export function runEpochs(
     const transitionMs = before === undefined ? 0 : transitionOf(context, before.setting, setting);
     const opening = epochOf(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
     if (epochs === 1) return [opening];
-    const later = epochOf(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'read' : 'none', transitionMs: 0 });
-    return [opening, ...Array.from({ length: epochs - 1 }, (_, index) => ({ ...later, epoch: first + 1 + index }))];
+    const state = cache.used ? 'read' : 'none';
+    const later = (epoch: number) => epochOf(context, calibration, { epoch, setting, cache, state, transitionMs: 0 });
+    return [opening, ...laterEpochs(first + 1, epochs - 1, later, isEvaluated(context.request))];
   });
+}
+
+/** Epochs that differ in nothing but what is evaluated after them, each kind computed once. */
+function laterEpochs(
+  first: number,
+  count: number,
+  compute: (epoch: number) => ElasticEpoch,
+  kindOf: (epoch: number) => string,
+): ElasticEpoch[] {
+  const known = new Map<string, ElasticEpoch>();
+  return Array.from({ length: count }, (_, index) => {
+    const epoch = first + index;
+    return { ...memoized(known, kindOf(epoch), () => compute(epoch)), epoch };
+  });
+}
+
+/** What is evaluated after an epoch, as a key. */
+function isEvaluated({ evaluation: { every, trainingEvery }, epochs }: ElasticRequest): (epoch: number) => string {
+  return (epoch) => [every, trainingEvery].map((each) => each > 0 && ((epoch + 1) % each === 0 || epoch === epochs - 1)).join();
 }
 
 /** Epochs in a row with one setting. */
@@ -177,7 +200,10 @@ function epochOf(
     computes: state !== 'read',
     step,
   });
-  const trainMs = steps * times.stepMs;
+  const inputMs = inputWaitMs(context.request, batch, times.stepMs);
+  const stepMs = times.stepMs + inputMs;
+  const trainMs = steps * stepMs;
+  const evaluationMs = evaluationMsOf(context, question, { epoch, cache, calibration: times.calibration });
   return {
     ...placement,
     epoch,
@@ -195,9 +221,12 @@ function epochOf(
     ),
     fits: epochVerdict(stageBytes, context.request.cluster.gpu).fits,
     ...times,
+    inputMs,
+    stepMs,
+    evaluationMs,
     bubbleRate: step.bubbleRate,
     cache: { ...cache, state },
-    epochMs: trainMs + transitionMs,
-    samplesPerSecond: (1e3 * batch * placement.replicas) / times.stepMs,
+    epochMs: trainMs + transitionMs + evaluationMs,
+    samplesPerSecond: (1e3 * batch * placement.replicas) / stepMs,
   };
 }

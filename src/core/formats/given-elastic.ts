@@ -1,3 +1,4 @@
+import type { DatasetName } from './terapipe/elastic-datasets';
 import type { balanceNames, freezingNames } from './terapipe/elastic-names';
 import type { Given } from './given';
 
@@ -7,6 +8,8 @@ export type WrittenThroughput = [frozenLayers: number, pipelineLength: number, s
 /** `elastic` of a terapipe.json. */
 export interface WrittenElastic {
   readonly epochs: number;
+  /** A data set whose sizes are known. */
+  readonly dataset: DatasetName;
   /** Samples of one epoch, and of one step of one pipeline at the start. */
   readonly datasetSize: number;
   readonly batch: number;
@@ -14,20 +17,31 @@ export interface WrittenElastic {
   readonly batchScaling: 'scaled' | 'kept';
   readonly freezing: (typeof freezingNames)[number];
   readonly alpha: number;
-  /** Path of a log of gradient norms. */
-  readonly gradientNorms: string;
+  /** Path of a log of gradient norms, or of several, one a layer. */
+  readonly gradientNorms: string | string[];
   /** Frozen layers of each epoch. */
   readonly frozenLayers: number[];
   /** GPUs of a pipeline at the start. */
   readonly pipelineLength: number;
   readonly balance: (typeof balanceNames)[number];
-  readonly microBatches: 'search' | 'table';
+  readonly microBatches: 'search' | 'table' | number;
   readonly cache: boolean;
   readonly hostMemoryGB: number;
   readonly diskGB: number;
   readonly diskGBps: number;
   readonly hostLinkGBps: number;
+  /** What a node's memory hands to its GPUs together. */
+  readonly hostMemoryGBps: number;
   readonly transitionSeconds: number;
+  /** Samples that one worker, a core, loads and decodes in a second, and workers of each process; with 0 it loads them itself. */
+  readonly loaderSamplesPerSecond: number;
+  readonly loaderWorkers: number;
+  /** Samples that are evaluated on, after how many epochs, and after how many the training data is evaluated on; 0: never. */
+  readonly evaluationSamples: number;
+  readonly evaluationEvery: number;
+  readonly trainingEvaluationEvery: number;
+  /** Samples that one GPU takes through all layers in a second, forward alone. */
+  readonly frozenSamplesPerSecond: number;
   readonly classes: number;
   readonly throughputs: WrittenThroughput[];
   readonly fillingThroughputs: WrittenThroughput[];

@@ -59,6 +59,13 @@ export const path: Rule<string> = {
   expects: sentence`a path`,
 };
 
+/** The same, or a list of them. */
+export const paths: Rule<string | string[]> = {
+  schema: v.union([path.schema, v.pipe(v.array(path.schema), v.minLength(1), v.maxLength(1000))]),
+  type: 'string',
+  expects: sentence`a path, or a list of paths`,
+};
+
 /** A release as its makers number it: `26.06`, `0.15.1`. */
 export const version: Rule<string> = {
   schema: v.pipe(v.string(), v.maxLength(40), v.regex(/^v?\d[\w.+-]*$/)),
@@ -73,6 +80,12 @@ export function oneOf<const T extends readonly (string | number)[]>(options: T):
     type: typeof options[0] === 'number' ? 'number' : 'string',
     expects: anyOf(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
   };
+}
+
+/** One of a few words, or a whole number between two bounds. */
+export function integerOr<const T extends readonly string[]>(words: T, minimum: number, maximum: number): Rule<T[number] | number> {
+  const [word, whole] = [oneOf(words), integer(minimum, maximum)];
+  return { schema: v.union([word.schema, whole.schema]), type: 'number', expects: sentence`${word.expects} or ${whole.expects}` };
 }
 
 /** The same, or null. */

@@ -44,6 +44,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Samples of one epoch. The cache keeps one activation of each.'),
     elastic: ({ epochs }, t) => epochs.slice(0, 1).map(({ steps }) => t('{0} in the first epoch.', plural(steps, 'step'))),
   },
+  'elastic.dataset': { meaning: (t) => t('A data set whose numbers of samples and classes are known.') },
   'elastic.batch': { meaning: (t) => t('Samples of one step on every pipeline at the start.') },
   'elastic.batchScaling': {
     meaning: (t) =>
@@ -52,7 +53,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   'elastic.freezing': {
     meaning: (t) =>
       t(
-        'What freezes layers: a fraction of those left (alpha), the layer with the smallest gradient norm up to it (gradients), or a list (given).',
+        'What freezes layers: a fraction of those left (alpha), the layer with the smallest gradient norm up to it (gradients), the first whose norm changed by the median (changes), or a list (given).',
       ),
     elastic: frozen,
   },
@@ -61,7 +62,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     elastic: frozen,
   },
   'elastic.gradientNorms': {
-    meaning: (t) => t('Log of gradient norms per epoch and layer, CSV or JSON: layers up to the one with the smallest norm freeze.'),
+    meaning: (t) => t('Log of gradient norms per epoch and layer, CSV, JSON or JSONL: layers up to the one with the smallest norm freeze.'),
     elastic: frozen,
   },
   'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch, as you decided.'), elastic: frozen },
@@ -81,7 +82,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
         t('{0}: {1} of pipeline a step in the first epoch.', name, formatDuration(pipelineMs)),
       ),
   },
-  'elastic.microBatches': { meaning: (t) => t('Micro-batches of a step: the fastest number, or the one of the published table.') },
+  'elastic.microBatches': { meaning: (t) => t('Micro-batches of a step: a number, the fastest one, or that of the published table.') },
   'elastic.cache': {
     meaning: (t) => t('Whether outputs of the frozen layers may be kept instead of computed again, where that pays.'),
     elastic: cache,
@@ -90,6 +91,29 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   'elastic.diskGB': { meaning: (t) => t('Disk of a node that the cache may take.'), elastic: cache },
   'elastic.diskGBps': { meaning: (t) => t('How fast a node reads its cache from disk, GB/s.') },
   'elastic.hostLinkGBps': { meaning: (t) => t('How fast a GPU reads from the memory of its host, GB/s.') },
+  'elastic.hostMemoryGBps': { meaning: (t) => t('What the memory of a node hands to all of its GPUs together, GB/s.') },
+  'elastic.loaderSamplesPerSecond': {
+    meaning: (t) => t('Samples that one worker loads and decodes in a second: no step is faster than its samples come.'),
+    elastic: ({ epochs }, t) => [
+      t('Steps wait {0} for samples in all.', formatDuration(epochs.reduce((sum, { steps, inputMs }) => sum + steps * inputMs, 0))),
+    ],
+  },
+  'elastic.loaderWorkers': {
+    meaning: (t) => t('Workers that load samples beside each process; with 0 the process loads them itself, and its GPUs wait.'),
+  },
+  'elastic.evaluationSamples': {
+    meaning: (t) => t('Samples of the data set that is evaluated on, forward alone.'),
+    elastic: ({ epochs }, t) => [
+      t('Evaluation takes {0} in all.', formatDuration(epochs.reduce((sum, { evaluationMs }) => sum + evaluationMs, 0))),
+    ],
+  },
+  'elastic.evaluationEvery': { meaning: (t) => t('After how many epochs the model is evaluated, and after the last; 0 is never.') },
+  'elastic.trainingEvaluationEvery': {
+    meaning: (t) => t('After how many epochs the training data is evaluated on, and after the last; 0 is never.'),
+  },
+  'elastic.frozenSamplesPerSecond': {
+    meaning: (t) => t('Measured samples that one GPU takes through all layers in a second, forward alone: frozen layers take their share.'),
+  },
   'elastic.transitionSeconds': {
     meaning: (t) => t('What it takes to stop, regroup the processes and go on with other pipelines.'),
     elastic: ({ epochs }, t) => {

@@ -8,6 +8,8 @@ import {
   accuracyTable,
   calibrationTable,
   elasticTable,
+  loggedTable,
+  microBatchTable,
   cellsOf,
   longerTable,
   publishedTable,
@@ -18,7 +20,7 @@ import {
   uniformTable,
 } from '../../golden/readme-table';
 import { calibrations } from '../../golden/calibration';
-import { alphaSweep, elasticRows } from '../../golden/elastic';
+import { alphaSweep, elasticRows, loggedEpochs, microBatchRows } from '../../golden/elastic';
 import { errors } from '../../golden/rows';
 import { wildRows } from '../../golden/wild';
 import { accuracyFiles } from '../../golden/accuracy-runs';
@@ -66,6 +68,18 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     const now = elasticTable(rows);
     assert.deepEqual(rowsOf(tableIn(read('docs/elastic.md'), now)), rowsOf(now));
     assert.ok(errors(alphaSweep(rows)).mean < 0.1);
+    const { planned = NaN } = rows.find(({ run, what }) => run.startsWith('ImageNet') && what.startsWith('minutes')) ?? {};
+    assert.ok(Math.abs(planned / 1590 - 1) < 0.1, 'nothing of the baseline of ImageNet is fitted, and yet it is met');
+  });
+
+  it('shows the epochs of the CIFAR-10 log as they are now: steady ones within 10 %, all within 20 %; and the micro-batches', async () => {
+    const logged = await loggedEpochs();
+    assert.deepEqual(rowsOf(tableIn(read('docs/elastic.md'), loggedTable(logged))), rowsOf(loggedTable(logged)));
+    assert.equal(logged.filter(({ isSteady }) => isSteady).length, 6);
+    assert.ok(errors(logged.filter(({ isSteady }) => isSteady)).worst < 0.1);
+    assert.ok(errors(logged).worst < 0.2);
+    const studied = microBatchTable(await microBatchRows());
+    assert.deepEqual(rowsOf(tableIn(read('docs/elastic.md'), studied)), rowsOf(studied));
   });
 
   it('shows some of them in README', () => {

@@ -73,7 +73,7 @@ export function epochsText({ first, span }: SpanBox): string {
 
 /** How an epoch's time comes about, and what the numbers rest on. */
 export function timeLines({ plan }: PageElastic, epoch: ElasticEpoch): string[] {
-  const { frozenMs, pipelineMs, allReduceMs, optimizerMs, stepMs, steps, epochMs, transitionMs } = epoch;
+  const { frozenMs, pipelineMs, allReduceMs, optimizerMs, stepMs, steps, epochMs, transitionMs, inputMs, evaluationMs } = epoch;
   return [
     t('{0} of {1}: {2}', plural(steps, t('step'), t('steps')), formatDuration(stepMs), formatDuration(epochMs)),
     t(
@@ -83,6 +83,8 @@ export function timeLines({ plan }: PageElastic, epoch: ElasticEpoch): string[] 
       formatDuration(allReduceMs),
       formatDuration(optimizerMs),
     ),
+    ...(inputMs > 0 ? [t('Waits for samples {0}', formatDuration(inputMs))] : []),
+    ...(evaluationMs > 0 ? [t('Evaluation after it: {0}', formatDuration(evaluationMs))] : []),
     ...(transitionMs > 0 ? [t('Change of pipelines before it: {0}', formatDuration(transitionMs))] : []),
     t('From: {0}', say(plan.cost.description, t)),
   ];

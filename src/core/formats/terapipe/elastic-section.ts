@@ -1,8 +1,9 @@
 import type { WrittenElastic } from '../given-elastic';
 import * as v from 'valibot';
+import { datasetNames } from './elastic-datasets';
 import { balanceNames, freezingNames } from './elastic-names';
 import type { Fields } from './fields';
-import { boolean, fraction, integer, list, nonNegative, oneOf, path, positive } from '../rules';
+import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../rules';
 
 const throughputs = list(
   v.strictTuple([
@@ -17,12 +18,13 @@ const throughputs = list(
 
 export const elasticFields: Fields<WrittenElastic> = {
   epochs: integer(1, 10_000),
+  dataset: oneOf(datasetNames),
   datasetSize: integer(1, 1_000_000_000),
   batch: integer(1, 10_000_000),
   batchScaling: oneOf(['scaled', 'kept']),
   freezing: oneOf(freezingNames),
   alpha: fraction,
-  gradientNorms: path,
+  gradientNorms: paths,
   frozenLayers: list(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
     1,
@@ -31,13 +33,20 @@ export const elasticFields: Fields<WrittenElastic> = {
   ),
   pipelineLength: integer(1, 100_000),
   balance: oneOf(balanceNames),
-  microBatches: oneOf(['search', 'table']),
+  microBatches: integerOr(['search', 'table'], 1, 10_000),
   cache: boolean,
   hostMemoryGB: nonNegative(1_000_000),
   diskGB: nonNegative(1_000_000_000),
   diskGBps: positive(100_000),
   hostLinkGBps: positive(100_000),
+  hostMemoryGBps: positive(100_000),
   transitionSeconds: nonNegative(1_000_000),
+  loaderSamplesPerSecond: positive(1e9),
+  loaderWorkers: integer(0, 10_000),
+  evaluationSamples: integer(0, 1_000_000_000),
+  evaluationEvery: integer(0, 10_000),
+  trainingEvaluationEvery: integer(0, 10_000),
+  frozenSamplesPerSecond: positive(1e12),
   classes: integer(1, 10_000_000),
   throughputs,
   fillingThroughputs: throughputs,

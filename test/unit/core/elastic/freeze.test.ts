@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alphaPolicy, givenPolicy, gradientPolicy, type FreezePolicy } from '../../../../src/core/elastic/freeze';
+import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from '../../../../src/core/elastic/freeze';
 import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
 import { normsOf } from '../../../../src/core/elastic/norm-table';
 
@@ -55,6 +55,26 @@ describe('freezing by gradient norms', () => {
       { code: 'elastic-norms', message: 'The log has no gradient norm of layer 2 in epoch 1' }, // prettier-ignore
     );
     assert.throws(() => policy.frozenLayers(3, 1), { code: 'elastic-norms', message: 'The log has no gradient norms of epoch 2' });
+  });
+});
+
+/** Norms by layer that PipeTransformer's auto_freeze.log prints in epochs 7 and 8; layers 0 to 4 were frozen before epoch 7. */
+const released = {
+  7: [170.69, 270.08, 219.99, 227.42, 219.09, 233.5, 227.06, 218.4, 224.2, 206.1, 233.45, 285.05],
+  8: [170.69, 270.08, 219.99, 227.42, 219.09, 233.5, 197.39, 189.71, 194.06, 182.76, 207.36, 259.69],
+} as const;
+
+describe("freezing by the norms of PipeTransformer's log, as docs/elastic.md does by hand", () => {
+  const norms = log([...released[7]], [...released[8]]);
+
+  it('freezes 8 layers by the paper: the smallest norm allows 10, a third of the 7 layers left 3', () => {
+    assert.equal(gradientPolicy(12, 1 / 3, norms).frozenLayers(1, 5), 8);
+    assert.equal(gradientPolicy(12, 0.9, norms).frozenLayers(1, 5), 10);
+  });
+
+  it('freezes 7 layers by the released code, as the log says', () => {
+    assert.equal(changePolicy(12, norms).frozenLayers(2, 6), 7);
+    assert.deepEqual([0, 1].map((epoch) => changePolicy(12, norms).frozenLayers(epoch, 6)), [6, 6]); // prettier-ignore
   });
 });
 

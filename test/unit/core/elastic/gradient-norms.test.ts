@@ -32,6 +32,28 @@ describe('logs of gradient norms', () => {
     }
   });
 
+  it('read from trackers: a tag a row, a column a layer, TensorBoard with a file a layer, steps ascending one an epoch', () => {
+    const expected = [3, 0.001, 0];
+    const long =
+      'run,tag,step,value\nr,grad_norm/layer_0,390,3\nr,loss,390,nan\nr,grad_norm/layer_1,390,0.001\nr,grad_norm/layer_1,780,0\n';
+    const wide = 'Step,lr,run - grad_norm/encoder.layer.0,run - grad_norm/encoder.layer.1\n390,1,3,0.001\n780,1,,0\n';
+    const rows = '{"epoch":0,"norms":[3,0.001]}\r\n\n{"epoch":1,"layer":1,"grad_norm":0}\n';
+    for (const [text, file] of [
+      [long, 'scalars.csv'],
+      [wide, 'wandb.csv'],
+      [rows, 'norms.jsonl'],
+    ] as const) {
+      const { normAt } = normsOf(readGradientNorms(text, file));
+      assert.deepEqual([normAt(0, 0), normAt(0, 1), normAt(1, 1)], expected, file);
+    }
+    const board = 'Wall time,Step,Value\n1700000000.5,390,3\n1700000900.5,780,2\n';
+    const { normAt } = normsOf(readGradientNorms(board, 'run-train-tag-grad_norm_layer_11.csv'));
+    assert.deepEqual([normAt(0, 11), normAt(1, 11)], [3, 2]);
+    assert.deepEqual(refusal(board, 'grad_norm.csv'), ['csv-column', 'Value']);
+    assert.deepEqual(refusal(board.replace(',2\n', ',inf\n'), 'layer_1.csv'), ['csv-number', 'inf']);
+    assert.deepEqual(refusal(rows.replace('"layer":1', '"layer":1.5'), 'norms.jsonl'), ['elastic-norm', '1.5']);
+  });
+
   it('point at what is no norm', () => {
     assert.deepEqual(refusal(table.replace('1e-3', 'nan')), ['csv-number', 'nan']);
     assert.deepEqual(refusal(table.replace('1e-3', '-1')), ['csv-number', '-1']);
