@@ -30,7 +30,7 @@ interface Read {
   /** Errors and warnings. */
   readonly findings: readonly Pick<Finding, 'code' | 'severity' | 'message'>[];
   readonly cpuMs: number;
-  /** Null: nothing to plan, as in a script that converts. Else whether it is planned, or the code of what refuses it. */
+  /** Null: no run, as a script that converts, or settings for one that has its model elsewhere. Else whether it is planned, or why not. */
   readonly planned: true | string | null;
 }
 
@@ -80,7 +80,13 @@ async function readOne(file: string, text: string, shell: () => Promise<Launcher
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
     const finding = findingOfError(error, startOf(file));
-    return { file, format, findings: finding.severity === 'information' ? [] : [finding], cpuMs: 0, planned: error.code };
+    return {
+      file,
+      format,
+      findings: finding.severity === 'information' ? [] : [finding],
+      cpuMs: 0,
+      planned: `${error.code}: ${error.message}`,
+    };
   }
 }
 
@@ -90,8 +96,11 @@ function judged({ run, noRun, launcher, findings }: LoadedConfig, file: string):
   return run === null || launcher !== null ? [...refused, ...findings] : findingsOf(run, null);
 }
 
-function plannedOf({ run, noRun }: LoadedConfig): Read['planned'] {
-  if (run === null) return noRun?.code ?? null;
+function plannedOf({ run, noRun, launcher, format }: LoadedConfig): Read['planned'] {
+  // the rest of such a run is in another script, or in the program that DeepSpeed is called by
+  const isPart = launcher?.isPart === true || format === 'deepspeed';
+  if (run === null)
+    return (launcher?.purpose ?? 'training') !== 'training' || isPart || noRun === null ? null : `${noRun.code}: ${noRun.message}`;
   try {
     makePlan(resolveRun(withNodes(run), { gpu: assumedGpuName, nodes: null, gpusPerNode: null }));
     return true;
@@ -154,7 +163,9 @@ function printFindings(reads: readonly Read[], judge: Judge): boolean {
 function printPlanned(reads: readonly Read[]): void {
   const runs = reads.filter(({ planned }) => planned !== null);
   const planned = runs.filter(({ planned }) => planned === true).length;
-  console.log(`\nplanned with nodes given: ${planned} of ${runs.length} (${percent(planned, runs.length)})`);
+  console.log(`\nplanned with nodes given: ${planned} of ${runs.length} runs (${percent(planned, runs.length)})`);
+  const others = reads.filter(({ format, planned }) => format !== null && planned === null).length;
+  console.log(`  beside them ${others} files that train nothing, or are settings of a run whose model is elsewhere`);
   const reasons = new Map<string, string[]>();
   for (const { file, planned: reason } of runs) if (typeof reason === 'string') reasons.set(reason, [...(reasons.get(reason) ?? []), file]);
   for (const [reason, files] of [...reasons].sort((a, b) => b[1].length - a[1].length).slice(0, 20))

@@ -66,12 +66,15 @@ def distinct(named):
     return sum(tensor.numel() for tensor in {id(tensor): tensor for _, tensor in named}.values())
 
 
-# Where a multimodal model keeps what turns images and sound into tokens, by the first names of its modules.
+# Where a multimodal model keeps what turns images and sound into tokens, by the first names of its modules; of most the language model is
+# a module of its own.
 OTHER_TOWERS = re.compile(r"vision|visual|image|audio|projector|connector|extend")
 
 
-def is_of_text(name):
-    return not OTHER_TOWERS.search(".".join(name.split(".")[:2]))
+def text_pairs(named):
+    own = [pair for pair in named if re.match(r"(model\.)?language_model\.|lm_head\.", pair[0])]
+    has_own = any("language_model." in name for name, _ in own)
+    return own if has_own else [pair for pair in named if not OTHER_TOWERS.search(".".join(pair[0].split(".")[:2]))]
 
 
 def counted(name, config, shapes):
@@ -86,7 +89,7 @@ def counted(name, config, shapes):
         named = list(model.named_parameters(remove_duplicate=False))
         total = distinct(named)
         multimodal = config.get_text_config() is not config
-        text = distinct([pair for pair in named if is_of_text(pair[0])]) if multimodal else total
+        text = distinct(text_pairs(named)) if multimodal else total
         saved = json.loads(config.to_json_string(use_diff=False))
         saved["architectures"] = [cls.__name__]
         answer = {"id": name, "parameters": text, "whole": total, "config": saved}

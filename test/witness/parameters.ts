@@ -18,20 +18,20 @@ if (file === undefined) throw new Error('name the file that test/witness/paramet
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] };
 const tally = new Map<string, number>();
 for (const { id, parameters, error, config } of cases) {
-  const [verdict, ...words] = config === undefined ? ['not built', error ?? ''] : judged(config, parameters);
+  const [verdict, ...words] = config === undefined || parameters === null ? ['not built', error ?? ''] : judged(config, parameters);
   tally.set(verdict, (tally.get(verdict) ?? 0) + 1);
   if (verdict !== 'exact' || flags.includes('--all')) console.log([verdict, id, parameters ?? '-', ...words].join('\t'));
 }
 console.log([...tally].map(([verdict, count]) => `${verdict} ${count}`).join(', '));
 
-function judged(config: object, parameters: number | null): readonly [verdict: string, ...words: string[]] {
+function judged(config: object, parameters: number): readonly [verdict: string, ...words: string[]] {
   try {
     const found = readHuggingFace('config.json', JSON.stringify(config));
     const ours = parametersOf(found);
     if (ours === null) return ['refused', say(found.unplanned?.message ?? sentence``)];
     if (ours === parameters) return ['exact', String(ours)];
     const warning = found.remarks.find(({ severity }) => severity === 'warning');
-    const share = parameters === null ? '' : `${((ours / parameters - 1) * 100).toFixed(3)} %`;
+    const share = `${((ours / parameters - 1) * 100).toFixed(3)} %`;
     return [warning === undefined ? 'off' : 'off, warned', String(ours), share, say(warning?.message ?? sentence``)];
   } catch (thrown) {
     if (!(thrown instanceof ExpectedError)) throw thrown;

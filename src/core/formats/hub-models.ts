@@ -1,3 +1,5 @@
+import type { ModelOfLauncher } from './launcher';
+
 /** Layers, hidden size, heads, key/value heads, size of a head, feed-forward width, vocabulary, and whether embedding and head are one. */
 type Dense = readonly [number, number, number, number, number, number, number, boolean];
 
@@ -48,6 +50,18 @@ const qwen3Experts: Readonly<Record<string, readonly [dense: Dense, experts: num
   'qwen3-235b-a22b': [[94, 4096, 64, 4, 128, 12288, 151936, false], 128, 8, 1536],
 };
 
+/** Models that see or hear, by the language model that they have. */
+const languageModels: Readonly<Record<string, string>> = {
+  'qwen2.5-vl-3b': 'qwen2.5-3b',
+  'qwen2.5-vl-7b': 'qwen2.5-7b',
+  'qwen2.5-vl-72b': 'qwen2.5-72b',
+  'qwen2.5-omni-7b': 'qwen2.5-7b',
+  'nemotron-3-nano-omni-30b-a3b-reasoning': 'nvidia-nemotron-3-nano-30b-a3b',
+  'qwen3.5-9b': 'qwen3.5-9b',
+  'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
+  'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
+};
+
 const mistral: Readonly<Record<string, Dense>> = {
   'mistral-7b': [32, 4096, 32, 8, 128, 14336, 32768, false],
   'mistral-nemo-2407': [40, 5120, 32, 8, 128, 14336, 131072, false],
@@ -73,6 +87,28 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
   'deepseek-r1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
   'moonlight-16b-a3b': ['deepseek_v3', [27, 2048, 16, 11264, 163840, 64, 6, 2, 1408, null, 1]],
   'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
+};
+
+const glm5 = {
+  model_type: 'glm_moe_dsa',
+  num_hidden_layers: 78,
+  hidden_size: 6144,
+  num_attention_heads: 64,
+  num_key_value_heads: 64,
+  intermediate_size: 12288,
+  vocab_size: 154880,
+  q_lora_rank: 2048,
+  kv_lora_rank: 512,
+  qk_nope_head_dim: 192,
+  qk_rope_head_dim: 64,
+  v_head_dim: 256,
+  n_routed_experts: 256,
+  num_experts_per_tok: 8,
+  n_shared_experts: 1,
+  moe_intermediate_size: 2048,
+  first_k_dense_replace: 3,
+  num_nextn_predict_layers: 0,
+  tie_word_embeddings: false,
 };
 
 const gptOss = {
@@ -115,8 +151,79 @@ const nano30b = {
   n_shared_experts: 1,
 };
 
+const nanoV2 = {
+  ...nemotron,
+  mamba_num_heads: 128,
+  mamba_head_dim: 80,
+  num_attention_heads: 40,
+  num_key_value_heads: 8,
+};
+
+/** Gated DeltaNet, each fourth layer with attention. */
+const qwen35 = {
+  model_type: 'qwen3_5_text',
+  head_dim: 256,
+  vocab_size: 248320,
+  full_attention_interval: 4,
+  linear_num_key_heads: 16,
+  linear_key_head_dim: 128,
+  linear_value_head_dim: 128,
+  linear_conv_kernel_dim: 4,
+  tie_word_embeddings: false,
+};
+const qwen35Experts = { ...qwen35, model_type: 'qwen3_5_moe_text', num_key_value_heads: 2 };
+
 /** Models that are of no table. */
 const others: Readonly<Record<string, object>> = {
+  'mixtral-8x7b': mixtralOf([32, 4096, 32, 14336, 32000]),
+  'mixtral-8x22b': mixtralOf([56, 6144, 48, 16384, 32768]),
+  'nvidia-nemotron-nano-9b-v2': {
+    ...nanoV2,
+    hidden_size: 4480,
+    intermediate_size: 15680,
+    num_hidden_layers: 56,
+    hybrid_override_pattern: 'M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-',
+  },
+  'nvidia-nemotron-nano-12b-v2': {
+    ...nanoV2,
+    hidden_size: 5120,
+    intermediate_size: 20480,
+    num_hidden_layers: 62,
+    hybrid_override_pattern: 'M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M-',
+  },
+  'qwen3.5-9b': {
+    ...qwen35,
+    num_hidden_layers: 32,
+    hidden_size: 4096,
+    num_attention_heads: 16,
+    num_key_value_heads: 4,
+    intermediate_size: 12288,
+    linear_num_value_heads: 32,
+  },
+  'qwen3.5-35b-a3b': {
+    ...qwen35Experts,
+    num_hidden_layers: 40,
+    hidden_size: 2048,
+    num_attention_heads: 16,
+    num_experts: 256,
+    num_experts_per_tok: 8,
+    moe_intermediate_size: 512,
+    shared_expert_intermediate_size: 512,
+    linear_num_value_heads: 32,
+  },
+  'qwen3.5-397b-a17b': {
+    ...qwen35Experts,
+    num_hidden_layers: 60,
+    hidden_size: 4096,
+    num_attention_heads: 32,
+    num_experts: 512,
+    num_experts_per_tok: 10,
+    moe_intermediate_size: 1024,
+    shared_expert_intermediate_size: 1024,
+    linear_num_value_heads: 64,
+  },
+  'glm-5': glm5,
+  'glm-5.1': glm5,
   'gpt-oss-20b': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
   'gpt-oss-120b': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   'nvidia-nemotron-3-nano-30b-a3b': nano30b,
@@ -140,20 +247,63 @@ function gemma2Of([layers, hidden, heads, groups, ffn, headDim]: readonly [numbe
   };
 }
 
+/** @param sizes layers, hidden size, heads, width of an expert, vocabulary. */
+function mixtralOf([layers, hidden, heads, ffn, vocab]: readonly [number, number, number, number, number]): object {
+  return {
+    model_type: 'mixtral',
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: 8,
+    intermediate_size: ffn,
+    num_local_experts: 8,
+    num_experts_per_tok: 2,
+    vocab_size: vocab,
+    tie_word_embeddings: false,
+  };
+}
+
 /** Who publishes the models of these tables under their own names. */
-const owners = /^(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google)\/([\w.-]+)$/i;
+const owners = /^(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/([\w.-]+)$/i;
+
+/** A model of Hugging Face's hub by its name. */
+export function modelOfHub(name: string): ModelOfLauncher {
+  return { name, home: 'hub', config: hubModel(name), ...(Object.hasOwn(languageModels, baseOf(name)) && { isPart: true }) };
+}
 
 /**
  * Sizes of a model of Hugging Face's hub by its name (`Qwen/Qwen2.5-7B-Instruct`), as the text of its config.json; null for one that is not
  * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
  */
 export function hubModel(name: string): string | null {
+  return sizesOf(baseOf(name));
+}
+
+/** The name without its owner and what says nothing of sizes; empty for that of another owner. */
+function baseOf(name: string): string {
   const own = owners.exec(name)?.[1]?.toLowerCase() ?? '';
-  const base = own
+  return own
     .replace(/^meta-/, '')
     .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
     .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
-    .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|2507|0324|0528|0905|v0\.3))+$/, '');
+    .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
+}
+
+/** The same by the name that files of launchers have for it: `llama3.1_70B.yaml`, `qwen3_32b_pretrain_config`. */
+export function familiarModel(name: string): string | null {
+  const base = name
+    .slice(0, 200)
+    .toLowerCase()
+    .replace(/\.ya?ml$/, '')
+    .replace(/_(?:pretrain|finetune|sft|peft|lora|config)(?:_.*)?$/, '')
+    .replaceAll('_', '-')
+    .replace(/^llama(\d)\.?(\d?)(?=-)/, (_, major: string, minor: string) => `llama-${major}${minor === '' ? '' : `.${minor}`}`)
+    .replace(/^qwen(\d)(\d)(?=-)/, 'qwen$1.$2');
+  return sizesOf(base);
+}
+
+function sizesOf(name: string): string | null {
+  const base = (Object.hasOwn(languageModels, name) ? languageModels[name] : undefined) ?? name;
   const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
     Object.hasOwn(table, base) ? configOf(type, table[base]) : null;
   const sparse = Object.hasOwn(qwen3Experts, base) ? qwen3Experts[base] : undefined;

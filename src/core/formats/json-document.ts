@@ -47,7 +47,7 @@ export function parseDocument(file: string, text: string, dialect: JsonDialect):
   refuseUnfit(file, clean);
   refuseDeepAndMany(file, clean);
   const errors: ParseError[] = [];
-  const root = parseTree(clean, errors, {
+  const root = parseTree(dialect === 'json' ? withInfinity(clean) : clean, errors, {
     disallowComments: dialect === 'json',
     allowTrailingComma: dialect === 'jsonc',
     allowEmptyContent: false,
@@ -62,6 +62,15 @@ export function parseDocument(file: string, text: string, dialect: JsonDialect):
       root === undefined ? startOf(file) : placeOf({ file }, root),
     );
   return { file, text: clean, root };
+}
+
+/**
+ * Python's json module reads and writes `Infinity` and `-Infinity`, as in `time_step_limit` of Mamba-2: a number of as many characters that
+ * is beyond all.
+ */
+function withInfinity(text: string): string {
+  if (!text.includes('Infinity')) return text;
+  return text.replace(/"(?:[^"\\]|\\.)*"|\bInfinity\b/g, (found) => (found === 'Infinity' ? '1e999999' : found));
 }
 
 /** Where a node stands. */

@@ -60,11 +60,14 @@ export function glanceAt(text: string): Glance {
   return { text, jsonKeys: () => (keys ??= topLevelKeys(text)), yaml: () => (head ??= yamlHead(text)) };
 }
 
-/** A model that a launcher's code holds under a name: the text of a config.json that says the same. */
+/** A model whose sizes are in no file, under a name: the text of a config.json that says the same. */
 export interface ModelOfLauncher {
   readonly name: string;
-  readonly launcher: string;
+  /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */
+  readonly home: { readonly launcher: string } | 'hub' | 'preset';
   readonly config: string | null;
+  /** These are the sizes of its language model alone: what turns images and sound into tokens is left out. */
+  readonly isPart?: true;
 }
 
 /** Everything that is known of one launcher's files: its folder exports one, `registry.ts` lists them. */

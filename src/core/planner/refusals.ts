@@ -34,7 +34,7 @@ export function requireRunnable(request: PlanRequest): void {
   if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);
   requireCut(layout, model);
-  if (layout.pipeline > model.layers)
+  if (layout.pipeline > model.layers && !layout.stageLayers)
     throw new ExpectedError(
       'plan-more-stages-than-layers',
       sentence`${counted(layout.pipeline, 'stage')} for ${counted(model.layers, 'layer')} leaves stages empty`,

@@ -1,4 +1,4 @@
-import { hubModel } from '../hub-models';
+import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { trainerFiles } from './hf-trainer';
@@ -12,7 +12,7 @@ export const hfTrainer: Launcher = {
   read: (file, text) => trainerFiles.read([{ file, text }]),
   composition: trainerFiles,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
-  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+  modelNamed: modelOfHub,
 };
 
 function isTrainer({ sections }: YamlHead): boolean {

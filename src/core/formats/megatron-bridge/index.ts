@@ -1,4 +1,4 @@
-import { hubModel } from '../hub-models';
+import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { bridgeClassConfig } from './bridge-classes';
@@ -30,8 +30,7 @@ export const bridgePython: Launcher = {
 
 function modelOfBridge(flavor: string): ModelOfLauncher {
   const config = bridgeClassConfig(flavor);
-  if (config !== null) return { name: flavor, launcher: 'Megatron-Bridge', config };
-  return { name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) };
+  return config === null ? modelOfHub(flavor) : { name: flavor, home: { launcher: 'Megatron-Bridge' }, config };
 }
 
 const bridgeSections = [

@@ -1,4 +1,4 @@
-import { hubModel } from '../hub-models';
+import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny } from '../yaml/recognise';
 import { nemoRlFiles } from './nemo-rl';
@@ -12,7 +12,7 @@ export const nemoRl: Launcher = {
   read: (file, text) => nemoRlFiles.read([{ file, text }]),
   composition: nemoRlFiles,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
-  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+  modelNamed: modelOfHub,
 };
 
 const algorithms = ['grpo', 'ppo', 'dpo', 'sft', 'rm', 'distillation'];

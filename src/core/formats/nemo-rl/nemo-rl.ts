@@ -1,3 +1,4 @@
+import { adaptersAt } from '../adapters';
 import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
@@ -67,7 +68,8 @@ export const nemoRlFiles: Composition = {
     const backend = usesMegatron ? asMegatronRuns(reader, written) : { ...written, ...sharded };
     const trained = withTrainingNodes(reader, layerByLayer(backend));
     const facts = usesMegatron ? trained : withLocalBatch(trained);
-    return { ...launcherFile(document, 'nemo-rl', facts, { ...reader, also: [planned(document, facts)] }), modelFiles: modelOf(facts) };
+    const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [planned(document, facts)] });
+    return { ...launcher, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
   },
 };
 
@@ -130,6 +132,12 @@ function withTrainingNodes(reader: KeyReader, facts: Facts): Facts {
 
 function less(all: Fact<number> | undefined, taken: Fact<number> | undefined): Fact<number> | undefined {
   return all === undefined || taken === undefined || taken.value >= all.value ? all : { ...all, value: all.value - taken.value };
+}
+
+function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile, 'adapters'> {
+  const name = usesMegatron ? 'policy.megatron_cfg.peft' : 'policy.dtensor_cfg.lora_cfg';
+  const setting = reader.one(`${name}.enabled`, on(true));
+  return setting?.value === true && setting.source.kind === 'file' ? { adapters: adaptersAt(setting.source.place, name) } : {};
 }
 
 /** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */

@@ -1,6 +1,6 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
-import { readNemo } from './nemo';
+import { nemoFiles, readNemo } from './nemo';
 import { sentence } from '../../sentence';
 
 /** NeMo 1.x, as in NeMo-Framework-Launcher. */
@@ -9,6 +9,7 @@ export const nemo: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNemo(yaml()),
   read: readNemo,
+  composition: nemoFiles,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
 };
 

@@ -1,14 +1,18 @@
 import { byDefault } from '../../spec/located';
+import { adaptersAt } from '../adapters';
+import type { Composition, Layer } from '../composition';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
 import { coreKeys, gated } from '../megatron/core-keys';
-import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../yaml/derived';
+import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from '../yaml/derived';
 import { createKeyReader, joined, key, lenient, under, type KeyReader, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
+import { mergedDocument } from '../yaml/merge';
 import { anyOf, devices, word } from '../yaml/reads';
 import { createResolver } from '../yaml/references';
 import type { Purpose } from '../purpose';
-import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
+import { defaultsOf, withDefaults } from './hydra';
+import { entryAt, parseYaml, type YamlDocument, type YamlMap } from '../yaml/yaml-document';
 import { sentence } from '../../sentence';
 
 /** PyTorch Lightning's names. */
@@ -71,19 +75,49 @@ const nemoKeys: KeyTable = joined(
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */
 export function readNemo(file: string, text: string): LauncherFile {
-  const document = parseYaml(file, text);
+  return readLayers([{ file, text }]);
+}
+
+/** The same over the files of its Hydra defaults list. */
+export const nemoFiles: Composition = { basesOf: (layer) => defaultsOf(parsed(layer)), read: readLayers };
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text);
+}
+
+function readLayers(layers: readonly Layer[]): LauncherFile {
+  const document = mergedDocument(withDefaults(layers, parsed));
   const reader = createKeyReader(document, createResolver(document.root));
-  const written = withoutIdleRecompute(withoutIdleExperts(reader.facts(nemoKeys)));
+  const written = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
   const shared = sharedExperts(written);
   const facts = { ...written, ...shared, ...attentionOf(reader, written), ...encoderLength(written) };
   const purpose = purposeIn(document);
-  return { ...launcherFile(document, 'nemo', { ...defaultsOf(facts), ...facts }, reader), ...(purpose && { purpose }) };
+  return {
+    ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
+    ...(purpose && { purpose }),
+    ...adaptersOf(reader),
+  };
 }
 
 /** NeMo-Framework-Launcher names the results of what a file does in its section `run`: a stage that trains none of these. */
 function purposeIn({ root }: YamlDocument): Purpose | null {
   const has = (name: string): boolean => entryAt(root, ['run', name]) !== null;
-  return has('convert_name') && !has('convert_dir') ? 'conversion' : has('eval_name') ? 'evaluation' : null;
+  if (has('convert_name') && !has('convert_dir')) return 'conversion';
+  if (has('eval_name')) return 'evaluation';
+  return trainsNothing(root)
+    ? root.entries.has('export')
+      ? 'conversion'
+      : root.entries.has('inference')
+        ? 'serving'
+        : 'evaluation'
+    : null;
+}
+
+/** A checkpoint is restored, and no data to train on is named: it is quantized, pruned, tried or asked. */
+function trainsNothing(root: YamlMap): boolean {
+  const has = (...path: readonly string[]): boolean => entryAt(root, path) !== null;
+  if (!has('model', 'restore_from_path') || has('model', 'optim') || has('model', 'data', 'train_ds')) return false;
+  return has('export') || has('inference') || has('model', 'data', 'validation_ds') || has('model', 'data', 'test_ds');
 }
 
 /** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */
@@ -98,7 +132,25 @@ function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'e
   return encoderLayers === undefined || sequenceLength === undefined ? {} : { encoderSequenceLength: sequenceLength };
 }
 
-function defaultsOf({ heads }: Facts): Facts {
+/** `num_moe_experts: 1` is NeMo's word for none. */
+function withoutLoneExpert(facts: Facts): Facts {
+  return facts.experts?.value === 1 ? without(facts, ['experts']) : facts;
+}
+
+/** The config that NeMo's others are made over recomputes nothing, and has a number of layers for it all the same. */
+function withoutLoneLayers(facts: Facts): Facts {
+  const { recomputeGranularity, recomputeMethod } = facts;
+  return recomputeGranularity === undefined && recomputeMethod === undefined ? without(facts, ['recomputeLayers']) : facts;
+}
+
+/** Adapters of NeMo's parameter-efficient fine-tuning. */
+function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const scheme = reader.one('model.peft.peft_scheme', word);
+  if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
+  return { adapters: adaptersAt(scheme.source.place, 'peft_scheme') };
+}
+
+function sizeDefaults({ heads }: Facts): Facts {
   return {
     tensor: byDefault(1, sentence`NeMo default: tensor_model_parallel_size 1`),
     pipeline: byDefault(1, sentence`NeMo default: pipeline_model_parallel_size 1`),

@@ -1,6 +1,6 @@
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
-import type { Composition } from '../composition';
+import { ownLayer, type Composition } from '../composition';
 import type { Facts } from '../facts';
 import { coreKeys } from '../megatron/core-keys';
 import { recipePrecision } from '../megatron-bridge/megatron-bridge';
@@ -11,7 +11,7 @@ import { launcherFile, replacedKeys } from '../yaml/launcher-file';
 import { word, phrase } from '../yaml/reads';
 import type { YamlDocument } from '../yaml/yaml-document';
 import { settingsOf } from '../yaml/settings';
-import { environmentDefaults, mergedSettings, presetsOf } from './presets';
+import { adaptersOf, environmentDefaults, mergedSettings, namedWithoutSizes, parsed, presetsOf } from './presets';
 
 /** Experiments whose trainer is TorchTitan: its settings by the names of its `JobConfig`, in YAML. */
 export const primusTitanFiles: Composition = {
@@ -20,7 +20,8 @@ export const primusTitanFiles: Composition = {
     const document = mergedSettings(layers, 'torchtitan');
     const settings = settingsOf(document, environmentDefaults);
     const launcher = titanFile(document.file, document.text, settings);
-    return { ...launcher, format: 'primus-torchtitan', remarks: [...launcher.remarks, ...replacedKeys(document)] };
+    const facts = { ...launcher.facts, ...namedWithoutSizes(parsed(ownLayer(layers)), 'torchtitan', launcher.facts) };
+    return { ...launcher, facts, format: 'primus-torchtitan', remarks: [...launcher.remarks, ...replacedKeys(document)] };
   },
 };
 
@@ -45,8 +46,12 @@ export const primusBridgeFiles: Composition = {
   read: (layers) => {
     const document = mergedSettings(layers, 'megatron_bridge');
     const reader = createKeyReader(document, environmentDefaults);
-    const facts = reader.facts(bridgeKeys);
-    return launcherFile(document, 'primus-bridge', facts, { ...reader, also: [sizesRemark(document, facts)] });
+    const written = reader.facts(bridgeKeys);
+    const facts = { ...written, ...namedWithoutSizes(parsed(ownLayer(layers)), 'megatron_bridge', written) };
+    return {
+      ...launcherFile(document, 'primus-bridge', facts, { ...reader, also: [sizesRemark(document, facts)] }),
+      ...adaptersOf(document),
+    };
   },
 };
 

@@ -1,6 +1,7 @@
-import { hubModel } from '../hub-models';
-import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { familiarModel, hubModel, modelOfHub } from '../hub-models';
+import { megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';
 import { torchtitan } from '../torchtitan';
+import { flavorConfig, flavorOfPreset } from '../torchtitan/flavors';
 import { hasAny } from '../yaml/recognise';
 import { primusBridgeFiles, primusTitanFiles } from './backends';
 import { primusFiles } from './primus';
@@ -14,6 +15,7 @@ export const primus: Launcher = {
   read: (file, text) => primusFiles.read([{ file, text }]),
   composition: primusFiles,
   traits: { ...megatronTraits, takesMegatronArguments: true },
+  modelNamed: modelOfPreset,
 };
 
 /** Primus with TorchTitan. */
@@ -24,6 +26,12 @@ export const primusTorchtitan: Launcher = {
   isIts: (glance) => isExperiment(glance, 'torchtitan'),
   read: (file, text) => primusTitanFiles.read([{ file, text }]),
   composition: primusTitanFiles,
+  modelNamed: (flavor, facts) => {
+    const known = torchtitan.modelNamed?.(flavor, facts);
+    if (facts.modelType !== undefined && known !== undefined) return known;
+    const preset = flavorOfPreset(flavor);
+    return { name: flavor, home: 'preset', config: preset === null ? null : flavorConfig(...preset) };
+  },
 };
 
 /** Primus with Megatron-Bridge. */
@@ -34,8 +42,12 @@ export const primusBridge: Launcher = {
   read: (file, text) => primusBridgeFiles.read([{ file, text }]),
   composition: primusBridgeFiles,
   traits: { ...megatronTraits, leavesOpen: true },
-  modelNamed: (flavor) => ({ name: flavor, launcher: "Hugging Face's hub", config: hubModel(flavor) }),
+  modelNamed: (flavor) => (hubModel(flavor) === null ? modelOfPreset(flavor) : modelOfHub(flavor)),
 };
+
+function modelOfPreset(flavor: string): ModelOfLauncher {
+  return { name: flavor, home: 'preset', config: familiarModel(flavor) };
+}
 
 function isPrimus(glance: Glance): boolean {
   const { text, yaml } = glance;

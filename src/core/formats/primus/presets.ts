@@ -1,4 +1,9 @@
 import { upwards, type Base, type Layer } from '../composition';
+import { adaptersAt } from '../adapters';
+import type { Fact, Facts, LauncherFile } from '../facts';
+import { on } from '../shell/flag-reads';
+import { createKeyReader } from '../yaml/keys';
+import { word } from '../yaml/reads';
 import { withEnvironment } from '../megatron/yaml-arguments';
 import { mergedDocument } from '../yaml/merge';
 import { plainOf, type Resolver } from '../yaml/references';
@@ -52,6 +57,18 @@ function moduleOf(root: YamlMap, backend: Backend): YamlMap | null {
   return maps.find((map) => scalarAt(map, 'framework')?.text === backend) ?? null;
 }
 
+/** The preset of a model that an experiment names, as it writes it; null where it names none. */
+function modelNameOf(document: YamlDocument, backend: Backend): Fact<string> | null {
+  const value = moduleOf(document.root, backend)?.entries.get('model')?.value;
+  const written = value?.kind === 'scalar' ? withEnvironment(value.text) : null;
+  if (value === undefined || written === null || written === '') return null;
+  return {
+    name: 'model',
+    value: written.replace(/\.ya?ml$/, ''),
+    source: { kind: 'file', place: { file: document.file, range: value.range }, key: 'model' },
+  };
+}
+
 function presetOf({ file }: YamlDocument, module: YamlMap, key: string, folder: string): readonly Base[] {
   const value = module.entries.get(key)?.value;
   const written = value?.kind === 'scalar' ? withEnvironment(value.text) : null;
@@ -72,4 +89,25 @@ function extendsOf(document: YamlDocument): readonly Base[] {
 function scalarAt(map: YamlMap, name: string): { readonly text: string } | null {
   const value = map.entries.get(name)?.value;
   return value?.kind === 'scalar' ? value : null;
+}
+
+/** The model by its name, where the preset that has its sizes is not here. */
+export function namedWithoutSizes(
+  document: YamlDocument,
+  backend: Backend,
+  { layers, hidden, heads, flavor }: Facts,
+): Pick<Facts, 'flavor'> {
+  if (layers !== undefined || hidden !== undefined || heads !== undefined || flavor !== undefined) return {};
+  const name = modelNameOf(document, backend);
+  return name === null ? {} : { flavor: name };
+}
+
+/** The setting by which an experiment trains adapters alone: `lora: { enabled: true }` with Megatron, `peft: lora` with Megatron-Bridge. */
+export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters'> {
+  const reader = createKeyReader(document, environmentDefaults);
+  const peft = reader.one('peft', word);
+  const isPeft = peft !== undefined && !/^(?:none|null|false)$/i.test(peft.value);
+  const setting = isPeft ? peft : reader.one('lora.enabled', on(true));
+  if (setting?.value === undefined || setting.value === false || setting.source.kind !== 'file') return {};
+  return { adapters: adaptersAt(setting.source.place, isPeft ? 'peft' : 'lora') };
 }

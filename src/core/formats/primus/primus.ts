@@ -1,7 +1,7 @@
 import type { Composition, Layer } from '../composition';
 import type { LauncherFile } from '../facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
-import { parsed, presetsOf, settingsIn } from './presets';
+import { adaptersOf, mergedSettings, namedWithoutSizes, parsed, presetsOf, settingsIn } from './presets';
 
 /**
  * AMD's Primus: an experiment names a preset of its trainer and one of its model, which lie in `primus/configs` and build on others by
@@ -19,7 +19,13 @@ function readPrimus(layers: readonly Layer[]): LauncherFile {
   }
   settle(all);
   const own = documents.at(-1) ?? parsed({ file: '', text: '' });
-  return fileOfArguments('primus', layers, own, all);
+  const launcher = fileOfArguments('primus', layers, own, all);
+  const { facts } = launcher;
+  return {
+    ...launcher,
+    facts: { ...facts, ...namedWithoutSizes(own, 'megatron', facts) },
+    ...adaptersOf(mergedSettings(layers, 'megatron')),
+  };
 }
 
 /** What Primus does otherwise than Megatron-LM (`primus/backends/megatron/patches`). */

@@ -1,6 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readDeepSpeed } from '../deepspeed/reader';
+import { adaptersAt } from '../adapters';
 import { configError } from '../errors';
 import type { Fact, FactName, Facts, LauncherFile } from '../facts';
 import { maximumConfigSize, startOf } from '../json-document';
@@ -115,16 +116,7 @@ function launcherFile(
 /** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
 function adaptersOf(flags: LaunchFlags): Finding | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
-  return (
-    flag && {
-      code: 'adapters',
-      severity: 'information',
-      place: flag.place,
-      message: sentence`The run trains adapters (${flag.name}), which is not planned`,
-      remedy: sentence`take the flag out of a copy to plan the training of all weights`,
-      fixes: [],
-    }
-  );
+  return flag && adaptersAt(flag.place, flag.name);
 }
 
 /** What the batch system's header says, where no flag does. */

@@ -22,7 +22,7 @@ export const torchtitan: Launcher = {
   },
   modelNamed: (flavor, { modelType }) => ({
     name: modelType === undefined ? flavor : `${modelType.value} ${flavor}`,
-    launcher: 'TorchTitan',
+    home: { launcher: 'TorchTitan' },
     config: flavorConfig(modelType?.value ?? '', flavor),
   }),
 };

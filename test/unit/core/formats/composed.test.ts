@@ -6,7 +6,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import type { Facts } from '../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
 import { recogniseConfig } from '../../../../src/core/load/readers';
-import { sentence } from '../../../../src/core/sentence';
+import { say, sentence } from '../../../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
 const fixture = (name: string): string => readFileSync(path.join(fixtures, name), 'utf8');
@@ -186,6 +186,60 @@ describe('a NeMo-RL recipe', () => {
     const dtensor = { ...recipe, 'a/b/c/ours.yaml': fixture('nemo-rl.yaml').replaceAll(/enabled: (false|true)\n {4}tensor/g, 'enabled: false\n    tensor').replace('dtensor_cfg:\n    enabled: false', 'dtensor_cfg:\n    enabled: true') }; // prettier-ignore
     const { launcher } = await load(dtensor);
     assert.deepEqual(valuesOf(launcher?.facts, 'tensor', 'pipeline', 'zeroStage', 'recomputeGranularity'), [4, undefined, 3, 'full']);
+  });
+});
+
+describe('a run that trains adapters alone', () => {
+  const experiment = (settings: string): string =>
+    `modules:\n  trainer:\n    framework: megatron\n    config: sft_trainer.yaml\n    model: llama2_70B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n${settings}`;
+  const bridge = experiment('      peft: lora\n').replace('framework: megatron', 'framework: megatron_bridge');
+  const recipe = 'defaults: base.yaml\npolicy:\n  model_name: Qwen/Qwen3-8B\n  megatron_cfg: { enabled: true, peft: { enabled: true, dim: 128 } }\nsft: {}\n'; // prettier-ignore
+  const nemo = 'trainer: { devices: 8, precision: bf16 }\nmodel:\n  restore_from_path: llama.nemo\n  tensor_model_parallel_size: 2\n  micro_batch_size: 1\n  global_batch_size: 8\n  peft: { peft_scheme: lora }\n  data: { train_ds: {} }\n'; // prettier-ignore
+
+  for (const [name, text] of Object.entries({
+    Primus: experiment('      lora:\n        enabled: true\n'),
+    'Megatron-Bridge': bridge,
+    'NeMo-RL': recipe,
+    NeMo: nemo,
+  }))
+    it(`is not planned as one of all weights: ${name}`, async () => {
+      const { run, noRun } = await load({ 'ours.yaml': text });
+      assert.equal(run, null);
+      assert.match(noRun?.message ?? '', /^The run trains adapters \(/);
+    });
+
+  it('is planned where it does not', async () => {
+    const { run, findings } = await load({ 'ours.yaml': experiment('      lora:\n        enabled: false\n') });
+    assert.equal(run?.model.layers.value, 80);
+    assert.ok(findings.some(({ code, message }) => code === 'sizes-of-launcher' && say(message).includes('"llama2_70B" is not here')));
+  });
+});
+
+describe('a NeMo config over others', () => {
+  const base =
+    'num_layers: 12\nhidden_size: 768\nffn_hidden_size: 3072\nnum_attention_heads: 12\nnum_moe_experts: 1\nactivations_checkpoint_num_layers: 1\n';
+  const t5 =
+    'defaults:\n  - .@model.encoder: sizes\n  - .@model.decoder: sizes\n  - optional overlap@model.overlap:\n  - _self_\ntrainer: { devices: 8, num_nodes: 2, precision: bf16 }\nmodel:\n  micro_batch_size: 4\n  global_batch_size: 64\n  tensor_model_parallel_size: 1\n  pipeline_model_parallel_size: 1\n  seq_length: 512\n';
+
+  it('has what its Hydra defaults put under its keys', async () => {
+    const { run, findings } = await load({ 'conf/t5.yaml': t5, 'conf/sizes.yaml': base });
+    const { layers, encoderLayers, hidden, experts } = run!.model;
+    assert.deepEqual([layers.value, encoderLayers.value, hidden.value, experts.value], [24, 12, 768, null]);
+    assert.deepEqual(findings.filter(({ severity }) => severity !== 'information'), []); // prettier-ignore
+  });
+
+  it('lets its own keys win, and says which file is missing', async () => {
+    const gpt = `defaults:\n  - size@model: ours\n  - missing@model.data\n${t5.slice(t5.indexOf('trainer'))}  num_layers: 24\n`;
+    const { run, findings } = await load({ 'conf/gpt.yaml': gpt, 'conf/size/ours.yaml': base });
+    assert.deepEqual([run?.model.layers.value, run?.model.hidden.value], [24, 768]);
+    assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"missing" is not here, so what it sets is not known']); // prettier-ignore
+  });
+
+  it('that restores a checkpoint and has nothing to train on is none to train with', async () => {
+    const asked = `${t5.slice(t5.indexOf('trainer'))}  restore_from_path: a.nemo\n  data: { test_ds: {} }\ninference: { greedy: true }\n`;
+    assert.match((await load({ 'a.yaml': asked })).noRun?.message ?? '', /generates text/);
+    assert.match((await load({ 'a.yaml': `${asked}export: { dtype: 16 }\n` })).noRun?.message ?? '', /converts or changes a checkpoint/);
+    assert.doesNotMatch((await load({ 'a.yaml': asked.replace('test_ds', 'train_ds') })).noRun?.message ?? '', /nothing is trained/);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { hubModel } from '../../../../src/core/formats/hub-models';
+import { familiarModel, hubModel } from '../../../../src/core/formats/hub-models';
 import { parametersOf } from '../../../../src/core/formats/huggingface/count';
 import { load } from './files';
 
@@ -49,6 +49,16 @@ const published: Readonly<Record<string, number>> = {
   'meta-llama/Meta-Llama-3-8B': 8.03,
   'meta-llama/Meta-Llama-3-70B-Instruct': 70.55,
   'meta-llama/Llama-3.1-405B': 405.9,
+  'mistralai/Mixtral-8x7B-v0.1': 46.7,
+  'mistralai/Mixtral-8x22B-Instruct-v0.1': 140.63,
+  'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 8.888,
+  'nvidia/NVIDIA-Nemotron-Nano-12B-v2-Base': 12.31,
+  // language models alone
+  'Qwen/Qwen2.5-VL-3B-Instruct': 3.086,
+  'Qwen/Qwen2.5-Omni-7B': 7.616,
+  'Qwen/Qwen3.5-9B-Base': 8.954,
+  'Qwen/Qwen3.5-35B-A3B': 34.661,
+  'Qwen/Qwen3.5-397B-A17B': 396.35,
 };
 
 describe('models by their names on the hub', () => {
@@ -59,8 +69,30 @@ describe('models by their names on the hub', () => {
       assert.ok(Math.abs(error) < 1e-3, String(error));
     });
 
+  it('are known by the names that files of launchers have for them', () => {
+    const names = {
+      'llama3.1_70B.yaml': 'meta-llama/Llama-3.1-70B',
+      llama31_70b: 'meta-llama/Llama-3.1-70B',
+      llama2_7B: 'meta-llama/Llama-2-7b-hf',
+      qwen3_235B_A22B: 'Qwen/Qwen3-235B-A22B',
+      qwen3_32b_pretrain_config: 'Qwen/Qwen3-32B',
+      'deepseek_v2_lite.yaml': 'deepseek-ai/DeepSeek-V2-Lite',
+      gpt_oss_20B: 'openai/gpt-oss-20b',
+    };
+    for (const [name, published] of Object.entries(names)) assert.equal(familiarModel(name), hubModel(published), name);
+    for (const name of ['llama3_9B', 'llama_8B', 'qwen3_235B_A22B_4layer', '__proto__', '']) assert.equal(familiarModel(name), null, name);
+  });
+
   it('are none where other models or sizes have a similar name', () => {
-    for (const name of ['Qwen/Qwen2.5-VL-3B-Instruct', 'Qwen/Qwen3-9B', 'ours/Qwen3-8B', 'meta-llama/Llama-3.1', '../Qwen/Qwen3-8B', ''])
+    for (const name of [
+      'Qwen/Qwen2.5-VL-5B-Instruct',
+      'Qwen/Qwen3-9B',
+      'Qwen/qwen3.5-9b-text',
+      'ours/Qwen3-8B',
+      'meta-llama/Llama-3.1',
+      '../Qwen/Qwen3-8B',
+      '',
+    ])
       assert.equal(hubModel(name), null, name);
   });
 });

@@ -37,6 +37,15 @@ describe('loadRun', () => {
     assert.deepEqual([run.training, run.layout, run.gpu], [{}, {}, undefined]);
   });
 
+  it('reads the infinities that Python writes', async () => {
+    const written =
+      '{"model_type": "mamba2", "note": "Infinity and \\" -Infinity", "time_step_limit": [0.0, Infinity], "num_hidden_layers": 24}';
+    const run = await load({ 'config.json': written.replace('"num', '"low": -Infinity, "num') });
+    assert.equal(run.model.layers.value, 24);
+    const { code } = await errorOf(load({ 'config.json': written.replace('24', 'Infinity') }));
+    assert.equal(code, 'config-out-of-range');
+  });
+
   it('takes the numbers of an inline model and fills the rest by kind', async () => {
     const gpt = valuesOf((await loadObject({ model: { layers: 2, hidden: 128, heads: 4 } })).model);
     assert.deepEqual([gpt.ffn, gpt.kvHeads, gpt.headDim, gpt.vocab, gpt.norm, gpt.positions], [512, 4, 32, 0, 'layernorm', 'none']);
@@ -153,6 +162,7 @@ describe('bad configs', () => {
     assert.deepEqual(await at({ 'config.json': '{"model_type": "llama",}' }), ['config-json-syntax', '}']);
     assert.deepEqual(await at({ 'config.json': '{"model_type": "llama" // no\n}' }), ['config-json-syntax', '// no']);
     assert.deepEqual(await at({ 'config.json': '{"model_type": NaN}' }), ['config-json-syntax', 'NaN']);
+    assert.deepEqual(await terapipe('{"model": Infinity}'), ['config-json-syntax', 'Infinity']);
     assert.deepEqual(await terapipe('{"model": "unfinished'), ['config-json-syntax', '"unfinished']);
   });
 

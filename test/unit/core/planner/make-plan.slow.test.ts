@@ -213,6 +213,9 @@ describe('plan', () => {
       return 'no error';
     };
     assert.equal(code({ ...small, layout: { ...small.layout, pipeline: 9 } }), 'plan-more-stages-than-layers');
+    // BLOOM's own: the embedding and the head have stages of their own
+    const ends = [0, ...Array.from({ length: small.model.layers }, () => 1), 0];
+    assert.doesNotThrow(() => makePlan({ ...small, layout: { ...small.layout, pipeline: ends.length, stageLayers: ends } }));
     assert.equal(code({ ...small, layout: { ...small.layout, data: 3 } }), 'plan-batch-not-divisible');
     assert.equal(code({ ...small, schedule: '1F1B', training: { ...small.training, microBatch: 3 } }), 'plan-batch-not-divisible');
   });
