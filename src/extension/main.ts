@@ -14,10 +14,13 @@ import { registerHovers } from './language/hovers';
 import { registerInlayHints } from './language/inlay-hints';
 import { createLayoutDiffs } from './sessions/layout-diff';
 import { layoutQuestions } from './sessions/layout-questions';
-import { createLayoutSearches } from './sessions/layout-searches';
+import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
 import { actForPage } from './views/page-actions';
 import type { PageServices } from './views/page-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
+import { createPageEdits, type PageEdits } from './commands/page-edits';
+import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
+import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
 import { createRehearsals } from './sessions/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
@@ -28,7 +31,7 @@ import { pythonGlob } from './sessions/find-configs';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
 import { shellReader } from './platform/shell-reader';
-import { createShownConfig } from './sessions/shown-config';
+import { createShownConfig, type ShownConfig } from './sessions/shown-config';
 import { readText, resolvePath } from './sessions/sources';
 import { registerStatusBar } from './views/status-bar';
 import { registerScheduleLens } from './language/schedule-lens';
@@ -110,17 +113,23 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       reportBug: (error) => reportBug(log, 'comparison', error),
     }),
   );
+  const changes = planChanges(keep, sessions, {
+    plan: async (run, sets, options) =>
+      planner.whatIf({ run, found: await profiles.found(run.file), defaults: defaultsOf(run.file) }, sets, options),
+    reportBug: (error) => reportBug(log, 'what-if', error),
+  });
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = { sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
+  const commandParts = { ...changes, sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
     comparisons,
     profiles,
+    ...changes,
     log,
     act: (message, session) =>
       void runCommand(log, `page ${message.type}`, () => actForPage({ ...commandParts, panels }, message, session)),
@@ -146,12 +155,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       log,
     ),
   );
-  keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
-  keep(registerQuickFixes(sessions, layouts, selector));
-  keep(registerCodeLens(sessions, layouts, shown, selector, onError));
-  keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
-  keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
-  keep(registerInlayHints(sessions, selector));
+  keepLanguage(context, keep, { sessions, layouts, shown, onError });
   keep(registerStatusBar(sessions, shown));
   keep(
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -159,6 +163,43 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     }),
   );
   void welcomeToSample(context).catch(onError);
+}
+
+/** What stands in the editor. */
+function keepLanguage(
+  context: vscode.ExtensionContext,
+  keep: (part: { dispose: () => unknown }) => unknown,
+  {
+    sessions,
+    layouts,
+    shown,
+    onError,
+  }: {
+    readonly sessions: PlanSessions;
+    readonly layouts: LayoutSearches;
+    readonly shown: ShownConfig;
+    readonly onError: (error: unknown) => void;
+  },
+): void {
+  keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
+  keep(registerQuickFixes(sessions, layouts, selector));
+  keep(registerCodeLens(sessions, layouts, shown, selector, onError));
+  keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
+  keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
+  keep(registerInlayHints(sessions, selector));
+}
+
+/** Sizes that are tried, the plans that there were, and the edits of pages. */
+function planChanges(
+  keep: <T extends { dispose: () => unknown }>(part: T) => T,
+  sessions: PlanSessions,
+  host: WhatIfHost,
+): { readonly whatIfs: WhatIfs; readonly histories: PlanHistories; readonly edits: PageEdits } {
+  const isDirty = (file: string): boolean =>
+    vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.toString() === file);
+  const histories = keep(createPlanHistories(sessions, isDirty));
+  keep(vscode.workspace.onDidSaveTextDocument(({ uri }) => histories.saved(uri.toString())));
+  return { whatIfs: keep(createWhatIfs(sessions, host)), histories, edits: createPageEdits() };
 }
 
 /** docs/findings.md in the project's repository, where the codes of problems are explained. */

@@ -13,15 +13,15 @@ import type { Sentence, Value } from '../core/sentence';
  */
 
 /**
- * What a side is: a config's plan, the layout that a config launches (or is planned with, where it names none), the best layout that a
- * search found, or a measured run.
+ * What a side is: a config's plan now or an earlier one, the layout that a config launches (or is planned with, where it names none), the
+ * best layout that a search found, or a measured run.
  */
-export type ComparedRole = 'config' | 'launched' | 'planned' | 'best' | 'measured';
+export type ComparedRole = 'config' | 'earlier' | 'launched' | 'planned' | 'best' | 'measured';
 
 /** One side of a comparison, as it is shown. */
 export interface ComparedSide {
   readonly role: ComparedRole;
-  /** Display path of the config or of the measured run's file. */
+  /** Display path of the config or of the measured run's file; of an earlier plan what it is called. */
   readonly file: string;
   /** What runs: `TeraPipe`, `1F1B`; empty for measured times, which do not say. */
   readonly how: Value;
@@ -55,7 +55,7 @@ export interface SentAnswer {
 /** What the page shows of a comparison. */
 export interface PageComparison {
   /** What the config is compared with, and its display path; of the best layout that of the config. */
-  readonly other: { readonly role: 'config' | 'best' | 'measured'; readonly file: string };
+  readonly other: { readonly role: 'config' | 'earlier' | 'best' | 'measured'; readonly file: string };
   /** Comparing now; `fraction` 0..1 while a measured run is read, else null. The old answer stays. */
   readonly running: { readonly fraction: number | null } | null;
   readonly answer: ComparisonAnswer | SentAnswer | null;

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { whatIfKeys } from '../core/layout-search/what-if';
 import { candidateIds } from '../core/planner/plan';
 
 /*
@@ -42,6 +43,13 @@ export const controlChange = v.object({
   value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),
 });
 
+/** Sizes to try, by their keys of terapipe.json; null leaves one to the planner. */
+export const whatIfSets = v.pipe(
+  v.array(v.pipe(v.tuple([v.picklist(whatIfKeys), v.nullable(v.pipe(v.number(), v.safeInteger(), v.minValue(1)))]), v.readonly())),
+  v.maxLength(whatIfKeys.length),
+  v.readonly(),
+);
+
 /** Files that the host makes of a candidate: for PyTorch (passes alone, or with communication, for 2.15 or older) and for Perfetto. */
 export const exportFormat = v.picklist(['pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
 
@@ -63,6 +71,14 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('applyLayout'), point: layoutPoint }),
   // Write this layout as a new launcher's file or flags; the host asks which.
   v.object({ type: v.literal('exportLayout'), point: layoutPoint }),
+  // Plan the config with other sizes and show the figures (`whatIf`); none: forget what was tried.
+  v.object({ type: v.literal('try'), sets: whatIfSets }),
+  // Write what was tried into the config, as an edit that can be undone.
+  v.object({ type: v.literal('write'), sets: whatIfSets }),
+  // Take back the last edit that a page asked for.
+  v.object({ type: v.literal('undo') }),
+  // A plan of the history: keep it, or set the current one beside it.
+  v.object({ type: v.literal('past'), act: v.picklist(['pin', 'unpin', 'compare']), id: offset }),
   v.object({ type: v.literal('comparison'), act: comparisonAct }),
   // A tab by its folder in `webview/tabs`.
   v.object({ type: v.literal('openTab'), tab: v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/)), candidate: v.nullable(candidate) }),

@@ -14,6 +14,7 @@ import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { NamedProfile } from '../core/spec/profile';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Sentence } from '../core/sentence';
+import { whatIfSets } from './page-schema';
 
 /*
  * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started
@@ -65,6 +66,8 @@ const workerRequest = v.variant('type', [
   v.object({ type: v.literal('resolve'), id, ...resolveAsked.entries }),
   // `plan`, without its timelines, is of `run` and does not fit.
   v.object({ type: v.literal('remedies'), id, plan, ...resolveAsked.entries }),
+  // The run with other sizes; its plan comes without timelines.
+  v.object({ type: v.literal('whatIf'), id, sets: whatIfSets, ...resolveAsked.entries }),
   v.object({
     type: v.literal('elastic'),
     id,
@@ -119,6 +122,7 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('searching'), id, update }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('resolve'), id, request: planRequest }),
+  v.object({ type: v.literal('whatIf'), id, plan }),
   v.object({
     type: v.literal('remedies'),
     id,

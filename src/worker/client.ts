@@ -4,6 +4,7 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { PreparedRehearsal, RehearsalAsked, RehearsalRoom } from '../core/rehearsal/prepare';
+import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
 import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
@@ -39,6 +40,8 @@ export interface PlannerClient {
    * own where plans are waited for.
    */
   readonly remedies: (asked: ResolveAsked, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
+  /** The plan of a run with other sizes, without timelines. */
+  readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], options?: Pick<PlanJobOptions, 'signal'>) => Promise<Plan>;
   /**
    * Plans in the worker's process; requests wait for each other in order.
    * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner,
@@ -83,6 +86,8 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
       const message = { type: 'remedies' as const, id: ++lastId, run, defaults, found, plan: withoutTimelines(plan) };
       return (await ask<'remedies'>(message, signal, () => undefined)).remedies;
     },
+    whatIf: async ({ run, defaults, found }, sets, { signal } = {}) =>
+      (await ask<'whatIf'>({ type: 'whatIf', id: ++lastId, run, defaults, found, sets }, signal, () => undefined)).plan,
     plan: async (request, options = {}) =>
       (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
     planElastic: async (request, options = {}) =>

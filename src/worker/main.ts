@@ -4,6 +4,7 @@ import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../core/rehearsal/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/resolve/resolve';
+import { withSizes } from '../core/resolve/with-sizes';
 import { answerSearch } from '../core/layout-search/answer';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import { makeCompare } from './compare';
@@ -20,6 +21,8 @@ else
     resolve: ({ run, defaults, found }, signal) => resolveRun(run, defaults, found, signal),
     remedies: ({ run, defaults, found }, plan, signal) =>
       findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found, signal), { signal, drawnOperations: 0 })),
+    whatIf: ({ run, defaults, found }, sets, signal) =>
+      makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: (request, { signal }) => answerElastic(request, signal),
     search: answerSearch,
     compare: makeCompare(),

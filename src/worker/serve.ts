@@ -4,6 +4,7 @@ import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
 import type { preparedRehearsal } from '../core/rehearsal/prepare';
+import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedies';
 import type { PlanRequest } from '../core/spec/request';
 import type { answerSearch, SearchUpdate } from '../core/layout-search/answer';
@@ -31,6 +32,7 @@ interface PlannerOptions {
 export interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
   readonly resolve: (asked: ResolveAsked, signal: CancelSignal) => PlanRequest;
+  readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], signal: CancelSignal) => Plan;
   readonly remedies: (asked: ResolveAsked, plan: Plan, signal: CancelSignal) => readonly Remedy[];
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
@@ -88,6 +90,8 @@ async function answerTo(
       return { type: 'plan', id, plan: planners.plan(request.request, options) };
     case 'resolve':
       return { type: 'resolve', id, request: planners.resolve(request, signal) };
+    case 'whatIf':
+      return { type: 'whatIf', id, plan: planners.whatIf(request, request.sets, signal) };
     case 'remedies':
       return { type: 'remedies', id, remedies: planners.remedies(request, request.plan, signal) };
     case 'elastic':

@@ -140,6 +140,25 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
       },
     },
     {
+      name: 'half the stages are tried before they are written; the history tells what they came to, and undo takes them back',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('spinbutton', { name: 'Pipeline' }).press('ArrowDown');
+        const answer = tab.locator('.what-if-answer');
+        await answer.getByText(/Pipeline 96 to 48, Data 1 to 2/).waitFor();
+        await answer.getByText(/[−+]\d.* %/).waitFor();
+        await look('what-if');
+        await figures(page, 'tab', same);
+        await tab.getByRole('button', { name: 'Write to the config' }).click();
+        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await goBehind(page, '"pipeline": 48');
+        await tab.locator('.history-summary', { hasText: 'since saved' }).click();
+        await look('history');
+        await tab.getByRole('button', { name: 'Undo' }).click();
+        await figuresOnBoth(page, same);
+      },
+    },
+    {
       name: 'the palette opens the timeline again after it was closed',
       act: async () => {
         const timeline = page.locator('.tabs-container .tab', { hasText: 'Timeline' });

@@ -17,6 +17,7 @@ import { sideCases } from './side';
 import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
+import { whatIfCases } from './what-if';
 
 /**
  * Runs every case in a real Chromium on the built page, under the CSP of the extension; in a full run it leaves pictures of all looks in
@@ -46,6 +47,7 @@ export async function runWebviewTests({
     ...profileCases,
     ...elasticCases,
     ...layoutCases,
+    ...whatIfCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);
   const pictures = isFullRun && only === undefined;

@@ -73,14 +73,12 @@ export const tabCases: readonly Case[] = [
       };
       await choose('Schedule', '1F1B');
       await choose('Slice unit', '128 tokens');
-      await choose('Micro-batch', '2');
       await choose('Recompute', 'full');
       await choose('Recompute', 'Auto');
       const changes = (await messages()).flatMap((message) => (message.type === 'change' ? [message.change] : []));
       assert.deepEqual(changes, [
         { key: 'schedule', value: '1F1B' },
         { key: 'slicing.unit', value: 128 },
-        { key: 'training.microBatch', value: 2 },
         { key: 'training.recompute', value: 'full' },
         { key: 'training.recompute', value: null },
       ]);

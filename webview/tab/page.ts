@@ -57,7 +57,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     verdict.element,
     header,
     noticeArea,
-    toolbar.element,
+    ...toolbar.elements,
     viewBar,
     main,
     help.element,
@@ -98,7 +98,6 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
-    toolbar.element.hidden = plan === null;
     actions.element.hidden = plan === null;
     const hasDetails = plan !== null && (tabs[shown]?.hasInspector?.(state) ?? true);
     const inspects = view.inspector && hasDetails;

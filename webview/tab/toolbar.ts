@@ -4,6 +4,8 @@ import { scheduleDescriptions, type ScheduleDescription } from '../../src/core/s
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../base/dom';
 import { openedLayout } from '../tabs/layout/opened';
+import { makeHistory } from './history';
+import { makeWhatIf } from './what-if';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { comparedCandidate, shownCandidate, type Store } from '../base/store';
@@ -14,8 +16,8 @@ const automatic = '';
 /** Compare with something outside this plan. */
 const elsewhere = 'elsewhere';
 
-/** Makes the controls of the plan; their changes go to the host, which edits the file. */
-export function makeToolbar(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+/** Makes the controls of the plan; their changes go to the host, which edits the file; below them the preview of sizes. */
+export function makeToolbar(store: Store): { readonly elements: readonly HTMLElement[]; readonly update: () => void } {
   const change =
     (key: ControlChange['key'], isNumber: boolean) =>
     (value: string): void =>
@@ -35,6 +37,8 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
       ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
     });
   });
+  const whatIf = makeWhatIf(store);
+  const history = makeHistory(store);
   const group = h('div', { class: 'toolbar-group' }, ...controls.map((control) => labelled(control.label, control.dropdown)));
   const kept = h(
     'p',
@@ -46,7 +50,9 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
     { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
     group,
     kept,
+    whatIf.element,
     h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
+    history.element,
   );
   const showCompared = (): void => {
     const { plan } = store.state();
@@ -64,6 +70,7 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
   };
   const update = (): void => {
     const { plan } = store.state();
+    element.hidden = plan === null;
     if (plan === null) return;
     // The controls edit the config; a found layout is not in it.
     const isFound = openedLayout(store.state()) !== null;
@@ -71,8 +78,10 @@ export function makeToolbar(store: Store): { readonly element: HTMLElement; read
     kept.hidden = !isFound;
     for (const { dropdown: control, choices, value } of controls) control.show(choices(plan), value(plan, store.state()));
     showCompared();
+    whatIf.update();
+    history.update();
   };
-  return { element, update };
+  return { elements: [element, whatIf.answer], update };
 }
 
 function labelled(label: string, { element }: DropdownControl): HTMLElement {
@@ -112,21 +121,6 @@ function planControls(): readonly PlanControl[] {
         })),
       ],
       value: ({ request }) => (request.slicing.unit === null ? automatic : String(request.slicing.unit)),
-    },
-    {
-      key: 'training.microBatch',
-      label: t('Micro-batch'),
-      isNumber: true,
-      choices: (plan) => {
-        const { microBatch, globalBatch } = plan.request.training;
-        const auto = isChosen(plan, 'training.microBatch') ? t('Auto: {0}', microBatch) : t('Auto');
-        const sizes = [1, 2, 4, 8, 16, 32].filter((size) => size <= globalBatch);
-        return [
-          { value: automatic, text: auto },
-          ...withValue(sizes, microBatch).map((size) => ({ value: String(size), text: String(size) })),
-        ];
-      },
-      value: (plan) => (isChosen(plan, 'training.microBatch') ? automatic : String(plan.request.training.microBatch)),
     },
     {
       key: 'training.recompute',

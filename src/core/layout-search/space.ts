@@ -8,7 +8,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { joinedGpus } from '../spec/cluster';
 import type { Located } from '../spec/located';
-import { splitsHeads, splitsState } from '../model/mixers';
+import { splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
 import { divisorsOf } from '../numbers';
@@ -183,21 +183,6 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
 /** Whether sequence parallelism of this size divides the sequences. */
 function splitsSequences({ sequenceLength, decoderSequenceLength = 0 }: TrainingSpec, tensor: number): boolean {
   return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
-}
-
-/** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
-function splitsModel(model: ModelSpec, tensor: number): boolean {
-  const { hidden, ffn, denseFfn, experts, stacks } = model;
-  const widths = [
-    hidden,
-    // experts may be divided by a size of their own: see expertSizes
-    experts === null ? ffn : tensor,
-    denseFfn ?? tensor,
-    experts?.sharedFfn ?? tensor,
-    stacks?.decoderFfn ?? tensor,
-    stacks?.decoderHeads ?? tensor,
-  ];
-  return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
 /**

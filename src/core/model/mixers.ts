@@ -110,6 +110,21 @@ export function splitsHeads(model: ModelSpec, tensor: number): boolean {
   return (!attends || splitsAttention) && (state === undefined || splitsState(state, tensor));
 }
 
+/** Whether tensor parallelism of this size divides heads (or repeats those of keys and values) and widths. */
+export function splitsModel(model: ModelSpec, tensor: number): boolean {
+  const { hidden, ffn, denseFfn, experts, stacks } = model;
+  const widths = [
+    hidden,
+    // experts may be divided by a size of their own: see expertSizes
+    experts === null ? ffn : tensor,
+    denseFfn ?? tensor,
+    experts?.sharedFfn ?? tensor,
+    stacks?.decoderFfn ?? tensor,
+    stacks?.decoderHeads ?? tensor,
+  ];
+  return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
+}
+
 /** Whether `tensor` ranks can share a mixer with a state. */
 export function splitsState({ kind, heads, groups }: StateMixer, tensor: number): boolean {
   return kind === 'mamba' ? tensor === 1 : heads % tensor === 0 && groups % tensor === 0;

@@ -86,7 +86,8 @@ export async function acceptLayoutCommand({ diffs }: ApplyCommands, uri: unknown
   await diffs.apply(uri);
 }
 
-function requireTrustToWrite(): void {
+/** @throws ExpectedError `apply-untrusted` in a restricted workspace. */
+export function requireTrustToWrite(): void {
   if (vscode.workspace.isTrusted) return;
   throw new ExpectedError(
     'apply-untrusted',

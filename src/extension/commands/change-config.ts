@@ -1,29 +1,79 @@
 import * as vscode from 'vscode';
 import { changeJson, type JsonChange } from '../../core/formats/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
+import { settingEdits } from '../../core/export/launchers/memory-fixes';
+import type { LauncherReader } from '../../core/formats/facts';
+import { isLauncher } from '../../core/formats/registry';
+import type { WhatIfSet } from '../../core/layout-search/what-if';
+import { readerOf } from '../../core/load/readers';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
+import type { WhatIf } from '../sessions/what-ifs';
+import { requireTrustToWrite } from './apply-layout';
 import { createConfigCommand } from './create-config';
+import { createPageEdits, type PageEdits } from './page-edits';
 import type { ConfigCommands } from './target';
 import { sentence } from '../../core/sentence';
+
+/** What edits of pages need. */
+export interface ChangeCommands extends ConfigCommands {
+  readonly edits: PageEdits;
+  readonly shell: () => Promise<LauncherReader>;
+}
 
 /**
  * Sets values in a `terapipe.json` as one edit that undo takes back, comments kept. The file stays unsaved when it is open.
  * @throws ExpectedError when the file has a JSON error or cannot be edited.
  */
-export async function changeConfig(uri: vscode.Uri, changes: readonly JsonChange[]): Promise<void> {
+export async function changeConfig(uri: vscode.Uri, changes: readonly JsonChange[], edits = createPageEdits()): Promise<void> {
+  const file = uri.toString();
   const document = await vscode.workspace.openTextDocument(uri);
   const replacement = changeJson(document.getText(), changes);
   if (replacement === null) return;
-  const range = new vscode.Range(document.positionAt(replacement.start), document.positionAt(replacement.end));
-  const edit = new vscode.WorkspaceEdit();
-  edit.replace(uri, range, replacement.newText);
-  if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', sentence`terapipe.json cannot be edited`, sentence`check that it is not read-only`);
+  const { newText, ...range } = replacement;
+  await edits.make(file, [{ place: { file, range }, newText }]);
 }
 
 /** A control of the tab's toolbar: writes into the session's `terapipe.json`, which is created first for a bare model config. */
-export async function applyControl(commands: ConfigCommands, session: SessionState, { key, value }: ControlChange): Promise<void> {
+export async function applyControl(commands: ChangeCommands, session: SessionState, { key, value }: ControlChange): Promise<void> {
+  await setInConfig(commands, session, [[key, value]]);
+}
+
+/**
+ * Writes sizes that were tried: into the `terapipe.json` or, where it can say them, into the launcher's file; else into a `terapipe.json`
+ * beside it.
+ * @throws ExpectedError `what-if-outdated`, `apply-untrusted`, and as `changeConfig`.
+ */
+export async function writeSizes(
+  commands: ChangeCommands,
+  session: SessionState,
+  sets: readonly WhatIfSet[],
+  tried: WhatIf | null,
+): Promise<void> {
+  const plan = tried !== null && JSON.stringify(tried.sets) === JSON.stringify(sets) ? tried.plan : null;
+  if (plan === null)
+    throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
+  const { format, launcher } = session;
+  if (launcher !== null && format !== 'pytorch-schedule' && isLauncher(format)) {
+    const edits = settingEdits({ sets, plan }, { launcher, read: await readerOf(format, commands.shell) });
+    if (edits !== null) {
+      requireTrustToWrite();
+      await commands.edits.make(session.file, edits);
+      return;
+    }
+  }
+  await setInConfig(commands, session, sets);
+}
+
+async function setInConfig(
+  commands: ChangeCommands,
+  session: SessionState,
+  sets: readonly (readonly [key: string, value: string | number | null])[],
+): Promise<void> {
   const uri = session.format === 'terapipe' ? vscode.Uri.parse(session.file) : await createConfigCommand(commands, session.file);
-  await changeConfig(uri, [{ path: key.split('.'), value: value ?? undefined }]);
+  await changeConfig(
+    uri,
+    sets.map(([key, value]) => ({ path: key.split('.'), value: value ?? undefined })),
+    commands.edits,
+  );
 }

@@ -41,7 +41,7 @@ export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
     if (comparison.kind === 'plan') throw new Error('a measured run was compared as a plan');
     return measuredAnswer(id, comparison, own, { config: host.displayPath(file), run: host.displayPath(other.file) });
   }
-  const sides = other.kind === 'best' ? await besideBest(pass, own) : await besideConfig(pass, own, other.file);
+  const sides = await sidesOf(pass, own, other);
   const [a, b] = pass.isSwapped ? [sides.other, sides.own] : [sides.own, sides.other];
   const comparison = await host.compare(a.plan, { kind: 'plan', plan: b.plan }, { signal });
   if (comparison.kind !== 'plan') throw new Error('a plan was compared as a measured run');
@@ -62,6 +62,33 @@ interface Sides {
 interface PlannedSide {
   readonly plan: Plan;
   readonly side: ComparedSide;
+}
+
+function sidesOf(
+  pass: ComparePass,
+  own: Plan,
+  other: Exclude<Compared, { readonly kind: 'measured' | 'rehearsed' }>,
+): Sides | Promise<Sides> {
+  switch (other.kind) {
+    case 'best':
+      return besideBest(pass, own);
+    case 'config':
+      return besideConfig(pass, own, other.file);
+    case 'earlier':
+      return besideEarlier(pass, own, other);
+  }
+}
+
+function besideEarlier(
+  { host, file, onBasis }: ComparePass,
+  own: Plan,
+  { name, plan }: Extract<Compared, { readonly kind: 'earlier' }>,
+): Sides {
+  onBasis({ own, other: null });
+  return {
+    own: { plan: own, side: planSide('config', host.displayPath(file), own) },
+    other: { plan, side: planSide('earlier', name, plan) },
+  };
 }
 
 async function besideBest({ host, file, signal, onBasis }: ComparePass, own: Plan): Promise<Sides> {

@@ -4,13 +4,14 @@ import type { ComparisonAnswer } from '../../protocol/comparison';
 import type { PlannerClient } from '../../worker/client';
 
 /**
- * What a config is compared with: another config, the best layout of a search, or the file of a measured run, by URI; or what a rehearsal
- * measured, beside what it predicted.
+ * What a config is compared with: another config, the best layout of a search, or the file of a measured run, by URI; a plan that it had
+ * before; or what a rehearsal measured, beside what it predicted.
  */
 export type Compared =
   | { readonly kind: 'config'; readonly file: string }
   | { readonly kind: 'best' }
   | { readonly kind: 'measured'; readonly file: string }
+  | { readonly kind: 'earlier'; readonly name: string; readonly plan: Plan }
   | { readonly kind: 'rehearsed'; readonly name: string; readonly answer: (id: string) => ComparisonAnswer };
 
 /** A comparison of one config. Replaced whole on every change. */

@@ -27,6 +27,7 @@ export function pageComparisonOf(file: string, state: ComparisonState | null, co
 
 function otherSide(file: string, other: ComparisonState['other'], { displayPath }: ComparisonPageContext): PageComparison['other'] {
   if (other.kind === 'rehearsed') return { role: 'measured', file: other.name };
+  if (other.kind === 'earlier') return { role: 'earlier', file: other.name };
   return { role: other.kind, file: displayPath(other.kind === 'best' ? file : other.file) };
 }
 

@@ -2,22 +2,28 @@ import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
 import type { Comparisons } from '../sessions/comparisons';
 import type { SessionState } from '../sessions/session-state';
-import { applyControl } from '../commands/change-config';
+import { applyControl, writeSizes, type ChangeCommands } from '../commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
 import { savePageText, savePlan } from '../commands/save';
 import { applyFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';
+import type { PlanHistories } from '../sessions/plan-histories';
 import type { Profiles } from '../sessions/profiles';
+import { displayPath } from '../sessions/sources';
+import type { WhatIfs } from '../sessions/what-ifs';
+
+interface ActSources {
+  readonly profiles: Profiles;
+  readonly comparisons: Comparisons;
+  readonly whatIfs: WhatIfs;
+  readonly histories: PlanHistories;
+}
 
 /** Does what a page asked for. A page can reach the files of its own session alone. */
 export async function actForPage(
-  {
-    profiles,
-    comparisons,
-    ...commands
-  }: ApplyCommands & ExportLayoutCommands & { readonly profiles: Profiles; readonly comparisons: Comparisons },
+  { profiles, comparisons, whatIfs, histories, ...commands }: ApplyCommands & ExportLayoutCommands & ChangeCommands & ActSources,
   message: PageAction,
   session: SessionState | null,
 ): Promise<void> {
@@ -52,6 +58,18 @@ export async function actForPage(
     case 'fix':
       if (session !== null) await applyFix(session, message);
       return;
+    case 'try':
+      if (session !== null) await whatIfs.attempt(session.file, message.sets);
+      return;
+    case 'write':
+      if (session !== null) await writeSizes(commands, session, message.sets, whatIfs.stateOf(session.file));
+      return;
+    case 'undo':
+      if (session !== null) await commands.edits.undo(session.file);
+      return;
+    case 'past':
+      if (session !== null) await actOnPast({ histories, comparisons, commands }, session.file, message);
+      return;
     case 'comparison':
       if (session === null) return;
       if (message.act === 'swap' || message.act === 'again') await comparisons[message.act](session.file);
@@ -71,6 +89,26 @@ export async function actForPage(
     case 'exportLayout':
       if (session !== null) await exportLayoutCommand(commands, vscode.Uri.parse(session.file), message.point);
   }
+}
+
+/** Keeps a plan of the history, or sets the current one beside it. */
+async function actOnPast(
+  {
+    histories,
+    comparisons,
+    commands,
+  }: Pick<ActSources, 'histories' | 'comparisons'> & { readonly commands: Pick<ApplyCommands, 'panels'> },
+  file: string,
+  { act, id }: Extract<PageAction, { readonly type: 'past' }>,
+): Promise<void> {
+  if (act !== 'compare') {
+    histories.pin(file, id, act === 'pin');
+    return;
+  }
+  const plan = histories.planAt(file, id);
+  if (plan === null) return;
+  commands.panels.open(file, { tab: 'compare', candidate: null });
+  await comparisons.start(file, { kind: 'earlier', name: vscode.l10n.t('{0}, plan {1}', displayPath(file), id), plan });
 }
 
 /** The column for a text that a page opens: the first one with texts, else beside the page. */

@@ -7,6 +7,12 @@ import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
 import { pageComparisonOf } from './comparison-page';
 import { pageLayoutOf } from './layout-page';
+import { figuresOf, type WhatIfState } from '../../protocol/what-if';
+import type { PageEdits } from '../commands/page-edits';
+import type { PlanHistories } from '../sessions/plan-histories';
+import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
+import { traitsFor } from '../../core/partition/scheduling';
+import { pageErrorOf } from '../sessions/page-state';
 
 /** Where the parts of a tab's state come from. */
 export interface PartSources {
@@ -14,12 +20,15 @@ export interface PartSources {
   readonly profiles: Profiles;
   readonly layouts: LayoutSearches;
   readonly comparisons: Comparisons;
+  readonly whatIfs: WhatIfs;
+  readonly histories: PlanHistories;
+  readonly edits: PageEdits;
 }
 
 type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
 
 /** The host's side of what tabs show beside the plan. Each part has one line in `of` and one in `changes`. */
-export function tabParts({ sessions, profiles, layouts, comparisons }: PartSources): {
+export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits }: PartSources): {
   /** What they show for a config. @param sent id of the comparison that the page has. */
   readonly of: (session: SessionState, sent: string | null) => TabParts;
   /** Events with the config whose part changed. */
@@ -31,7 +40,27 @@ export function tabParts({ sessions, profiles, layouts, comparisons }: PartSourc
       profile: profiles.stateOf(session.file),
       layout: pageLayoutOf(session, layouts.stateOf(session.file)),
       comparison: pageComparisonOf(session.file, comparisons.stateOf(session.file), { displayPath, textsOf, sent }),
+      whatIf: pageWhatIfOf(session, whatIfs.stateOf(session.file)),
+      history: session.plan === null ? null : { plans: histories.plansOf(session.file), canUndo: edits.canUndo(session.file) },
     }),
-    changes: { profile: profiles.onDidChange, layout: layouts.onDidChange, comparison: comparisons.onDidChange },
+    changes: {
+      profile: profiles.onDidChange,
+      layout: layouts.onDidChange,
+      comparison: comparisons.onDidChange,
+      whatIf: whatIfs.onDidChange,
+      history: histories.onDidChange,
+    },
+  };
+}
+
+function pageWhatIfOf({ plan: current, texts }: SessionState, tried: WhatIf | null): WhatIfState | null {
+  if (current === null) return null;
+  const { schedule } = current.request;
+  const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
+  return {
+    chunks: schedule === null ? 'several' : traitsFor(schedule, { virtualStages: 2 }).chunksPerStage,
+    sets,
+    tried: plan === null ? null : figuresOf(plan),
+    error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
   };
 }

@@ -47,7 +47,11 @@ function notAsked(): Promise<never> {
 const unchanging = { stateOf: () => null, onDidChange: () => ({ dispose: () => undefined }) };
 
 /** No profiles, no searches, no comparisons. */
-const quiet = { profiles: unchanging, comparisons: unchanging, layouts: { ...unchanging, findingsOf: () => [] } } as unknown as Pick<
-  PageServices,
-  'profiles' | 'comparisons' | 'layouts'
->;
+const quiet = {
+  profiles: unchanging,
+  comparisons: unchanging,
+  whatIfs: unchanging,
+  histories: { ...unchanging, plansOf: () => [] },
+  edits: { canUndo: () => false },
+  layouts: { ...unchanging, findingsOf: () => [] },
+} as unknown as Pick<PageServices, 'profiles' | 'comparisons' | 'layouts' | 'whatIfs' | 'histories' | 'edits'>;

@@ -16,6 +16,7 @@ export function badges({ reported }: Pick<ComparisonAnswer, 'reported'>): Readon
 export function sideName({ role, file }: Pick<ComparedSide, 'role' | 'file'>): string {
   switch (role) {
     case 'config':
+    case 'earlier':
     case 'measured':
       return file;
     case 'launched':

@@ -28,10 +28,20 @@ export function launchedMemoryFindings(
   remedies: readonly Remedy[] = [],
   launched: Launched | null = null,
 ): readonly Finding[] {
-  return memoryFindings(run, plan, remedies, (remedy) => (launched === null ? null : editsFor(remedy, launched)));
+  return memoryFindings(run, plan, remedies, (remedy) => (launched === null ? null : settingEdits(remedy, launched)));
 }
 
-function editsFor({ sets, plan }: Remedy, { launcher, read }: Launched): readonly TextEdit[] | null {
+/**
+ * Edits of a launcher's file that set some settings of terapipe.json as its plan has them, and none else, read back; null where it cannot
+ * say them.
+ */
+export function settingEdits(
+  {
+    sets,
+    plan,
+  }: { readonly sets: readonly (readonly [key: string, value: string | number | boolean | null])[]; readonly plan: Plan | null },
+  { launcher, read }: Launched,
+): readonly TextEdit[] | null {
   const { format } = launcher;
   if (plan === null || !isLauncher(format) || !isEditable(format)) return null;
   try {
@@ -52,6 +62,17 @@ function saidOf(key: string): readonly PlanSetting[] {
   switch (key) {
     case 'layout.pipeline':
       return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];
+    case 'layout.virtualStages':
+      return ['virtualStages', 'stageLayers', 'schedule'];
+    case 'layout.tensor':
+      return ['tensor', 'expertTensor', 'data'];
+    case 'layout.context':
+      return ['context', 'data'];
+    case 'layout.expert':
+      return ['expert'];
+    case 'layout.data':
+    case 'cluster.nodes':
+      return ['data'];
     case 'training.microBatch':
       return ['microBatch', 'globalBatch'];
     case 'training.recompute':

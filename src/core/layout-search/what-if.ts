@@ -1,0 +1,184 @@
+import { joinedGpus } from '../spec/cluster';
+import { splitsModel } from '../model/mixers';
+import { greatestCommonDivisor } from '../numbers';
+import type { PlanRequest } from '../spec/request';
+
+/** Sizes that a person steps through to see what they would cost, by their keys of terapipe.json. */
+export const whatIfKeys = [
+  'layout.tensor',
+  'layout.pipeline',
+  'layout.virtualStages',
+  'layout.data',
+  'layout.context',
+  'layout.expert',
+  'training.microBatch',
+  'cluster.nodes',
+] as const;
+
+export type WhatIfKey = (typeof whatIfKeys)[number];
+
+/** One value of each; a micro-batch of 0 is one that the planner chooses. */
+export type WhatIfSizes = Readonly<Record<WhatIfKey, number>>;
+
+/** Chunks on each stage that the schedule runs which the files name: `several` for any number, and where they name none. */
+export type WhatIfChunks = number | 'several';
+
+/** A setting of terapipe.json to change; null leaves it to the planner. */
+export type WhatIfSet = readonly [key: WhatIfKey, value: number | null];
+
+/** Longest walk to the next valid value: sizes of clusters that are planned end below. */
+const mostSize = 16_384;
+
+/** The sizes that a request is planned with. */
+export function whatIfSizes(request: PlanRequest): WhatIfSizes {
+  const { layout, training, cluster } = request;
+  return {
+    'layout.tensor': layout.tensor,
+    'layout.pipeline': layout.pipeline,
+    'layout.virtualStages': layout.virtualStages,
+    'layout.data': layout.data,
+    'layout.context': layout.context,
+    'layout.expert': layout.expert,
+    'training.microBatch': isAssumed(request, 'training.microBatch') ? 0 : training.microBatch,
+    'cluster.nodes': cluster.nodes,
+  };
+}
+
+/**
+ * The sizes with the next valid value of one key, up (1) or down (-1), and what follows from it: replicas take the GPUs that tensor,
+ * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides.
+ * Null where no value in that direction is one that launchers accept.
+ */
+export function steppedSizes(
+  request: PlanRequest,
+  chunks: WhatIfChunks,
+  sizes: WhatIfSizes,
+  key: WhatIfKey,
+  direction: 1 | -1,
+): WhatIfSizes | null {
+  const { least, most } = rangeOf(request, sizes, key);
+  for (let value = sizes[key] + direction; value >= least && value <= most; value += direction) {
+    const changed = withSize(request, chunks, sizes, key, value);
+    if (changed !== null) return changed;
+  }
+  return null;
+}
+
+/**
+ * What has to be set for these sizes, beside what the files say: those that differ, and with a changed layout the sizes that no file gives
+ * and that would be chosen anew.
+ */
+export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes): readonly WhatIfSet[] {
+  const now = whatIfSizes(request);
+  const differs = (key: WhatIfKey): boolean => sizes[key] !== now[key];
+  const isNewLayout = whatIfKeys.some((key) => key !== 'training.microBatch' && differs(key));
+  const isDerived = (key: WhatIfKey): boolean =>
+    key === 'layout.data' && isAssumed(request, key) && (differs('cluster.nodes') || !isAssumed(request, 'cluster.nodes'));
+  const isChosenAnew = (key: WhatIfKey): boolean =>
+    isNewLayout && (key === 'layout.tensor' || key === 'layout.pipeline' || key === 'layout.data') && isAssumed(request, key);
+  return whatIfKeys
+    .filter((key) => (differs(key) || isChosenAnew(key)) && !isDerived(key))
+    .map((key) => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
+}
+
+function isAssumed({ assumptions }: Pick<PlanRequest, 'assumptions'>, key: string): boolean {
+  return assumptions.some((assumption) => assumption.key === key);
+}
+
+function rangeOf(request: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey): { readonly least: number; readonly most: number } {
+  const { model, cluster } = request;
+  switch (key) {
+    case 'layout.tensor':
+      return { least: 1, most: joinedGpus(cluster) };
+    case 'layout.pipeline':
+      return { least: 1, most: model.layers };
+    case 'layout.virtualStages':
+      return { least: 1, most: Math.floor(model.layers / sizes['layout.pipeline']) };
+    case 'layout.context':
+      return { least: 1, most: gpusOf(sizes) };
+    case 'layout.expert':
+      return { least: 1, most: model.experts?.count ?? 1 };
+    case 'training.microBatch':
+      return { least: 0, most: batchOf(request, sizes) ?? 128 };
+    case 'layout.data':
+    case 'cluster.nodes':
+      return { least: 1, most: mostSize };
+  }
+}
+
+function gpusOf(sizes: WhatIfSizes): number {
+  return sizes['layout.tensor'] * sizes['layout.pipeline'] * sizes['layout.context'] * sizes['layout.data'];
+}
+
+/** Sequences of one replica in a step; null where the batch is assumed and follows the layout. */
+function batchOf(request: PlanRequest, sizes: WhatIfSizes): number | null {
+  return isAssumed(request, 'training.globalBatch') ? null : request.training.globalBatch / sizes['layout.data'];
+}
+
+/** The sizes with one changed and the others following; null where launchers would not accept them. */
+function withSize(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey, value: number): WhatIfSizes | null {
+  const placed = onGpus(request, { ...sizes, [key]: value }, key, gpusOf(sizes));
+  if (placed === null) return null;
+  const followed = { ...placed, ...dividing(request, placed) };
+  return followed[key] === value && isAccepted(request, chunks, followed, key) ? followed : null;
+}
+
+/** Replicas follow the model's sizes and the nodes; the nodes follow the replicas. */
+function onGpus({ cluster }: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey, gpus: number): WhatIfSizes | null {
+  if (key === 'training.microBatch' || key === 'layout.expert' || key === 'layout.virtualStages') return sizes;
+  const { gpusPerNode } = cluster;
+  const isWhole = cluster.groups === undefined && gpus === cluster.nodes * gpusPerNode;
+  if (key === 'layout.data') {
+    const nodes = gpusOf(sizes) / gpusPerNode;
+    return isWhole && Number.isInteger(nodes) ? { ...sizes, 'cluster.nodes': nodes } : null;
+  }
+  if (key === 'cluster.nodes' && cluster.groups !== undefined) return null;
+  const whole = key === 'cluster.nodes' ? sizes['cluster.nodes'] * gpusPerNode : gpus;
+  const data = whole / (gpusOf(sizes) / sizes['layout.data']);
+  return Number.isInteger(data) ? { ...sizes, 'layout.data': data } : null;
+}
+
+/** Micro-batch, expert and virtual stages as far as they still divide. */
+function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes> {
+  const { model, layout } = request;
+  const batch = batchOf(request, sizes);
+  const microBatch = sizes['training.microBatch'];
+  const expertTensor = layout.expertTensor ?? sizes['layout.tensor'];
+  const ranks = (sizes['layout.tensor'] * sizes['layout.context'] * sizes['layout.data']) / expertTensor;
+  const chunks = sizes['layout.pipeline'] * sizes['layout.virtualStages'];
+  return {
+    ...(batch === null || !Number.isInteger(batch) || microBatch === 0
+      ? {}
+      : { 'training.microBatch': greatestCommonDivisor(microBatch, batch) }),
+    ...(model.experts === null || !Number.isInteger(ranks)
+      ? {}
+      : { 'layout.expert': greatestCommonDivisor(sizes['layout.expert'], ranks) }),
+    ...(sizes['layout.pipeline'] === 1 || model.layers % chunks !== 0 ? { 'layout.virtualStages': 1 } : {}),
+  };
+}
+
+/** As the rules of `src/core/rules/checks` have it, for the sizes that a step of `key` changes. */
+function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey): boolean {
+  const { model, training, layout } = request;
+  const batch = batchOf(request, sizes);
+  if (batch !== null && !Number.isInteger(batch)) return false;
+  const isCutAnew = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
+  // Layers that a file deals out are for its stages alone.
+  if (isCutAnew && layout.stageLayers !== undefined) return false;
+  switch (key) {
+    case 'layout.tensor':
+      return splitsModel(model, sizes[key]);
+    case 'layout.context':
+      return sizes[key] === 1 || (model.stacks === undefined && training.sequenceLength % (2 * sizes[key]) === 0);
+    case 'layout.virtualStages':
+      return sizes[key] === 1 || chunks === 'several' || chunks === sizes[key];
+    case 'layout.expert':
+      return model.experts !== null && model.experts.count % sizes[key] === 0;
+    case 'layout.pipeline':
+      return layout.stageNodeGroups === undefined;
+    case 'training.microBatch':
+    case 'layout.data':
+    case 'cluster.nodes':
+      return true;
+  }
+}

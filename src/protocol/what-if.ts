@@ -1,0 +1,59 @@
+import { requestDifferences, type RequestDifference } from '../core/compare/request-diff';
+import { whatIfKeys, type WhatIfChunks, type WhatIfSet } from '../core/layout-search/what-if';
+import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
+import { chosenOf, type Plan } from '../core/planner/plan';
+import type { Value } from '../core/sentence';
+import type { PageError } from './page-error';
+
+/*
+ * The part of the protocol about changes of a plan: sizes that are tried before they are written, and the plans that there were.
+ */
+
+/** The figures of a plan that is not on screen. */
+export interface PlanFigures {
+  /** `1F1B`. */
+  readonly name: Value;
+  readonly iterationMs: number;
+  readonly tokensPerSecond: number;
+  readonly verdict: MemoryVerdict;
+}
+
+export function figuresOf(plan: Plan): PlanFigures {
+  const { name, iterationMs, tokensPerSecond, memory } = chosenOf(plan);
+  return { name, iterationMs, tokensPerSecond, verdict: verdictOf(memory) };
+}
+
+/** Sizes that a page tries, none at first. */
+export interface WhatIfState {
+  readonly chunks: WhatIfChunks;
+  readonly sets: readonly WhatIfSet[];
+  /** Null while they are planned, and where they cannot be. */
+  readonly tried: PlanFigures | null;
+  readonly error: PageError | null;
+}
+
+/** A plan that a config had, newest first. */
+export interface PastPlan {
+  readonly id: number;
+  readonly figures: PlanFigures;
+  /** What it was planned with differently from the plan before it, what a person sets first. */
+  readonly changes: readonly RequestDifference[];
+  /** The plan of the files as they were saved last. */
+  readonly isSaved: boolean;
+  readonly isPinned: boolean;
+}
+
+/** The plans of a config since it was opened, newest first; the first is the current one. */
+export interface HistoryState {
+  readonly plans: readonly PastPlan[];
+  /** Whether the last edit that a page asked for can be taken back. */
+  readonly canUndo: boolean;
+}
+
+const told = new Set<string>(['schedule', 'training.recompute', 'training.globalBatch', 'training.sequenceLength', ...whatIfKeys]);
+
+/** What differs between two plans, what a person sets first. */
+export function changesBetween(before: Plan, after: Plan): readonly RequestDifference[] {
+  const differences = requestDifferences(before, after, chosenOf(before), chosenOf(after));
+  return [...differences.filter(({ key }) => told.has(key)), ...differences.filter(({ key }) => !told.has(key))];
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import {
+  steppedSizes,
+  whatIfKeys,
+  whatIfSets,
+  whatIfSizes,
+  type WhatIfKey,
+  type WhatIfSizes,
+} from '../../../../src/core/layout-search/what-if';
+import type { PlanRequest } from '../../../../src/core/spec/request';
+import { splitsModel } from '../../../../src/core/model/mixers';
+import { requestOf } from './what-if-requests';
+
+const stepped = (request: PlanRequest, key: WhatIfKey, direction: 1 | -1, from: WhatIfSizes = whatIfSizes(request)): WhatIfSizes | null =>
+  steppedSizes(request, 'several', from, key, direction);
+
+describe('sizes to step through', () => {
+  it('give replicas what tensor, pipeline and context leave, and nodes what replicas need', () => {
+    const request = requestOf();
+    assert.deepEqual(stepped(request, 'layout.tensor', 1), { ...whatIfSizes(request), 'layout.tensor': 8, 'layout.data': 2 });
+    assert.deepEqual(stepped(request, 'layout.data', 1), { ...whatIfSizes(request), 'layout.data': 8, 'cluster.nodes': 16 });
+    assert.deepEqual(stepped(request, 'cluster.nodes', -1), { ...whatIfSizes(request), 'layout.data': 2, 'cluster.nodes': 4 });
+    assert.deepEqual(stepped(request, 'layout.context', 1), { ...whatIfSizes(request), 'layout.context': 2, 'layout.data': 2 });
+  });
+
+  it('are those that launchers accept: from every one a walk in both directions stays among them', () => {
+    const request = requestOf();
+    let walked = 0;
+    for (const key of whatIfKeys)
+      for (const direction of [1, -1] as const)
+        for (
+          let sizes = stepped(request, key, direction);
+          sizes !== null && walked < 500;
+          sizes = stepped(request, key, direction, sizes)
+        ) {
+          walked += 1;
+          const { model, training, cluster } = request;
+          const gpus = sizes['layout.tensor'] * sizes['layout.pipeline'] * sizes['layout.context'] * sizes['layout.data'];
+          assert.equal(gpus, sizes['cluster.nodes'] * cluster.gpusPerNode);
+          assert.ok(splitsModel(model, sizes['layout.tensor']), key);
+          assert.equal(training.globalBatch % sizes['layout.data'], 0);
+          if (sizes['training.microBatch'] > 0)
+            assert.equal((training.globalBatch / sizes['layout.data']) % sizes['training.microBatch'], 0);
+          if (sizes['layout.virtualStages'] > 1) assert.equal(model.layers % (sizes['layout.pipeline'] * sizes['layout.virtualStages']), 0);
+        }
+    assert.ok(walked > 20, `${walked} steps`);
+  });
+
+  it('stop where nothing is valid: no tensor parallelism over nodes, no experts without any, no cut that a file deals out', () => {
+    const request = requestOf({ layout: { tensor: 8 } });
+    assert.equal(stepped(request, 'layout.tensor', 1), null);
+    assert.equal(stepped(request, 'layout.expert', 1), null);
+    assert.equal(stepped(requestOf({ layout: { stageLayers: [40, 40] } }), 'layout.pipeline', 1), null);
+    assert.equal(steppedSizes(request, 1, whatIfSizes(request), 'layout.virtualStages', 1), null);
+    assert.equal(steppedSizes(request, 2, whatIfSizes(request), 'layout.virtualStages', 1)?.['layout.virtualStages'], 2);
+  });
+
+  it('lose a micro-batch and virtual stages that no longer divide', () => {
+    const request = requestOf({ training: { microBatch: 8 }, layout: { virtualStages: 20 } });
+    const more = stepped(request, 'cluster.nodes', 1);
+    assert.deepEqual([more?.['layout.data'], more?.['training.microBatch']], [8, 8]);
+    const most = stepped(request, 'cluster.nodes', 1, more ?? undefined);
+    assert.deepEqual([most?.['layout.data'], most?.['training.microBatch']], [16, 4]);
+    assert.equal(stepped(request, 'layout.pipeline', 1)?.['layout.virtualStages'], 1);
+  });
+
+  it('are set by as few keys as keep the rest: what follows by itself is not written, what would be chosen anew is', () => {
+    const tensor = (request: PlanRequest): WhatIfSizes => stepped(request, 'layout.tensor', 1) ?? assert.fail();
+    const given = requestOf();
+    assert.deepEqual(whatIfSets(given, whatIfSizes(given)), []);
+    assert.deepEqual(whatIfSets(given, tensor(given)), [
+      ['layout.tensor', 8],
+      ['layout.data', 2],
+    ]);
+    const derived = requestOf({ assumed: ['layout.data'] });
+    assert.deepEqual(whatIfSets(derived, tensor(derived)), [['layout.tensor', 8]]);
+    const open = requestOf({ assumed: ['layout.tensor', 'layout.pipeline', 'layout.data'] });
+    assert.deepEqual(whatIfSets(open, tensor(open)), [
+      ['layout.tensor', 8],
+      ['layout.pipeline', 4],
+    ]);
+    const chosen = requestOf({ assumed: ['training.microBatch'] });
+    const one = stepped(chosen, 'training.microBatch', 1) ?? assert.fail();
+    assert.deepEqual(whatIfSets(chosen, one), [['training.microBatch', 1]]);
+    assert.deepEqual(whatIfSets(given, stepped(given, 'training.microBatch', -1) ?? assert.fail()), [['training.microBatch', null]]);
+  });
+});

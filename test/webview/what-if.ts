@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { verdictOf } from '../../src/core/memory-model/verdict';
+import { chosenOf } from '../../src/core/planner/plan';
+import { sentence } from '../../src/core/sentence';
+import type { PageState } from '../../src/protocol/page';
+import { figuresOf, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
+import { show, type Case } from './cases';
+import { planOf, stateOf } from './fixtures';
+
+const wide = { kind: 'tab', width: 1500, height: 820 } as const;
+const plan = planOf({ unit: 56, data: 2, stages: 48 });
+const whatIf: WhatIfState = { chunks: 'several', sets: [], tried: null, error: null };
+const figures = figuresOf(plan);
+const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
+const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
+  id,
+  figures,
+  changes: [{ key: 'layout.tensor', a: '4', b: '8' }],
+  isSaved: false,
+  isPinned: false,
+  ...change,
+});
+
+function state(change: Partial<PageState> = {}): PageState {
+  return stateOf('tab', plan, { whatIf, ...change });
+}
+
+export const whatIfCases: readonly Case[] = [
+  {
+    name: 'what-if: a step is previewed with what follows from it, and written only when asked to',
+    options: wide,
+    state,
+    steps: async ({ page, send, messages }) => {
+      const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
+      assert.equal(await tensor.innerText(), '4');
+      await tensor.press('ArrowUp');
+      assert.equal(await tensor.innerText(), '8');
+      assert.equal(await page.getByRole('spinbutton', { name: 'Data' }).innerText(), '1');
+      const asked = (await messages()).at(-1);
+      assert.ok(asked?.type === 'try');
+      assert.deepEqual(asked.sets, [
+        ['layout.tensor', 8],
+        ['layout.data', 1],
+      ]);
+      const answer = page.locator('.what-if-answer');
+      assert.match(await answer.innerText(), /Tensor 4 to 8, Data 2 to 1\s+Planning/);
+      const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: { ...slower, verdict: over } } })));
+      await page.getByText('+8 %').waitFor();
+      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1.5 GiB too much/);
+      await page.getByRole('button', { name: 'Write to the config' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'write', sets: asked.sets });
+      await page.getByRole('button', { name: 'Discard' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'try', sets: [] });
+      assert.equal(await tensor.innerText(), '4');
+      assert.ok(await answer.isHidden());
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: has no button for what is not valid, and says why sizes cannot be planned',
+    options: wide,
+    state,
+    steps: async ({ page, send, messages }) => {
+      const nodes = page.locator('.stepper-control', { hasText: 'Context' });
+      assert.ok(await nodes.locator('button').first().isDisabled());
+      const tensor = page.locator('.stepper-control', { hasText: 'Tensor' });
+      await tensor.locator('button').last().click();
+      assert.ok(await tensor.locator('button').last().isDisabled());
+      const asked = (await messages()).at(-1);
+      const error = {
+        code: 'plan-heads',
+        message: sentence`Heads are not divided`,
+        remedy: sentence`use fewer`,
+        place: null,
+        placeText: null,
+      };
+      await send(show(state({ whatIf: { ...whatIf, sets: asked?.type === 'try' ? asked.sets : [], error } })));
+      await page.getByText('Heads are not divided: use fewer').waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Write to the config' }).count(), 0);
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: the history tells the difference since saved, pins plans, sets them beside the current one and undoes',
+    options: wide,
+    state: () => {
+      const faster = { ...figures, iterationMs: figures.iterationMs - 400 };
+      const history: HistoryState = {
+        plans: [past(3, { figures: faster }), past(2, { isPinned: true, figures: slower }), past(1, { isSaved: true, changes: [] })],
+        canUndo: true,
+      };
+      return state({ history });
+    },
+    steps: async ({ page, messages }) => {
+      await page.getByText('\u2212400 ms since saved').click();
+      const rows = page.getByRole('table', { name: 'Plans since this config was opened' }).getByRole('row');
+      assert.match(await rows.nth(1).innerText(), /3\s*now[\s\S]*tensor 4 to 8[\s\S]*Pin/);
+      assert.match(await rows.nth(3).innerText(), /1\s*saved[\s\S]*as opened/);
+      await rows.nth(2).getByRole('button', { name: 'Compare' }).click();
+      await rows.nth(2).getByRole('button', { name: 'Unpin' }).click();
+      await page.keyboard.press('Escape');
+      assert.ok(await rows.nth(1).isHidden());
+      await page.getByRole('button', { name: 'Undo' }).click();
+      assert.deepEqual((await messages()).slice(-3), [
+        { type: 'past', act: 'compare', id: 2 },
+        { type: 'past', act: 'unpin', id: 2 },
+        { type: 'undo' },
+      ]);
+      return undefined;
+    },
+  },
+];

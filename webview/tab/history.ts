@@ -1,0 +1,105 @@
+import { formatDuration } from '../../src/core/format';
+import { verdictText } from '../../src/core/memory-model/verdict';
+import { say } from '../../src/core/sentence';
+import type { HistoryState, PastPlan } from '../../src/protocol/what-if';
+import { fill, h, icon } from '../base/dom';
+import type { Store } from '../base/store';
+import { t } from '../base/strings';
+
+/** Changes of a plan that are told in a row; the tooltip has all. */
+const toldChanges = 3;
+
+/** The plans that there were: what the edits since the file was saved came to, and a list that opens. */
+export function makeHistory(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const { host } = store;
+  const summary = h('summary', { class: 'history-summary' });
+  const rows = h('tbody');
+  const list = h(
+    'table',
+    { class: 'history-table' },
+    h('caption', { class: 'visually-hidden' }, t('Plans since this config was opened')),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        ...[t('Plan'), t('Changed'), t('Step'), t('Difference'), t('Memory')].map((title) => h('th', { scope: 'col' }, title)),
+        h('td'),
+      ),
+    ),
+    rows,
+  );
+  const details = h('details', { class: 'history' }, summary, h('div', { class: 'history-list' }, list));
+  const undo = h('button', { class: 'link history-undo', type: 'button', onclick: () => host.post({ type: 'undo' }) }, t('Undo'));
+  const element = h('div', { class: 'history-group' }, details, undo);
+  document.addEventListener('pointerdown', ({ target }) => {
+    if (target instanceof Node && !details.contains(target)) details.open = false;
+  });
+  details.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !details.open) return;
+    details.open = false;
+    summary.focus();
+    event.stopPropagation();
+  });
+  const update = (): void => {
+    const { history } = store.state();
+    element.hidden = history === null || history.plans.length < 2;
+    if (history === null || element.hidden) return;
+    undo.hidden = !history.canUndo;
+    fill(summary, icon('down'), summaryText(history));
+    fill(rows, ...history.plans.map((plan, index) => row(store, plan, history.plans[index + 1] ?? null, index === 0)));
+  };
+  return { element, update };
+}
+
+function summaryText({ plans }: HistoryState): string {
+  const [now] = plans;
+  const saved = plans.find(({ isSaved }) => isSaved);
+  if (now === undefined || saved === undefined || saved === now) return t('{0} plans', plans.length);
+  return t('{0} since saved', differenceText(saved, now));
+}
+
+/** `-0.4 s`, `as fast`. */
+function differenceText(before: PastPlan, after: PastPlan): string {
+  const ms = after.figures.iterationMs - before.figures.iterationMs;
+  if (Math.abs(ms) < 0.0005 * before.figures.iterationMs) return t('as fast');
+  return `${ms > 0 ? '+' : '\u2212'}${formatDuration(Math.abs(ms))}`;
+}
+
+function row(store: Store, plan: PastPlan, before: PastPlan | null, isCurrent: boolean): HTMLElement {
+  const { host } = store;
+  const { id, figures, changes, isSaved, isPinned } = plan;
+  const texts = changes.map(({ key, a, b }) => t('{0} {1} to {2}', key.replace(/^(?:layout|training|cluster)\./, ''), a, b));
+  const tags = [isCurrent ? t('now') : null, isSaved ? t('saved') : null].filter((tag) => tag !== null);
+  const act = (name: 'pin' | 'unpin' | 'compare', label: string): HTMLElement =>
+    h(
+      'button',
+      {
+        class: 'link',
+        type: 'button',
+        'data-focus': `${name === 'compare' ? name : 'pin'}-${id}`,
+        onclick: () => host.post({ type: 'past', act: name, id }),
+      },
+      label,
+    );
+  return h(
+    'tr',
+    { class: isPinned ? 'pinned' : '' },
+    h('th', { scope: 'row' }, String(id), ...tags.map((tag) => h('span', { class: 'tag' }, tag))),
+    h(
+      'td',
+      { class: 'history-changes', title: texts.join('\n') },
+      before === null ? t('as opened') : texts.slice(0, toldChanges).join(', '),
+    ),
+    h('td', { class: 'number' }, formatDuration(figures.iterationMs)),
+    h('td', { class: 'number' }, before === null ? '' : differenceText(before, plan)),
+    h('td', { class: figures.verdict.fits ? '' : 'history-over' }, say(verdictText(figures.verdict), t)),
+    h(
+      'td',
+      { class: 'history-acts' },
+      act(isPinned ? 'unpin' : 'pin', isPinned ? t('Unpin') : t('Pin')),
+      isCurrent ? null : act('compare', t('Compare')),
+    ),
+  );
+}
