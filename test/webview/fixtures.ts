@@ -16,6 +16,7 @@ export interface Variant {
   readonly data?: number;
   readonly nodes?: number;
   readonly hidden?: number;
+  readonly virtualStages?: number;
   readonly schedule?: PlanRequest['schedule'];
   readonly unit?: number | null;
   readonly training?: Partial<TrainingSpec>;
@@ -40,6 +41,7 @@ function planAnew({
   data = 1,
   nodes = 48,
   hidden = 12288,
+  virtualStages = 1,
   schedule = null,
   unit = null,
   training = {},
@@ -84,7 +86,7 @@ function planAnew({
       gradAccumulationFp32: false,
       ...training,
     },
-    layout: { tensor, pipeline: stages, data, context: 1, expert: 1, virtualStages: 1 },
+    layout: { tensor, pipeline: stages, data, context: 1, expert: 1, virtualStages },
     schedule,
     slicing: { unit, scheme: null },
     constants: defaultConstants,

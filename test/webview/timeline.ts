@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import type { Plan } from '../../src/core/planner/plan';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { savedState, type OpenOptions } from './browser';
-import { until, type Case } from './cases';
+import { drawnColors, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
@@ -25,6 +25,21 @@ function splitPlan(): Plan {
   return { ...plan, candidates };
 }
 
+const small = {
+  layers: 32,
+  stages: 4,
+  tensor: 2,
+  data: 8,
+  nodes: 8,
+  hidden: 4096,
+  gpu: 'A100-80GB',
+  training: { globalBatch: 64 },
+} as const;
+/** Eight replicas, which exchange gradients. */
+const replicated = (): Plan => planOf({ ...small, schedule: '1F1B' });
+/** Two chunks on every stage. */
+const interleaved = (): Plan => planOf({ ...small, schedule: '1F1B', virtualStages: 2 });
+
 interface Saved {
   readonly viewport: { readonly startMs: number; readonly endMs: number; readonly rowPx: number; readonly scrollPx: number } | null;
   readonly selection: { readonly type: string; readonly chunk: number; readonly unit: number; readonly kind: number } | null;
@@ -37,6 +52,9 @@ async function spot(page: Page, x: number, y: number): Promise<{ x: number; y: n
   const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
   return { x: box.x + x, y: box.y + y };
 }
+
+/** What the axis shows: the whole step. */
+const stepMs = (): number => chosenOf(plan()).iterationMs;
 
 const lanes = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('application');
 const inspector = (page: Page): ReturnType<Page['locator']> => page.locator('.inspector-selection');
@@ -64,6 +82,51 @@ export const timelineCases: readonly Case[] = [
     },
   })),
   {
+    name: 'timeline: draws the whole step, and its axis ends where the step does',
+    options: wide,
+    state: () => stateOf('tab', replicated()),
+    steps: async ({ page }) => {
+      const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
+      const chosen = chosenOf(replicated());
+      const at = (ms: number): number => box.x + 56 + (ms / chosen.iterationMs) * (box.width - 56 - 80);
+      const tooltip = page.locator('.pane .tooltip:visible');
+      await page.mouse.move(at(chosen.pipelineMs + chosen.gradientExchangeMs / 2), box.y + 40);
+      assert.match(await tooltip.innerText(), /^Gradient exchange\s+Stage 0 of 4/);
+      await page.mouse.move(at(chosen.iterationMs - chosen.optimizerMs / 2), box.y + 40);
+      assert.match(await tooltip.innerText(), /^Optimizer\s/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: the legend hides kinds and chunks and says what shades tell, and nothing is called a slice where none is cut',
+    options: wide,
+    state: () => stateOf('tab', interleaved()),
+    steps: async (open) => {
+      const { page } = open;
+      const button = (name: string): ReturnType<Page['getByRole']> =>
+        page.locator('.timeline-legend').getByRole('button', { name, exact: true });
+      const all = await drawnColors(open, '.lanes');
+      assert.equal(await button('chunk').getAttribute('aria-pressed'), 'true');
+      assert.equal(await button('slice').count(), 0);
+      await button('micro-batch').click();
+      assert.ok((await drawnColors(open, '.lanes')) > all, 'four shades of micro-batches are no more than two of chunks');
+      for (const name of ['Forward', 'Backward', 'Gradient exchange', 'Optimizer']) await button(name).click();
+      assert.equal(await button('Forward').getAttribute('aria-pressed'), 'false');
+      assert.ok((await drawnColors(open, '.lanes')) < all / 2, 'what is hidden is drawn');
+      await button('Forward').click();
+      const both = await drawnColors(open, '.lanes');
+      await button('Chunk 1').click();
+      assert.ok((await drawnColors(open, '.lanes')) <= both);
+      assert.equal(await page.evaluate(`document.activeElement.dataset.focus`), 'legend-chunk-1');
+      const at = await spot(page, 56 + 4, 24 + 8);
+      await page.mouse.move(at.x, at.y);
+      assert.match(await page.locator('.pane .tooltip:visible').innerText(), /^Forward · micro-batch 0 · chunk 0\s/);
+      await page.mouse.click(at.x, at.y);
+      assert.doesNotMatch(await page.locator('.page-tab').innerText(), /slice 0|Slice\s+0/);
+      return undefined;
+    },
+  },
+  {
     name: 'timeline: Ctrl+wheel zooms at the pointer, Shift+wheel pans, wheel scrolls stages',
     options: wide,
     state,
@@ -77,7 +140,7 @@ export const timelineCases: readonly Case[] = [
       const zoomed = (await saved(page)).viewport!;
       assert.ok(zoomed.endMs - zoomed.startMs < makespan * 0.4);
       const width = (await page.locator('.lanes-overlay').first().boundingBox())!.width - 56 - 80;
-      const before = (400 / width) * makespan;
+      const before = (400 / width) * stepMs();
       const after = zoomed.startMs + (400 / width) * (zoomed.endMs - zoomed.startMs);
       assert.ok(Math.abs(after - before) < makespan * 1e-6, `${before} moved to ${after}`);
       await page.keyboard.down('Shift');
@@ -166,7 +229,7 @@ export const timelineCases: readonly Case[] = [
       assert.ok(panned.startMs > zoomed.startMs);
       const map = (await page.locator('.minimap').boundingBox())!;
       const makespan = plan().candidates[0]!.timeline!.makespanMs;
-      const perMs = (map.width - 56 - 80) / makespan;
+      const perMs = (map.width - 56 - 80) / stepMs();
       const middle = map.x + 56 + ((panned.startMs + panned.endMs) / 2) * perMs;
       await page.mouse.move(middle, map.y + 20);
       await page.mouse.down();

@@ -11,6 +11,11 @@ export interface Operations {
   readonly ofFile: boolean;
   readonly stages: number;
   readonly count: number;
+  /** Whether any sequence is cut into slices, and whether any stage has several chunks: else neither is named. */
+  readonly sliced: boolean;
+  readonly chunked: boolean;
+  /** Shade of each row, 0 to 3, where it is not that of its micro-batch. */
+  readonly shades?: Uint8Array;
   /**
    * Busy ms of all rows before this one, for each part: forward, backward and weight backward; length `count + 1`. Differences within a
    * stage are sums.
@@ -19,6 +24,11 @@ export interface Operations {
   readonly parts: Parts;
   /** Row of (chunk, kind, unit) or -1; whole and input backward stand for each other. */
   readonly rowOf: (chunk: number, kind: OperationKind, unit: number) => number;
+}
+
+/** Shade of a row, 0 to 3: neighbours differ. */
+export function shadeOfRow({ shades, timeline }: Operations, row: number): number {
+  return shades === undefined ? (timeline.units[at(timeline.unit, row)]?.microBatch ?? 0) % 4 : at(shades, row);
 }
 
 /** One value for each part, in order of `part`. */
@@ -58,6 +68,8 @@ export function indexOperations(timeline: Timeline, ofFile = false): Operations 
     ofFile,
     stages,
     count,
+    sliced: !ofFile && timeline.units.some(({ slice }) => slice > 0),
+    chunked: timeline.stageOfChunk.length > stages,
     beforeMs,
     parts,
     rowOf: (chunk, wanted, unitIndex) => rowOf(timeline, parts, wanted, chunk, unitIndex),

@@ -4,6 +4,7 @@ import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/protocol/comparison';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, type Operations } from './operations';
+import { tailOf, type Tail } from './tail';
 import { readViewState, type ViewState } from './view-state';
 import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
@@ -104,6 +105,8 @@ export interface Drawn {
   readonly name: string;
   /** Null when there are too many to draw. */
   readonly operations: Operations | null;
+  /** What follows the operations; null for a schedule file, which says nothing of it. */
+  readonly tail: Tail | null;
   /** Null for a schedule file, which says nothing of bytes. */
   readonly memory: MemoryProfile | null;
   /** Of the whole step: ms of a plan, steps of a schedule file. */
@@ -115,7 +118,8 @@ export interface Drawn {
 export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Drawn | null {
   if (schedule !== null) {
     const { timeline, bubbleRate } = schedule;
-    return { name: timeline.name, operations: indexedTimeline(timeline, true), memory: null, lengthMs: timeline.makespanMs, bubbleRate };
+    const operations = indexedTimeline(timeline, true);
+    return { name: timeline.name, operations, tail: null, memory: null, lengthMs: timeline.makespanMs, bubbleRate };
   }
   return plan === null ? null : drawnOf(shownCandidate(plan, view));
 }
@@ -128,7 +132,14 @@ export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | nul
 
 function drawnOf(candidate: Candidate): Drawn {
   const { name, memory, iterationMs, bubbleRate } = candidate;
-  return { name: say(name, t), operations: operationsOf(candidate), memory, lengthMs: iterationMs, bubbleRate };
+  return {
+    name: say(name, t),
+    operations: operationsOf(candidate),
+    tail: tailOfCandidate(candidate),
+    memory,
+    lengthMs: iterationMs,
+    bubbleRate,
+  };
 }
 
 const indexed = new WeakMap<Timeline, Operations>();
@@ -143,6 +154,16 @@ export function indexedTimeline(timeline: Timeline, ofFile = false): Operations 
 /** The indexed timeline of a candidate, or null when it has none. */
 export function operationsOf(candidate: Candidate): Operations | null {
   return candidate.timeline === null ? null : indexedTimeline(candidate.timeline);
+}
+
+const tails = new WeakMap<Candidate, Tail>();
+
+/** What follows the operations of a candidate, or null when it has none. */
+export function tailOfCandidate(candidate: Candidate): Tail | null {
+  const operations = operationsOf(candidate);
+  const found = tails.get(candidate) ?? (operations === null ? null : tailOf(operations, candidate));
+  if (found !== null) tails.set(candidate, found);
+  return found;
 }
 
 /** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */

@@ -17,6 +17,8 @@ export interface Theme {
   readonly backward: Rgba;
   readonly backwardWeight: Rgba;
   readonly capacity: Rgba;
+  readonly gradientExchange: Rgba;
+  readonly optimizer: Rgba;
   readonly parts: Readonly<Record<MemoryPart, Rgba>>;
   readonly fontFamily: string;
   /** CSS px. */
@@ -77,6 +79,8 @@ function readTheme(): Theme {
   const backward = solid(read('terapipe-backward', 'charts-orange') ?? [209, 134, 22, 1]);
   const backwardWeight = solid(read('terapipe-backwardWeight') ?? mix(backward, [128, 128, 128, 1], 0.5));
   const error = solid(read('errorForeground', 'charts-red') ?? [241, 76, 76, 1]);
+  /** Parts of memory have their colours in `views.css`, where the swatches of the legend take them too. */
+  const part = (name: MemoryPart): Rgba => solid(resolve(style.getPropertyValue(`--part-${name}`).trim()) ?? foreground);
   const highContrast = classes.contains('vscode-high-contrast') || classes.contains('vscode-high-contrast-light');
   return {
     highContrast,
@@ -92,17 +96,19 @@ function readTheme(): Theme {
     backward,
     backwardWeight,
     capacity: solid(read('terapipe-capacity', 'charts-red') ?? error),
+    gradientExchange: part('gradients'),
+    optimizer: part('optimizer'),
     parts: {
-      weights: mix(foreground, background, 0.42),
-      gradients: mix(foreground, background, 0.58),
-      optimizer: mix(foreground, background, 0.7),
-      dummyGradients: mix(foreground, background, 0.8),
-      workspaces: mix(foreground, background, 0.88),
-      activations: forward,
-      keysValues: mix(forward, background, 0.32),
-      logits: mix(forward, background, 0.58),
-      keptForWeights: mix(backward, background, 0.42),
-      backwardOperation: backward,
+      weights: part('weights'),
+      gradients: part('gradients'),
+      optimizer: part('optimizer'),
+      dummyGradients: part('dummyGradients'),
+      workspaces: part('workspaces'),
+      activations: part('activations'),
+      keysValues: part('keysValues'),
+      logits: part('logits'),
+      keptForWeights: part('keptForWeights'),
+      backwardOperation: part('backwardOperation'),
     },
     fontFamily: style.fontFamily,
     fontPx: Number.parseFloat(style.fontSize) || 13,

@@ -5,6 +5,7 @@ import type { ProfilePart } from '../../src/core/spec/profile';
 import { isRecord } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
 import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
+import { initialLook, readLook, type TimelineLook } from '../tabs/timeline/look';
 import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from '../tabs/layout/view-settings';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
@@ -47,6 +48,7 @@ export interface ViewState {
   readonly epochWidth: EpochWidth;
   readonly layoutSettings: LayoutViewSettings;
   readonly comparisonSettings: ComparisonViewSettings;
+  readonly timelineLook: TimelineLook;
 }
 
 /** What a page starts with. */
@@ -69,6 +71,7 @@ export const initialViewState: ViewState = {
   epochWidth: 'time',
   layoutSettings: initialLayoutSettings,
   comparisonSettings: initialComparisonSettings,
+  timelineLook: initialLook,
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -99,6 +102,7 @@ export function readViewState(saved: unknown): ViewState {
     epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
     layoutSettings: readLayoutSettings(saved['layoutSettings'] ?? saved['layoutLook']),
     comparisonSettings: readComparisonSettings(saved['comparisonSettings'] ?? saved['comparedLook']),
+    timelineLook: readLook(saved['timelineLook']),
   };
 }
 

@@ -148,7 +148,7 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
       ? [[ofFile ? t('Stage') : t('Chunk'), t('{0} of {1}', operation.chunk, chunks)] as const]
       : []),
     [t('Micro-batch'), String(unit.microBatch)],
-    ...(ofFile ? [] : unitRows(unit)),
+    ...(ofFile ? [] : unitRows(unit, operations.sliced)),
     [t('Start'), time(startMs)],
     [t('End'), time(endMs)],
     [t('Duration'), time(endMs - startMs)],
@@ -167,9 +167,9 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
   return [h('h2', { class: `kind-${kindClasses[partOf(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
 }
 
-function unitRows({ slice, batch, tokens, context }: WorkUnit): Pair[] {
+function unitRows({ slice, batch, tokens, context }: WorkUnit, sliced: boolean): Pair[] {
   return [
-    [t('Slice'), String(slice)],
+    ...(sliced ? [[t('Slice'), String(slice)] as const] : []),
     [t('Sequences'), formatCount(batch)],
     [t('Tokens'), formatCount(tokens)],
     [t('Context'), formatCount(context)],

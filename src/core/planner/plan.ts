@@ -52,7 +52,10 @@ export interface Candidate {
   readonly scheme: Scheme;
   readonly iterationMs: number;
   readonly pipelineMs: number;
+  /** As far as the step waits for it. */
   readonly gradientExchangeMs: number;
+  /** What of it runs beside the passes; left out: none. */
+  readonly hiddenExchangeMs?: number;
   readonly optimizerMs: number;
   /** Idle share of the pipeline part: 1 - mean busy time of a stage / longest span. */
   readonly bubbleRate: number;

@@ -148,7 +148,7 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
   throwIfCancelled(signal);
   const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
   const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
-  const { gradientExchangeMs, optimizerMs } = afterwards(pipeline, chunks, timeline);
+  const { gradientExchangeMs, optimizerMs, ...hidden } = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
   throwIfCancelled(signal);
   const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
@@ -161,6 +161,7 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
     pipelineMs,
     gradientExchangeMs,
     optimizerMs,
+    ...hidden,
     bubbleRate,
     busyMs,
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
@@ -171,18 +172,28 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
   return { measured, timeline, durations, transfers };
 }
 
-/** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, ms. */
+/** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, and what of the exchange ran beside it, ms. */
 function afterwards(
   { stages, inputs }: Pipeline,
   { stageContents }: PipelineChunks,
   timeline: Timeline,
-): Pick<Prediction, 'gradientExchangeMs' | 'optimizerMs'> {
+): Pick<Prediction, 'gradientExchangeMs' | 'hiddenExchangeMs' | 'optimizerMs'> {
   const { rankOrder } = runtimeOf(inputs.training);
   const beside = besideExchange(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
+  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, rankOrder, beside[index]));
+  const { overlapGradReduce, overlapParamGather } = inputs.training;
+  const alone = { overlapGradReduce: false, overlapParamGather: false };
+  const hiddenExchangeMs =
+    overlapGradReduce === true || overlapParamGather === true
+      ? slowest(({ inputs: own }, contents) =>
+          gradientCollectives({ ...own, training: { ...own.training, ...alone } }, contents, rankOrder),
+        ) - gradientExchangeMs
+      : 0;
   return {
-    gradientExchangeMs: slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, rankOrder, beside[index])),
+    gradientExchangeMs,
+    ...(hiddenExchangeMs > 0 ? { hiddenExchangeMs } : {}),
     optimizerMs: slowest(({ inputs }, contents) => optimizerTime(inputs, contents)),
   };
 }

@@ -29,8 +29,8 @@ describe('find', () => {
     assert.equal(findNext(operations, { stage: 9 }, -1), null);
     const split = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
     const nameOf = (query: Parameters<typeof findNext>[1]): string => operationName(split, findNext(split, query, -1)!);
-    assert.equal(nameOf({ chunk: 3, microBatch: 2, kind: 3 }), 'Weight gradient of micro-batch 2, slice 0 on stage 0, chunk 3');
-    assert.equal(nameOf({ chunk: 2, microBatch: 1, kind: 1 }), 'Input gradient of micro-batch 1, slice 0 on stage 1, chunk 2');
+    assert.equal(nameOf({ chunk: 3, microBatch: 2, kind: 3 }), 'Weight gradient of micro-batch 2 on stage 0, chunk 3');
+    assert.equal(nameOf({ chunk: 2, microBatch: 1, kind: 1 }), 'Input gradient of micro-batch 1 on stage 1, chunk 2');
     assert.equal(findNext(operations, { kind: 2 }, -1), null);
     assert.equal(findNext(operations, { stage: 1, microBatch: 1 }, -1)!.unit.microBatch, 1);
   });

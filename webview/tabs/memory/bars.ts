@@ -6,6 +6,7 @@ import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
 import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../../base/chart/ticks';
+import { flatPaint, partPaint } from './part-paint';
 import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
@@ -103,16 +104,10 @@ function drawPart(
   scale: number,
 ): void {
   if (height <= 0) return;
-  if (!colors.highContrast) {
-    context.fillStyle = css(colors.parts[part]);
-    context.fillRect(x, y, width, height);
-    return;
-  }
-  const pattern = partPattern(context, colors, part, scale);
-  if (pattern !== null) {
-    context.fillStyle = pattern;
-    context.fillRect(x, y, width, height);
-  }
+  // On thin bars a texture is noise.
+  context.fillStyle = width >= 6 * scale ? partPaint(context, colors, part, scale) : flatPaint(colors, part);
+  context.fillRect(x, y, width, height);
+  if (!colors.highContrast) return;
   context.strokeStyle = css(colors.foreground);
   context.lineWidth = 1;
   // Sides of thin bars would run together to a wall.
@@ -121,19 +116,6 @@ function drawPart(
     context.fillStyle = css(colors.foreground);
     context.fillRect(x, y, width, 1);
   }
-}
-
-/** High contrast: static parts stay empty, saved ones are hatched, the working set is hatched densely. */
-function partPattern(context: CanvasRenderingContext2D, colors: Theme, part: MemoryPart, scale: number): CanvasPattern | null {
-  const distance: Partial<Record<MemoryPart, number>> = {
-    activations: 8,
-    keysValues: 6,
-    logits: 6,
-    keptForWeights: 5,
-    backwardOperation: 4,
-  };
-  const px = distance[part];
-  return px === undefined ? null : hatchPattern(context, css(colors.foreground), Math.round(px * scale));
 }
 
 function drawAxis(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {

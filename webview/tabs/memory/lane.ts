@@ -1,8 +1,8 @@
 import { bytesPerGiB, formatBytes, formatDuration } from '../../../src/core/format';
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
-import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { css, mix, withAlpha } from '../../base/color';
-import { h } from '../../base/dom';
+import type { MemoryPart, MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
+import { css, withAlpha } from '../../base/color';
+import { fill, h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
@@ -12,6 +12,7 @@ import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../../base/chart/ticks';
 import type { Viewport } from '../../base/viewport';
 import { peaksPerColumn } from './curve';
+import { partPaint } from './part-paint';
 import { axisBytes, partName, presentParts, staticParts } from './summary';
 
 /** Props of the memory lane; null draws nothing. */
@@ -46,12 +47,22 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const shown = props.shown();
     element.hidden = shown === null;
     if (shown === null) return;
-    title.textContent = t(
-      'Memory of stage {0} · peak {1} at {2} in the {3}',
-      shown.stage.stage,
-      formatBytes(shown.stage.peakBytes),
-      formatDuration(peakMs(shown.operations, shown.stage)),
-      shown.stage.peakOperation,
+    fill(
+      title,
+      h(
+        'span',
+        { class: 'lane-words' },
+        t(
+          'Memory of stage {0} · peak {1} at {2} in the {3}',
+          shown.stage.stage,
+          formatBytes(shown.stage.peakBytes),
+          formatDuration(peakMs(shown.operations, shown.stage)),
+          shown.stage.peakOperation,
+        ),
+      ),
+      ...laneParts(shown.stage).map(([part, name]) =>
+        h('span', { class: 'lane-part' }, h('span', { class: `swatch swatch-${part}` }), name),
+      ),
     );
     title.title = aliveAtPeak(shown.profile, shown.stage);
     surface.redraw();
@@ -59,6 +70,12 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas));
   onThemeChange(redraw);
   return { element, redraw };
+}
+
+/** What the lane tells apart: parts that are there all the time, and the rest, which comes and goes. */
+function laneParts(stage: StageMemory): (readonly [MemoryPart, string])[] {
+  const always = staticParts(stage).filter(([, bytes]) => bytes > 0);
+  return [...always.map(([part]) => [part, partName(part)] as const), ['activations', t('What comes and goes')] as const];
 }
 
 function peakMs({ timeline }: Operations, { peakRow }: StageMemory): number {
@@ -123,21 +140,18 @@ function drawCurve(
     path.closePath();
     return path;
   };
-  if (!colors.highContrast) {
-    context.fillStyle = css(mix(colors.forward, colors.background, 0.25));
-    context.fill(steps(stage.staticBytes));
-    let floor = 0;
-    for (const [part, bytes] of staticParts(stage)) {
-      context.fillStyle = css(colors.parts[part]);
-      context.fillRect(left, y(floor + bytes), width, y(floor) - y(floor + bytes));
-      floor += bytes;
-    }
-  } else {
-    const pattern = hatchPattern(context, css(colors.foreground), Math.round(6 * scale));
-    if (pattern !== null) {
-      context.fillStyle = pattern;
-      context.fill(steps(stage.staticBytes));
-    }
+  context.fillStyle = partPaint(context, colors, 'activations', scale);
+  context.fill(steps(stage.staticBytes));
+  let floor = 0;
+  for (const [part, bytes] of staticParts(stage)) {
+    context.fillStyle = partPaint(context, colors, part, scale);
+    context.fillRect(left, y(floor + bytes), width, y(floor) - y(floor + bytes));
+    floor += bytes;
+    if (!colors.highContrast) continue;
+    context.fillStyle = css(colors.foreground);
+    context.fillRect(left, y(floor), width, 1);
+  }
+  if (colors.highContrast) {
     context.strokeStyle = css(colors.foreground);
     context.lineWidth = Math.max(1, Math.round(scale));
     context.stroke(steps(0));

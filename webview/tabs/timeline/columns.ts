@@ -1,5 +1,5 @@
 import { partOf } from '../../../src/core/schedules/parts';
-import { at, firstEndingAfter, rowsOf, type Operations } from '../../base/operations';
+import { at, firstEndingAfter, rowsOf, shadeOfRow, type Operations } from '../../base/operations';
 
 /**
  * Level of detail of one stage at one zoom: operations wide enough to be rectangles, and for all others how much of each pixel column
@@ -20,12 +20,9 @@ export interface Columns {
 /** From this width on an operation is drawn as a rectangle of its own. */
 export const wideFromPx = 4;
 
-/** Brightness levels that micro-batches go through. */
-const shadeLevels = 4;
-
-/** How far the colour of a micro-batch goes towards the background, 0..1: neighbours differ, the pattern repeats every four. */
-export function shadeOf(microBatch: number): number {
-  return [0, 0.3, 0.14, 0.42][microBatch % shadeLevels] ?? 0;
+/** How far the colour of a shade (0 to 3) goes towards the background, 0..1. */
+export function shadeOf(shade: number): number {
+  return [0, 0.3, 0.14, 0.42][shade] ?? 0;
 }
 
 /** Room for `width` pixel columns. */
@@ -96,11 +93,12 @@ function firstEndingAfterFrom(ends: Float64Array, row: number, end: number, ms: 
 }
 
 /** Adds one narrow operation to the few pixel columns it crosses. */
-function spread({ timeline }: Operations, row: number, startMs: number, msPerPx: number, columns: Columns): void {
+function spread(operations: Operations, row: number, startMs: number, msPerPx: number, columns: Columns): void {
+  const { timeline } = operations;
   const from = (at(timeline.startMs, row) - startMs) / msPerPx;
   const until = (at(timeline.endMs, row) - startMs) / msPerPx;
   const covered = [columns.forward, columns.backward, columns.weight][partOf(timeline.kind[row])] ?? columns.forward;
-  const level = shadeOf(timeline.units[at(timeline.unit, row)]?.microBatch ?? 0);
+  const level = levelOf(operations, row);
   const last = Math.min(columns.forward.length - 1, Math.ceil(until) - 1);
   for (let pixel = Math.max(0, Math.floor(from)); pixel <= last; pixel++) {
     const share = Math.min(until, pixel + 1) - Math.max(from, pixel);
@@ -108,8 +106,8 @@ function spread({ timeline }: Operations, row: number, startMs: number, msPerPx:
   }
 }
 
-function levelOf({ timeline }: Operations, row: number): number {
-  return shadeOf(timeline.units[at(timeline.unit, row)]?.microBatch ?? 0);
+function levelOf(operations: Operations, row: number): number {
+  return shadeOf(shadeOfRow(operations, row));
 }
 
 function add(covered: Float32Array, { shade }: Columns, pixel: number, share: number, level: number): void {

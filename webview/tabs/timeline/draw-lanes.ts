@@ -1,9 +1,9 @@
 import { part as parts, partOf, type Part } from '../../../src/core/schedules/parts';
 import { css } from '../../base/color';
-import { t } from '../../base/strings';
 import type { Theme } from '../../base/theme';
 import { fillColumns, makeColumns, type Columns } from './columns';
-import { at, type Operations } from '../../base/operations';
+import { at, shadeOfRow, type Operations } from '../../base/operations';
+import { unitName } from './labels';
 import { paintsOf, type Paints } from './paint';
 import { gapFromPx, visibleRows, type Extent, type Viewport } from '../../base/viewport';
 
@@ -135,9 +135,9 @@ function paintWide(
     const from = Math.round((at(timeline.startMs, row) - startMs) / msPerPx);
     const until = Math.max(from + 1, Math.round((at(timeline.endMs, row) - startMs) / msPerPx));
     const part = partOf(timeline.kind[row]);
-    const microBatch = timeline.units[at(timeline.unit, row)]?.microBatch ?? 0;
-    line.fill(paints.pixel(part, microBatch), Math.max(0, from), Math.max(0, until - hairlinePx));
-    line.fill(paints.hairline(part, microBatch, (until - from) / scale), Math.max(0, until - hairlinePx), Math.max(0, until));
+    const shade = shadeOfRow(operations, row);
+    line.fill(paints.pixel(part, shade), Math.max(0, from), Math.max(0, until - hairlinePx));
+    line.fill(paints.hairline(part, shade, (until - from) / scale), Math.max(0, until - hairlinePx), Math.max(0, until));
   }
 }
 
@@ -190,7 +190,7 @@ function outline(context: CanvasRenderingContext2D, x: number, box: RowBox, widt
 /** Names of wide operations; in high contrast the operations themselves, too. */
 function drawWide(
   area: LaneArea,
-  { timeline }: Operations,
+  operations: Operations,
   viewport: Viewport,
   theme: Theme,
   paints: Paints,
@@ -199,6 +199,7 @@ function drawWide(
   msPerPx: number,
 ): void {
   const { context, scale, left } = area;
+  const { timeline } = operations;
   const right = left + Math.round(area.extent.widthPx * scale);
   const hasText = area.names && box.height >= 13 * scale;
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
@@ -209,11 +210,10 @@ function drawWide(
     const x1 = Math.min(right + 1, left + Math.round((at(timeline.endMs, row) - viewport.startMs) / msPerPx));
     const unit = timeline.units[at(timeline.unit, row)];
     const part = partOf(timeline.kind[row]);
-    const microBatch = unit?.microBatch ?? 0;
     const width = Math.max(1, x1 - x0);
     if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), part, paints);
     if (!hasText || width < 30 * scale || unit === undefined) continue;
-    const text = width >= 150 * scale ? t('micro-batch {0} · slice {1}', microBatch, unit.slice) : `${microBatch}·${unit.slice}`;
+    const text = unitName(operations, unit, at(timeline.chunk, row), width >= 170 * scale);
     if (text.length * 6.6 * scale > width) continue;
     const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
     if (theme.highContrast && part !== parts.forward) {
@@ -221,7 +221,7 @@ function drawWide(
       context.fillStyle = css(theme.background);
       context.fillRect((x0 + x1 - textWidth) / 2, box.top + 1, textWidth, box.height - 2);
     }
-    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(part, microBatch);
+    context.fillStyle = theme.highContrast ? css(theme.foreground) : paints.text(part, shadeOfRow(operations, row));
     context.fillText(text, (x0 + x1) / 2, middle);
   }
 }

@@ -1,6 +1,6 @@
 import { formatDuration, formatNumber, formatTokens } from '../../../src/core/format';
 import { gapsOf, type Gap } from '../../../src/core/schedules/simulate/idle';
-import { operationKind } from '../../../src/core/schedules/schedule';
+import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
 import { waitOf } from './dependencies';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
@@ -37,8 +37,19 @@ export function placeText(operations: Operations, { stage, chunk }: Operation): 
   return chunks > stages ? t('Stage {0} of {1}, chunk {2} of {3}', stage, stages, chunk, chunks) : stageText(operations, stage);
 }
 
-/** `Forward of micro-batch 0, slice 3 on stage 47`, with the chunk where a stage has several. */
-export function operationName({ stages, timeline, ofFile }: Operations, operation: Operation): string {
+/**
+ * `micro-batch 0 · slice 3 · chunk 2`, short `0·3·c2`: the slice where any sequence is cut, the chunk where a stage has several (of a
+ * schedule file a stage).
+ */
+export function unitName({ sliced, chunked, ofFile }: Operations, { microBatch, slice }: WorkUnit, chunk: number, long: boolean): string {
+  if (!long) return [microBatch, ...(sliced ? [slice] : []), ...(chunked ? [ofFile ? `s${chunk}` : `c${chunk}`] : [])].join('·');
+  const place = ofFile ? t('stage {0}', chunk) : t('chunk {0}', chunk);
+  return [t('micro-batch {0}', microBatch), ...(sliced ? [t('slice {0}', slice)] : []), ...(chunked ? [place] : [])].join(' · ');
+}
+
+/** `Forward of micro-batch 0, slice 3 on stage 47`: the slice where any sequence is cut, the chunk where a stage has several. */
+export function operationName({ ofFile, sliced, chunked }: Operations, operation: Operation): string {
+  const { unit, stage, chunk } = operation;
   if (ofFile)
     return t(
       '{0} of micro-batch {1}, stage {2} on rank {3}',
@@ -47,22 +58,12 @@ export function operationName({ stages, timeline, ofFile }: Operations, operatio
       operation.chunk,
       operation.stage,
     );
-  if (timeline.stageOfChunk.length > stages)
-    return t(
-      '{0} of micro-batch {1}, slice {2} on stage {3}, chunk {4}',
-      kindName(operation),
-      operation.unit.microBatch,
-      operation.unit.slice,
-      operation.stage,
-      operation.chunk,
-    );
-  return t(
-    '{0} of micro-batch {1}, slice {2} on stage {3}',
-    kindName(operation),
-    operation.unit.microBatch,
-    operation.unit.slice,
-    operation.stage,
-  );
+  const name = kindName(operation);
+  if (sliced && chunked)
+    return t('{0} of micro-batch {1}, slice {2} on stage {3}, chunk {4}', name, unit.microBatch, unit.slice, stage, chunk);
+  if (sliced) return t('{0} of micro-batch {1}, slice {2} on stage {3}', name, unit.microBatch, unit.slice, stage);
+  if (chunked) return t('{0} of micro-batch {1} on stage {2}, chunk {3}', name, unit.microBatch, stage, chunk);
+  return t('{0} of micro-batch {1} on stage {2}', name, unit.microBatch, stage);
 }
 
 /** `120 tokens after 360`, with the number of sequences when it is not one; null where the file does not say. */

@@ -3,6 +3,8 @@ import { h } from '../../base/dom';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
+import type { Tail, TailPart } from '../../base/tail';
+import { drawTail } from './draw-tail';
 import { drawLanes, makeLaneBuffers, type LaneArea } from './draw-lanes';
 import { gutters } from './draw-frame';
 import type { Operations } from '../../base/operations';
@@ -11,6 +13,9 @@ import type { Viewport } from '../../base/viewport';
 /** Props of the minimap. */
 export interface MinimapProps {
   readonly operations: () => Operations | null;
+  readonly painted: () => Operations | null;
+  readonly tail: () => Tail | null;
+  readonly hiddenTail: () => ReadonlySet<TailPart['kind']>;
   readonly durationMs: () => number;
   readonly viewport: () => Viewport;
   /** The person moved or resized the window. */
@@ -42,7 +47,10 @@ export function makeMinimap(props: MinimapProps): Minimap {
     };
     const area: LaneArea = { context, scale: scale(), left: Math.round(gutters.leftPx * scale()), top: 0, extent, names: false };
     const rowPx = height() / operations.stages;
-    drawLanes(area, operations, { startMs: 0, endMs: props.durationMs(), rowPx, scrollPx: 0 }, theme(), buffers);
+    const whole = { startMs: 0, endMs: props.durationMs(), rowPx, scrollPx: 0 };
+    drawLanes(area, props.painted() ?? operations, whole, theme(), buffers);
+    const tail = props.tail();
+    if (tail !== null) drawTail(area, tail, whole, theme(), props.hiddenTail());
   });
   const frame = makeSurface('minimap-window', ({ context, width, height, scale }) => {
     const colors = theme();

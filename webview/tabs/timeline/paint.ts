@@ -5,17 +5,17 @@ import { shadeOf } from './columns';
 
 /** Colours of operations in one theme, computed once per theme. */
 export interface Paints {
-  /** Fill of an operation by part and micro-batch. */
-  readonly text: (part: Part, microBatch: number) => string;
+  /** Fill of an operation by part and shade. */
+  readonly text: (part: Part, shade: number) => string;
   /** Pixel of a column that is partly covered: `level` is the brightness level of `shadeOf`. */
   readonly blend: (forward: number, backward: number, weight: number, level: number) => number;
   /** Pixel of an operation. */
-  readonly pixel: (part: Part, microBatch: number) => number;
+  readonly pixel: (part: Part, shade: number) => number;
   /**
    * Pixel of the line that parts an operation `widthPx` wide from the next one: fainter the narrower they are, so that many do not turn
    * into a pattern.
    */
-  readonly hairline: (part: Part, microBatch: number, widthPx: number) => number;
+  readonly hairline: (part: Part, shade: number, widthPx: number) => number;
   /** High contrast only: outline of a part, and what fills it: nothing, diagonal lines for backward, wider ones for weight backward. */
   readonly line: (part: Part) => string;
   readonly hatch: (part: Part) => CanvasPattern | null;
@@ -44,9 +44,9 @@ function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
     ? ([null, hatchPattern(context, css(theme.foreground)), hatchPattern(context, css(theme.foreground), 10)] as const)
     : ([null, null, null] as const);
   const texts = new Map<number, string>();
-  const text = (part: Part, microBatch: number): string => {
-    const key = (microBatch % 4) * 3 + part;
-    const known = texts.get(key) ?? css(withAlpha(readableOn(shaded(part, shadeOf(microBatch))), 0.88));
+  const text = (part: Part, shade: number): string => {
+    const key = shade * 3 + part;
+    const known = texts.get(key) ?? css(withAlpha(readableOn(shaded(part, shadeOf(shade))), 0.88));
     texts.set(key, known);
     return known;
   };
@@ -58,9 +58,8 @@ function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
         ((forward * forwards[index] + backward * backwards[index] + weight * weights[index]) / covered) * (1 - level) + under * level;
       return packed(channel(0, red), channel(1, green), channel(2, blue), Math.min(1, covered));
     },
-    pixel: (part, microBatch) => pixels[(microBatch % 4) * 3 + part] ?? 0,
-    hairline: (part, microBatch, widthPx) =>
-      hairlines[Math.min(4, Math.floor(Math.max(0, widthPx - 4) / 3))]?.[(microBatch % 4) * 3 + part] ?? 0,
+    pixel: (part, shade) => pixels[shade * 3 + part] ?? 0,
+    hairline: (part, shade, widthPx) => hairlines[Math.min(4, Math.floor(Math.max(0, widthPx - 4) / 3))]?.[shade * 3 + part] ?? 0,
     line: (part) => css(colors[part]),
     hatch: (part) => hatches[part],
   };

@@ -5,6 +5,8 @@ import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
 import type { Selection } from '../../base/view-state';
 import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutters } from './draw-frame';
+import type { Tail, TailPart } from '../../base/tail';
+import { drawTail } from './draw-tail';
 import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../../base/chart/ticks';
@@ -21,6 +23,11 @@ export interface Pointer {
 /** Props of a pane. */
 export interface PaneProps {
   readonly operations: () => Operations | null;
+  /** What is painted of the operations, where that is not all. */
+  readonly painted?: () => Operations | null;
+  /** What follows the operations; left out: nothing. */
+  readonly tail?: () => Tail | null;
+  readonly hiddenTail?: () => ReadonlySet<TailPart['kind']>;
   /** Duration of the longer timeline where two are compared, so that both have one time scale. */
   readonly durationMs: () => number;
   /** Rows to leave room for, where another pane has more; else as many as there are stages. */
@@ -81,7 +88,9 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
       Math.round(Math.max(0, Math.min(area.extent.heightPx, operations.stages * viewport.rowPx - viewport.scrollPx)) * area.scale);
     drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
     drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
-    drawLanes(area, operations, viewport, colors, buffers);
+    drawLanes(area, props.painted?.() ?? operations, viewport, colors, buffers);
+    const tail = props.tail?.() ?? null;
+    if (tail !== null) drawTail(area, tail, viewport, colors, props.hiddenTail?.() ?? new Set());
     drawGutters(area, viewport, colors, idle.shares, props.stage());
     const mark = props.mark?.() ?? null;
     if (mark !== null) drawMark(area, viewport, colors, mark);

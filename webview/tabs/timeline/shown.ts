@@ -1,6 +1,7 @@
 import type { StageMemory } from '../../../src/core/memory-model/profile';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 import { comparedDrawn, shownDrawn, type Drawn, type Store } from '../../base/store';
+import type { Tail } from '../../base/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
 
@@ -10,7 +11,10 @@ export interface ShownTimeline {
   readonly compared: () => Drawn | null;
   readonly operations: () => Operations | null;
   readonly comparedOperations: () => Operations | null;
-  /** Of the longer of the two. */
+  /** What follows the operations; null for a schedule file. */
+  readonly tail: () => Tail | null;
+  readonly comparedTail: () => Tail | null;
+  /** Of the whole step, the longer of the two. */
   readonly durationMs: () => number;
   readonly viewport: (extent: Extent) => Viewport;
   /** The memory of the stage that is picked, else of the fullest. */
@@ -20,6 +24,10 @@ export interface ShownTimeline {
   readonly selected: () => Operation | null;
   /** Selects an operation, or none and a stage. */
   readonly select: (operation: Operation | null, stage: number | null) => void;
+}
+
+function lengthOf(drawn: Drawn | null): number {
+  return drawn?.tail?.endMs ?? drawn?.operations?.timeline.makespanMs ?? 0;
 }
 
 export function shownTimeline(store: Store): ShownTimeline {
@@ -37,7 +45,9 @@ export function shownTimeline(store: Store): ShownTimeline {
     compared,
     operations,
     comparedOperations,
-    durationMs: () => Math.max(operations()?.timeline.makespanMs ?? 0, comparedOperations()?.timeline.makespanMs ?? 0, Number.MIN_VALUE),
+    tail: () => drawn()?.tail ?? null,
+    comparedTail: () => compared()?.tail ?? null,
+    durationMs: () => Math.max(lengthOf(drawn()), lengthOf(compared()), Number.MIN_VALUE),
     viewport: (extent) => {
       const { viewport } = store.view();
       return viewport === null ? fitAll(extent) : clamp(viewport, extent);

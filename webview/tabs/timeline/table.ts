@@ -37,13 +37,14 @@ export function makeOperationTable(props: OperationTableProps): { readonly eleme
   return { element, update };
 }
 
-function columns({ ofFile }: Operations): Column[] {
+function columns({ ofFile, sliced, chunked }: Operations): Column[] {
   const numeric = (title: string): Column => ({ title, numeric: true });
   return [
     { title: t('Operation'), numeric: false },
-    ...(ofFile ? [numeric(t('Stage'))] : []),
+    ...(ofFile ? [numeric(t('Stage'))] : chunked ? [numeric(t('Chunk'))] : []),
     numeric(t('Micro-batch')),
-    ...(ofFile ? [] : [numeric(t('Slice')), numeric(t('Tokens')), numeric(t('Context'))]),
+    ...(sliced ? [numeric(t('Slice'))] : []),
+    ...(ofFile ? [] : [numeric(t('Tokens')), numeric(t('Context'))]),
     numeric(t('Start')),
     numeric(t('End')),
     numeric(t('Duration')),
@@ -56,9 +57,10 @@ function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationR
   const time = (ms: number): string => (operations.ofFile ? timeText(operations, ms) : column.duration(ms));
   return [
     kindName(operation),
-    ...(operations.ofFile ? [String(chunk)] : []),
+    ...(operations.ofFile || operations.chunked ? [String(chunk)] : []),
     String(unit.microBatch),
-    ...(operations.ofFile ? [] : [String(unit.slice), formatCount(unit.tokens), formatCount(unit.context)]),
+    ...(operations.sliced ? [String(unit.slice)] : []),
+    ...(operations.ofFile ? [] : [formatCount(unit.tokens), formatCount(unit.context)]),
     time(startMs),
     time(endMs),
     time(endMs - startMs),

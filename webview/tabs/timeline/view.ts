@@ -17,7 +17,11 @@ import { makePane, type Pane, type PaneProps, type Pointer } from './pane';
 import { makeOperationTable } from './table';
 import { gutters } from './draw-frame';
 import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
-import { idleAt, kindName, placeText, stageText, timeText, unitText, waitText } from './labels';
+import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from './labels';
+import { tailAt, type Tail } from '../../base/tail';
+import { tailName } from './draw-tail';
+import { makeLegend } from './legend';
+import { hiddenTail, lookedAt } from './look';
 import { shownTimeline, type ShownTimeline } from './shown';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
@@ -79,6 +83,12 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     }),
     minimap: makeMinimap({
       operations,
+      painted: () => {
+        const of = operations();
+        return of === null ? null : lookedAt(of, store.view().timelineLook);
+      },
+      tail: timeline.tail,
+      hiddenTail: () => hiddenTail(store.view().timelineLook),
       durationMs: timeline.durationMs,
       viewport: () => timeline.viewport(pane.extent()),
       onWindow: (startMs, endMs) => commands.show(windowAt(startMs, endMs, timeline, pane.extent())),
@@ -89,9 +99,15 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
       selected: () => timeline.selected()?.row ?? null,
       pick: commands.goTo,
     }),
+    legend: makeLegend({
+      operations,
+      tail: timeline.tail,
+      look: () => store.view().timelineLook,
+      onLook: (timelineLook) => store.setView({ timelineLook }),
+    }),
     missing: h('div', { class: 'placeholder' }),
   };
-  const body = h('div', { class: 'timeline-body' }, parts.minimap.element, lanes, parts.lane.element);
+  const body = h('div', { class: 'timeline-body' }, parts.legend.element, parts.minimap.element, lanes, parts.lane.element);
   // A tab that opens takes the keyboard focus, unless something else in the page or in VS Code has it.
   const takeFocus = (): void => {
     if (document.hasFocus() && document.activeElement === document.body && !body.hidden) focus();
@@ -124,6 +140,7 @@ interface Parts {
   readonly lane: ReturnType<typeof makeMemoryLane>;
   readonly minimap: ReturnType<typeof makeMinimap>;
   readonly table: ReturnType<typeof makeOperationTable>;
+  readonly legend: ReturnType<typeof makeLegend>;
   readonly missing: HTMLElement;
 }
 
@@ -139,7 +156,7 @@ function showMissing(store: Store, { missing, table }: Parts): void {
 function showDrawn(
   store: Store,
   timeline: ShownTimeline,
-  { lanes, pane, otherPane, lane, minimap, table }: Parts,
+  { lanes, pane, otherPane, lane, legend, minimap, table }: Parts,
   { drawn, of }: { readonly drawn: Drawn; readonly of: Operations },
   change: Change | null,
 ): boolean {
@@ -154,13 +171,14 @@ function showDrawn(
     pane.setCaption(other === null ? '' : captionOf(drawn));
     if (other !== null) otherPane.setCaption(captionOf(other));
   }
-  if (isNew || differs('viewport', 'criticalPath', 'stage')) {
+  legend.update();
+  if (isNew || differs('viewport', 'criticalPath', 'stage', 'timelineLook')) {
     pane.redraw();
     if (!otherPane.element.hidden) otherPane.redraw();
     lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
     lane.redraw();
   } else if (differs('selection')) pane.redrawOverlay();
-  if (isNew) minimap.redraw();
+  if (isNew || differs('timelineLook')) minimap.redraw();
   else if (differs('viewport')) minimap.moveWindow();
   table.element.hidden = !view.table;
   if (view.table) table.update();
@@ -179,7 +197,16 @@ function paneProps(store: Store, timeline: ShownTimeline, operations: () => Oper
       const of = operations();
       return store.view().criticalPath && of !== null ? path(of) : null;
     },
-    tooltip: (pointer, extent) => tooltipLines(operations(), pointer, timeline.viewport(extent), extent),
+    painted: () => {
+      const of = operations();
+      return of === null ? null : lookedAt(of, store.view().timelineLook);
+    },
+    tail: () => (isMain ? timeline.tail() : timeline.comparedTail()),
+    hiddenTail: () => hiddenTail(store.view().timelineLook),
+    tooltip: (pointer, extent) => {
+      const [of, tail, viewport] = [operations(), isMain ? timeline.tail() : timeline.comparedTail(), timeline.viewport(extent)];
+      return tailLines(of, tail, pointer, viewport, extent) ?? tooltipLines(of, pointer, viewport, extent);
+    },
   };
 }
 
@@ -234,11 +261,27 @@ function tooltipLines(operations: Operations | null, pointer: Pointer, viewport:
   return [t('Idle for {0}', timeText(operations, idle.endMs - idle.startMs)), stageText(operations, stage), idle.cause];
 }
 
-function headline({ ofFile }: Operations, operation: Operation): string {
-  const { microBatch, slice } = operation.unit;
-  return ofFile
-    ? t('{0} · micro-batch {1}', kindName(operation), microBatch)
-    : t('{0} · micro-batch {1} · slice {2}', kindName(operation), microBatch, slice);
+/** What is said of the end of a step; null elsewhere. */
+function tailLines(
+  operations: Operations | null,
+  tail: Tail | null,
+  { stage, x, operation }: Pointer,
+  viewport: Viewport,
+  extent: Extent,
+): (string | null)[] | null {
+  if (operations === null || tail === null || stage === null || operation !== null || x > gutters.leftPx + extent.widthPx) return null;
+  const part = tailAt(tail, stage, timeAt(viewport, x - gutters.leftPx, extent));
+  if (part === null) return null;
+  return [
+    tailName(part.kind),
+    stageText(operations, stage),
+    t('{0}, from {1}', timeText(operations, part.endMs - part.startMs), timeText(operations, part.startMs)),
+    part.kind === 'gradientExchange' ? t('As long as that of the slowest stage, and only as far as the step waits for it') : null,
+  ];
+}
+
+function headline(operations: Operations, operation: Operation): string {
+  return t('{0} · {1}', kindName(operation), unitName(operations, operation.unit, operation.chunk, true));
 }
 
 function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string {
