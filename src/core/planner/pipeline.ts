@@ -1,5 +1,6 @@
 import { memoized } from '../memoized';
 import type { ClusterSpec } from '../spec/cluster';
+import { mtpDepths } from '../model/multi-token-prediction';
 import type { CostInputs } from '../time-model/rates';
 import { profiledStageCost } from '../time-model/profile-cost';
 import { splitLike, type SliceCost } from '../spec/slice-cost';
@@ -93,9 +94,16 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const known = new Map<CostInputs, Map<string, SliceCost>>();
   const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
     const ofKind = memoized(known, own, () => new Map<string, SliceCost>());
-    return memoized(ofKind, `${contentsKey(contents)},${costTable === null ? 1 : share}`, () => partCosts(request, own)(contents, share));
+    const alike = endsTakeTime(request) ? contents : { ...contents, first: false, last: false };
+    return memoized(ofKind, `${contentsKey(alike)},${costTable === null ? 1 : share}`, () => partCosts(request, own)(contents, share));
   };
   return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
+}
+
+/** Whether stages at the ends may take longer for what is outside the layers: not so of a model of layers alone, as papers time them. */
+function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boolean {
+  const isOfLayers = model.vocab === 0 && model.stacks === undefined && mtpDepths(model) === 0;
+  return !isOfLayers || (training.activationOffloadLayers ?? 0) > 0 || profile !== null || costTable !== null;
 }
 
 /**

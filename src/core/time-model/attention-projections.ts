@@ -2,26 +2,28 @@ import { attentionWidths } from '../model/parameters';
 import type { CostInputs } from './rates';
 import type { Product } from './tally';
 
-/**
- * GEMMs of a layer's attention: those before the up projections of latent attention, which compress the rank's share of the tokens, the up
- * projections, and that of the output.
- */
-export function projections({ model, training, layout }: CostInputs, rows: number): { before: Product[]; up: Product[]; out: Product } {
+/** GEMMs of a layer's attention for some rows: before the up projections of latent attention, those, and that of the output. */
+export type Projections = (rows: number) => { readonly before: readonly Product[]; readonly up: readonly Product[]; readonly out: Product };
+
+/** `before` of latent attention compress the rank's share of the tokens; `up` has nothing in any other. */
+export function projectionsOf({ model, training, layout }: CostInputs): Projections {
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { hidden, latent, heads } = model;
-  const out: Product = [rows, hidden, output];
-  if (!latent) return { before: [[rows, query + key + value + gate, hidden]], up: [], out };
-  const share = training.sequenceParallel ? rows / layout.tensor : rows;
+  const width = query + key + value + gate;
+  if (!latent) return (rows) => ({ before: [[rows, width, hidden]], up: [], out: [rows, hidden, output] });
   const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
-  return {
-    before: [
-      ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
-      [share, latent.kvRank + latent.ropeHeadDim, hidden],
-    ],
-    up: [
-      [rows, query, latent.qRank ?? hidden],
-      [rows, keysAndValues, latent.kvRank],
-    ],
-    out,
+  return (rows) => {
+    const share = training.sequenceParallel ? rows / layout.tensor : rows;
+    return {
+      before: [
+        ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
+        [share, latent.kvRank + latent.ropeHeadDim, hidden],
+      ],
+      up: [
+        [rows, query, latent.qRank ?? hidden],
+        [rows, keysAndValues, latent.kvRank],
+      ],
+      out: [rows, hidden, output],
+    };
   };
 }

@@ -1,19 +1,19 @@
 import type { LayerKind, ModelSpec } from '../spec/model';
 import { sameKind, usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
-import { isRecomputed, type RecomputeModule } from '../spec/recompute';
+import { isRecomputed } from '../spec/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
 import { fusesGradAccumulation, runtimeOf } from '../spec/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
-import { projections } from './attention-projections';
+import { projectionsOf } from './attention-projections';
 import { contextParallelSeconds } from './context-parallel';
 import { tensorParallelSeconds } from './tensor-parallel';
 import { addExperts, expertSeconds } from './expert-time';
 import { beside } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
-import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Product, type Tally } from './tally';
+import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 export interface LayerSeconds {
@@ -55,7 +55,7 @@ export type LayerTime = (batch: number, tokens: number, context: number) => Laye
 const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly time: LayerTime }[]>();
 
 function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
-  const tokenwise = cachedBySlice((batch, tokens) => tokenwiseSeconds(inputs, kind, batch, tokens));
+  const tokenwise = cachedBySlice(tokenwiseTime(inputs, kind));
   const attentionOf = attentionTime(inputs, kind);
   // Stages of a pipeline are asked for the same slice one after the other.
   let last = { batch: NaN, tokens: NaN, context: NaN, seconds: noSeconds };
@@ -93,87 +93,86 @@ export function cachedBySlice<T>(compute: (batch: number, tokens: number) => T):
   };
 }
 
-function tokenwiseSeconds(inputs: CostInputs, kind: LayerKind, batch: number, tokens: number): LayerSeconds {
+/** What does not depend on the context, for slices of any length: all that does not depend on the slice is worked out once. */
+function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   const rates = deviceRates(inputs);
   const { traffic, floor } = rates;
   const h = model.hidden;
-  const t = layout.tensor;
-  const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
-  const cross = kind.stack === 'decoder' ? { target: n, source: (batch * tokens) / layout.context } : null;
-  const { query, key, value, gate } = attentionWidths(model, t);
+  const { query, key, value, gate } = attentionWidths(model, layout.tensor);
+  const width = query + key + value;
+  const attentionProducts = projectionsOf(inputs);
   const up = upProjections(model);
-  const f = feedForwardWidth(model, kind) / t;
+  const f = feedForwardWidth(model, kind) / layout.tensor;
   const experts = expertsOf(model, kind);
   const attends = hasAttention(kind);
   const state = stateOf(model, kind);
   const isDense = kind.feedForward === 'dense';
   const parts = sublayers(kind);
-  const sequenceShare = training.sequenceParallel ? 1 / t : 1;
+  const norms = normOfState(kind);
+  const isLatent = model.latent !== undefined && model.latent !== null;
+  const sequenceShare = training.sequenceParallel ? 1 / layout.tensor : 1;
   const dropout = training.dropout ? 1 : 0;
-  const mlp = [
-    [n, up * f, h],
-    [n, h, f],
-  ] as const;
+  const repeatsNorms = isRecomputed(training, 'layernorm');
+  const repeatsUp = isRecomputed(training, 'mla_up_proj');
+  const repeatsMlp = isRecomputed(training, 'mlp');
+  const accumulation = fusesGradAccumulation(training) ? null : traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
 
-  const sum = emptyTally();
-  let again = 0;
-  /** Adds operations, and once more what of their forward `modules` repeat. */
-  const within = (modules: readonly RecomputeModule[], add: () => void): void => {
-    const before = sum.forward;
-    add();
-    if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
-  };
-  const products = (of: readonly Product[], castInput = true): void => {
-    for (const product of of) addProduct(sum, rates, product, 1, castInput);
-  };
-  const norm = (): void => {
-    addOperation(sum, floor, traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare));
-  };
-  within(['layernorm'], () => {
-    for (let i = normOfState(kind); i < parts; i++) norm();
-  });
-  if (normOfState(kind) > 0) norm();
-  const width = query + key + value;
-  if (attends) {
-    const { before, up: upProjected, out } = projections(inputs, n);
-    products(before, model.latent !== undefined && model.latent !== null);
-    within(['mla_up_proj'], () => {
-      products(upProjected, false);
-      if (model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
-    });
-    products([out]);
-  }
-  if (isDense)
-    within(['mlp'], () => {
-      products([mlp[0]], false);
-      products([mlp[1]]);
-    });
-  if (attends && !model.latent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
-  if (attends && gate > 0) addOperation(sum, floor, traffic(6 * n * gate), traffic(10 * n * gate));
-  if (state !== null) addState(sum, inputs, rates, state, n, tokens);
-  for (let i = 0; i < parts; i++)
-    addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
-  if (isDense)
-    within(['mlp'], () => {
+  return (batch, tokens) => {
+    const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
+    const cross = kind.stack === 'decoder' ? { target: n, source: (batch * tokens) / layout.context } : null;
+    const sum = emptyTally();
+    /** Forward of the modules that are recomputed, once more. */
+    let again = 0;
+    let before = 0;
+    const [normForward, normBackward] = [traffic(4 * n * h * sequenceShare), traffic(6 * n * h * sequenceShare)];
+    for (let i = norms; i < parts; i++) addOperation(sum, floor, normForward, normBackward);
+    if (repeatsNorms) again += sum.forward - before;
+    if (norms > 0) addOperation(sum, floor, normForward, normBackward);
+    if (attends) {
+      const { before: compressing, up: upProjected, out } = attentionProducts(n);
+      for (const product of compressing) addProduct(sum, rates, product, 1, isLatent);
+      before = sum.forward;
+      for (const product of upProjected) addProduct(sum, rates, product, 1, false);
+      if (isLatent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+      if (repeatsUp) again += sum.forward - before;
+      addProduct(sum, rates, out);
+    }
+    if (isDense) {
+      before = sum.forward;
+      addProduct(sum, rates, [n, up * f, h], 1, false);
+      addProduct(sum, rates, [n, h, f]);
+      if (repeatsMlp) again += sum.forward - before;
+    }
+    if (attends && !isLatent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+    if (attends && gate > 0) addOperation(sum, floor, traffic(6 * n * gate), traffic(10 * n * gate));
+    if (state !== null) addState(sum, inputs, rates, state, n, tokens);
+    for (let i = 0; i < parts; i++)
+      addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
+    if (isDense) {
+      before = sum.forward;
       addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
-    });
-  if (experts !== null) addExperts(sum, inputs, rates, n, experts, within);
-  if (cross !== null) addCross(sum, inputs, rates, cross);
-  if (!fusesGradAccumulation(training)) {
-    const accumulation = traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
-    for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
-  }
+      if (repeatsMlp) again += sum.forward - before;
+    }
+    if (experts !== null)
+      addExperts(sum, inputs, rates, n, experts, (modules, add) => {
+        before = sum.forward;
+        add();
+        if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
+      });
+    if (cross !== null) addCross(sum, inputs, rates, cross);
+    if (accumulation !== null) for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
-  const communication = collectiveSeconds(inputs, n, kind, sum);
-  const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);
-  return {
-    forward: sum.forward + communication.forward + crossing.forward,
-    backward: sum.backward + communication.backward + crossing.backward,
-    weight: sum.weight,
-    // of tensor parallelism it gathers again, and keeps what was scattered
-    selective: training.recompute === 'op' ? opSeconds(inputs, rates, kind, n, sum) + communication.forward / 2 : again,
-    idleOnFloor: idleOnFloor(sum),
+    const communication = collectiveSeconds(inputs, n, kind, sum);
+    const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);
+    return {
+      forward: sum.forward + communication.forward + crossing.forward,
+      backward: sum.backward + communication.backward + crossing.backward,
+      weight: sum.weight,
+      // of tensor parallelism it gathers again, and keeps what was scattered
+      selective: training.recompute === 'op' ? opSeconds(inputs, rates, kind, n, sum) + communication.forward / 2 : again,
+      idleOnFloor: idleOnFloor(sum),
+    };
   };
 }
 
@@ -220,6 +219,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   const { heads, headDim } = headsOf(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = cachedBySlice((batch, tokens) => contextParallelSeconds(inputs, (batch * tokens) / layout.context));
+  const isRepeated = repeatsScores(training);
   /** Adds the scores of `ofSequence` tokens for `keys` tokens, of `pairs` pairs, for `headBatches` heads of sequences. */
   const addScores = (sum: Tally, headBatches: number, ofSequence: number, keys: number, pairs: number): void => {
     if (training.attention === 'flash') {
@@ -252,7 +252,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       forward,
       backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
       weight: 0,
-      selective: repeatsScores(training) ? forward : 0,
+      selective: isRepeated ? forward : 0,
       idleOnFloor: idleOnFloor(sum),
     };
   };

@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import { elementBytes, narrowBytes } from '../spec/number-formats';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
@@ -106,8 +107,14 @@ const misalignedEfficiency = 0.53;
 /** A listed operation, one to three kernels, takes at least this where a CUDA graph issues it: some microseconds a kernel, assumed. */
 const graphFloorSeconds = 10e-6;
 
-/** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. */
-export function deviceRates({ cluster, training, constants }: CostInputs): DeviceRates {
+const ratesOf = new WeakMap<CostInputs, DeviceRates>();
+
+/** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. Made once for the same inputs. */
+export function deviceRates(inputs: CostInputs): DeviceRates {
+  return memoized(ratesOf, inputs, () => makeRates(inputs));
+}
+
+function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const { gpu } = cluster;
   const powered = underPowerLimit(gpu);
   const bandwidth = gpu.memoryTBps * 1e12 * constants.memoryEfficiency;

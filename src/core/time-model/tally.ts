@@ -17,12 +17,13 @@ export function emptyTally(): Tally {
   return { forward: 0, backward: 0, weight: 0, device: 0, elementwise: 0 };
 }
 
-/** Adds one operation and its backward operations, each at least the issue floor. */
-export function addOperation(sum: Tally, floor: number, forward: number, ...backward: readonly number[]): void {
+/** Adds one operation and its backward operations, none, one or two, each at least the issue floor. */
+export function addOperation(sum: Tally, floor: number, forward: number, backward?: number, second?: number): void {
   sum.elementwise += Math.max(forward, floor);
   sum.forward += Math.max(forward, floor);
   sum.device += forward;
-  for (const seconds of backward) addBackward(sum, floor, seconds);
+  if (backward !== undefined) addBackward(sum, floor, backward);
+  if (second !== undefined) addBackward(sum, floor, second);
 }
 
 /** Sizes of a GEMM, [rows x inner][inner x columns]. */

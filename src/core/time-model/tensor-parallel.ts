@@ -4,7 +4,7 @@ import type { LayerKind } from '../spec/model';
 import { hasAttention, stateOf, stateWidths } from '../model/mixers';
 import { expertsOf, feedForwardWidth, upProjections } from '../model/parameters';
 import { runtimeOf } from '../spec/runtime';
-import { projections } from './attention-projections';
+import { projectionsOf } from './attention-projections';
 import { allReduceSeconds, beside, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
 import type { Product } from './tally';
@@ -22,7 +22,7 @@ function sublayersOf(inputs: CostInputs, rows: number, kind: LayerKind): readonl
   const state = stateOf(model, kind);
   const experts = expertsOf(model, kind);
   const ffn = (experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0)) / layout.tensor;
-  const { before, up, out } = projections(inputs, rows);
+  const { before, up, out } = projectionsOf(inputs)(rows);
   const projected = state === null ? 0 : stateWidths(state, layout.tensor).projected;
   return [
     ...(hasAttention(kind) ? [{ first: model.latent ? up : before, last: out }] : []),
