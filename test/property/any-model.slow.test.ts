@@ -13,6 +13,7 @@ import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import { stepPartsOf } from '../../src/core/planner/step-parts';
 import { namedSchedules } from '../../src/core/spec/schedule-names';
 import { llama3, request } from '../golden/requests';
+import { scheduleKind } from '../../src/core/schedules/registry';
 import { cases } from './cases';
 
 const seed = 20261123;
@@ -128,7 +129,7 @@ describe('any model under any schedule', () => {
       fc.property(anything, ({ wanted, schedule, microBatches }) => {
         tried++;
         const { microBatch, sequenceLength } = wanted.training;
-        const isSliced = (schedule === 'TeraPipe' || schedule === 'Seq1F1B') && sequenceLength > 8;
+        const isSliced = scheduleKind(schedule).sliced && sequenceLength > 8;
         const tokens = isSliced ? [sequenceLength - 5, 5] : [sequenceLength];
         const scheme = Array.from({ length: microBatches }, () => ({ batch: microBatch, tokens }));
         try {

@@ -6,7 +6,7 @@ import type { ScheduleName } from '../../src/core/spec/schedule-names';
 import { cases } from './cases';
 import { smallProblem } from './small-makespans';
 
-const kinds: readonly ScheduleName[] = ['TeraPipe', 'Seq1F1B'];
+const kinds: readonly ScheduleName[] = ['TeraPipe', 'Seq1F1B', 'Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I'];
 const seeds = fc.integer({ min: 1, max: 2 ** 31 - 1 });
 const unlimited = { mostSteps: Infinity };
 

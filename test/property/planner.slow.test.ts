@@ -6,7 +6,7 @@ import { peakBytesOf, type Candidate } from '../../src/core/planner/plan';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
-import { namedSchedules } from '../../src/core/spec/schedule-names';
+import { askedSchedules, namedSchedules } from '../../src/core/spec/schedule-names';
 import { gpt, request } from '../golden/requests';
 import { cases } from './cases';
 
@@ -92,7 +92,17 @@ describe('every candidate of a plan', () => {
     const met = new Set<string>();
     fc.assert(
       fc.property(requests, (wanted) => {
-        for (const candidate of makePlan(wanted).candidates) {
+        const { sequenceLength, globalBatch, microBatch } = wanted.training;
+        const sliced = Array.from({ length: globalBatch / microBatch }, () => ({
+          batch: microBatch,
+          tokens: [sequenceLength - 100, 60, 40],
+        }));
+        const asked = askedSchedules.filter((_, index) => index === globalBatch % askedSchedules.length);
+        const runs = 2 * wanted.layout.pipeline <= wanted.model.layers ? asked : [];
+        const plans = [wanted, ...runs.map((schedule) => ({ ...wanted, schedule, slicing: { unit: null, scheme: sliced } }))].map((each) =>
+          makePlan(each),
+        );
+        for (const candidate of plans.flatMap(({ candidates }) => candidates)) {
           met.add(candidate.timeline?.name ?? '');
           assertWhole(candidate, wanted.model.layers);
         }
@@ -112,7 +122,7 @@ describe('every candidate of a plan', () => {
         const [first] = whole.filter(({ id }) => id === '1f1b');
         assert.ok(first !== undefined);
         for (const { schedule, busyMs, scheme } of whole)
-          if (schedule !== 'TeraPipe' && schedule !== 'Seq1F1B' && scheme.length === first.scheme.length)
+          if (!scheduleKind(schedule).sliced && scheme.length === first.scheme.length)
             assert.ok(Math.abs(sum(busyMs) / sum(first.busyMs) - 1) < 1e-9, schedule);
       }),
       { numRuns: cases(6, 100), seed: 8 },

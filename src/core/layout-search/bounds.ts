@@ -18,7 +18,15 @@ import {
   type Orders,
   type StageOrder,
 } from './order-bounds';
-import { anyCutBound, drainedBound, interleavedBound, oneForwardOneBackwardBound, slicedBound, type StageTimes } from './pipeline-bounds';
+import {
+  anyCutBound,
+  drainedBound,
+  interleavedBound,
+  oneForwardOneBackwardBound,
+  slicedBound,
+  workBound,
+  type StageTimes,
+} from './pipeline-bounds';
 import type { CandidateGroup } from './candidate-group';
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
@@ -175,6 +183,8 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
       return oneForwardOneBackwardBound(chunks, count, sendMs(request.training.sequenceLength));
     case 'interleaved':
       return interleavedBound(stages(), chunks, count);
+    case 'work':
+      return workBound(stages(), chunks, count);
     case 'order':
     case 'room':
   }

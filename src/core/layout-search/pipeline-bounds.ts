@@ -122,6 +122,22 @@ export function interleavedBound(stages: readonly WholeSliceTime[], chunks: read
 }
 
 /**
+ * Least makespan of any order of token slices, ms: all work of a stage, after a first slice forward on the chunks before its first.
+ *
+ * @param stages all chunks of each together.
+ * @param chunks in order of the layers: the first of them are the first of each stage.
+ */
+export function workBound(stages: readonly WholeSliceTime[], chunks: readonly StageTimes[], microBatches: number): number {
+  let before = 0;
+  let most = 0;
+  stages.forEach(({ forwardMs, backwardMs }, stage) => {
+    most = Math.max(most, before + microBatches * (forwardMs + backwardMs));
+    before += chunks[stage]?.first.forwardMs ?? 0;
+  });
+  return most;
+}
+
+/**
  * docs/model/search.md, Bounds of a candidate group. Least makespan, ms, however a model of which one micro-batch takes X = `sumMs` is cut
  * into p stages; x_s is the time on stage s.
  * - `any` order: the busiest stage takes no less than the mean, m X / p.

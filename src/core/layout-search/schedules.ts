@@ -1,6 +1,6 @@
 import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../spec/request';
-import { namedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../spec/schedule-names';
+import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
 import { requestedSchedule } from '../planner/choose';
 import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } from '../partition/scheduling';
@@ -64,7 +64,7 @@ function phaseOf(name: ScheduleName): SchedulePhase {
 
 /** What there is to choose the schedule from; `Interleaved1F1B` is 1F1B on virtual stages. */
 function searchedSchedules({
-  schedules = namedSchedules,
+  schedules = comparedSchedules,
   withoutPlanned = false,
   among = schedules,
 }: SearchProblem): readonly ScheduleName[] {
@@ -77,6 +77,13 @@ function isAmong({ schedules }: SearchProblem, name: ScheduleName): boolean {
   return schedules === undefined || schedules.includes(name) || !schedules.some((other) => scheduleKind(other).interleaves === name);
 }
 
+/** Whether a schedule is searched only where it is asked for, and nobody does. */
+function isOnlyAsked(problem: SearchProblem, name: ScheduleName | undefined): boolean {
+  const asked = fixedSchedule(problem);
+  const isFixed = asked !== null && (asked === name || problem.fixed.has('virtualStages'));
+  return askedSchedules.some((each) => each === name) && !isFixed && problem.schedules?.some((each) => each === name) !== true;
+}
+
 /** The schedule that a problem fixes. */
 function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
   return fixed.has('schedule') ? requestedSchedule(request) : null;
@@ -84,7 +91,8 @@ function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
 
 function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {
   const least = fixedSchedule(problem) === null && !isAmong(problem, name) ? 2 : 1;
-  return possibleVirtualStages(problem, name).filter((count) => count >= least);
+  const most = isOnlyAsked(problem, interleavingOf(name)?.name) ? 1 : Infinity;
+  return possibleVirtualStages(problem, name).filter((count) => count >= least && count <= most);
 }
 
 function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {

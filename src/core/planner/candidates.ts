@@ -1,7 +1,7 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
+import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chunksOn, type Pipeline } from './pipeline';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
@@ -114,24 +114,27 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
 }
 
 /**
- * Every other schedule of the registry: of whole micro-batches, and Seq1F1B of the slices given or solved for. Those that are asked for are
- * there whatever they cost.
+ * Every other schedule that is compared, and those that are there only where they are asked for: of whole micro-batches, and those made for
+ * slices of the slices given or solved for. Those that are asked for are there whatever they cost.
  *
  * @param usual what `usualSpecs` made.
  */
 function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], listener: SlicingListener): CandidateSpecs {
-  const { model, layout, slicing, schedule: asked } = request;
+  const { model, layout, slicing } = request;
+  const asked = request.schedule === null ? null : plainName(request.schedule, layout);
   const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
   const sliced = slicing.scheme ?? solved;
   const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
   const specs: CandidateSpec[] = [];
   const skipped: ScheduleName[] = [];
-  for (const schedule of otherSchedules) {
+  for (const schedule of [...otherSchedules, ...askedSchedules]) {
     if (model.stacks !== undefined && !runsStacks(schedule)) continue;
     const kind = kindFor(schedule, layout);
     if (plainName(schedule, layout) !== schedule) continue;
+    const isAskedOnly = askedSchedules.some((name) => name === kind.name);
+    if (isAskedOnly && schedule !== asked && !(request.runs ?? []).some((name) => name === kind.name)) continue;
     if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
-    const scheme = kind.sliced ? sliced : microBatches;
+    const scheme = kind.sliced ? (sliced ?? (isAskedOnly ? microBatches : null)) : microBatches;
     if (scheme === null) continue;
     const operations = operationCount(kind, layout, scheme);
     const most =
@@ -143,8 +146,8 @@ function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly Ca
         specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
         continue;
       }
-      const own =
-        schedule === asked && kind.sliced && slicing.scheme === null ? ownCut(request, pipeline, schedule, scheme, listener) : null;
+      const isCut = kind.sliced && slicing.scheme === null && (schedule === asked || isAskedOnly);
+      const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
       specs.push(own ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
       if (kind.ownCut === 'equal-work')
         specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));

@@ -3,7 +3,7 @@ import type { CostProvenance } from '../spec/slice-cost';
 import { tightestOf, type MemoryProfile } from '../memory-model/profile';
 import type { IdleTimes } from '../schedules/simulate/idle';
 import type { Timeline } from '../schedules/schedule';
-import { otherSchedules, type ScheduleName } from '../spec/schedule-names';
+import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 import type { Sentence, Value } from '../sentence';
@@ -23,15 +23,18 @@ export const candidateIds = [
   'gpipe',
   'given',
   ...otherSchedules,
+  ...askedSchedules,
   'equal-work',
   'best-split',
   'solved',
 ] as const;
 export type CandidateId = (typeof candidateIds)[number];
 
+type OwnId = (typeof otherSchedules | typeof askedSchedules)[number];
+
 /** The candidate of each schedule in equal slices, or whole sequences. */
 export const candidateIdOf: Readonly<Record<ScheduleName, CandidateId>> = {
-  ...(Object.fromEntries(otherSchedules.map((name) => [name, name])) as Record<(typeof otherSchedules)[number], CandidateId>),
+  ...(Object.fromEntries([...otherSchedules, ...askedSchedules].map((name) => [name, name])) as Record<OwnId, OwnId>),
   TeraPipe: 'uniform',
   GPipe: 'gpipe',
   '1F1B': '1f1b',

@@ -35,7 +35,7 @@ import {
 } from './first-layout';
 import { givenValues, resolveTraining } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
-import { scheduleKind } from '../schedules/registry';
+import { traitsFor } from '../partition/scheduling';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
 import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/splits';
 import { counted, sentence, type Sentence } from '../sentence';
@@ -105,7 +105,7 @@ function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanReques
 function slicingOf(run: Run, request: Pick<PlanRequest, 'model' | 'training' | 'layout'>): PlanRequest['slicing'] {
   const unit = run.unit?.value ?? null;
   const schedule = scheduleOf(run, request.layout);
-  const isSliced = schedule !== null && scheduleKind(schedule).sliced && request.layout.virtualStages === 1;
+  const isSliced = schedule !== null && traitsFor(schedule, request.layout).sliced;
   if (run.scheme !== undefined || run.split === undefined || !isSliced) return { unit, scheme: run.scheme?.value ?? null };
   const { value: split, source } = run.split;
   const lengths = splitLengths(request, split);

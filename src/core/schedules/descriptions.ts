@@ -70,4 +70,16 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     text: sentence`1F1B over token slices: one slice forward and one backward in turn, the last slice of a sequence first (Sun et al. 2024).`,
     needs: sentence`a runtime that runs token slices in the order of 1F1B, such as the one of its authors`,
   },
+  'Seq1F1B-I': {
+    text: sentence`Interleaved 1F1B over token slices: whole sequences, slice by slice, through every chunk of a stage before the next round (Sun et al. 2024).`,
+    needs: sentence`a runtime that runs token slices on virtual stages, such as the one of its authors`,
+  },
+  'Seq1F1B-ZB': {
+    text: sentence`Seq1F1B whose weight gradients wait for idle time (Sun et al. 2024, with Zero Bubble, 2023).`,
+    needs: sentence`a runtime that splits the backward of token slices`,
+  },
+  'Seq1F1B-ZB-I': {
+    text: sentence`Token slices on several chunks a stage, whose weight gradients wait for idle time (as MEPipe, 2025).`,
+    needs: sentence`a runtime that splits the backward of token slices on virtual stages`,
+  },
 };

@@ -76,10 +76,11 @@ export interface Unmet {
  * How the search for layouts bounds the time of this kind from below (docs/model/search.md, Bounds of a point):
  * - `drained`, `alternating`, `interleaved`, `sliced`: a formula of `layout-search/pipeline-bounds` (`alternating` is 1F1B, `sliced` the
  *   same over token slices);
- * - `order`: what is read off its order, which does not depend on times;
+ * - `order`: what is read off its order of whole micro-batches, which does not depend on times;
+ * - `work`: the work of a stage, after a first slice forward on those before it: of any order;
  * - `room`: what the memory there is allows any order.
  */
-export type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'order' | 'room';
+export type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'work' | 'order' | 'room';
 
 /** A schedule that people use. CONTRIBUTING.md, Recipes, says how to add one. */
 export interface ScheduleKind {

@@ -10,6 +10,9 @@ import { interleavedZeroBubble } from './kinds/interleaved-zero-bubble';
 import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
 import { seq1f1b } from './kinds/seq1f1b';
+import { seq1f1bInterleaved } from './kinds/seq1f1b-interleaved';
+import { seq1f1bZb } from './kinds/seq1f1b-zb';
+import { seq1f1bZbInterleaved } from './kinds/seq1f1b-zb-interleaved';
 import { terapipe } from './kinds/terapipe';
 import { vHalf } from './kinds/v-half';
 import { vMin } from './kinds/v-min';
@@ -38,6 +41,9 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   zeroBubbleV,
   terapipe,
   seq1f1b,
+  seq1f1bInterleaved,
+  seq1f1bZb,
+  seq1f1bZbInterleaved,
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));

@@ -15,7 +15,7 @@ export const runRules: readonly Rule[] = [
     severity: 'error',
     formats: runFormats,
     check: chunksOfSchedule,
-    doc: "The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, Seq1F1B, ZB-H1, ZB-H2 and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number. Choose the schedule's number, or another schedule.",
+    doc: "The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, ZB-H1, ZB-H2 and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Seq1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number. Choose the schedule's number, or another schedule.",
   },
   {
     code: 'scheme-mismatch',

@@ -7,7 +7,7 @@ import { gapOf, stepParts, type SearchResult } from '../../../../src/core/layout
 import type { SearchProgress } from '../../../../src/core/layout-search/search';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import { stageLayersText } from '../../../../src/core/layout-search/labels';
-import { namedSchedules } from '../../../../src/core/spec/schedule-names';
+import { comparedSchedules } from '../../../../src/core/spec/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
 
@@ -79,7 +79,7 @@ describe('layout search', () => {
     });
     assert.deepEqual(
       new Set(perSchedule.map(({ point }) => point.schedule)),
-      new Set(namedSchedules.filter((name) => name !== 'Interleaved1F1B')),
+      new Set(comparedSchedules.filter((name) => name !== 'Interleaved1F1B')),
     );
     assert.ok(perSchedule.some(({ name }) => said(name).startsWith('interleaved 1F1B')));
   });

@@ -6,7 +6,7 @@ import type { PlanRequest } from '../../../../src/core/spec/request';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../../../src/core/layout-search/result';
-import { namedSchedules } from '../../../../src/core/spec/schedule-names';
+import { comparedSchedules } from '../../../../src/core/spec/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
 import { sentence } from '../../../../src/core/sentence';
 
@@ -35,7 +35,7 @@ describe('a layout that a search found, opened as a plan', () => {
     for (const found of plans) assertSame(wanted, found);
     assert.deepEqual(
       new Set(plans.map(({ point }) => point.schedule)),
-      new Set(namedSchedules.filter((name) => name !== 'Interleaved1F1B')),
+      new Set(comparedSchedules.filter((name) => name !== 'Interleaved1F1B')),
     );
     assert.ok(
       plans.some(({ point }) => new Set(point.stageLayers).size > 1),
