@@ -3,7 +3,7 @@ import type { CostInputs } from './rates';
 import type { Product } from './tally';
 
 /** GEMMs of a layer's attention for some rows: before the up projections of latent attention, those, and that of the output. */
-export type Projections = (rows: number) => { readonly before: readonly Product[]; readonly up: readonly Product[]; readonly out: Product };
+type Projections = (rows: number) => { readonly before: readonly Product[]; readonly up: readonly Product[]; readonly out: Product };
 
 /** `before` of latent attention compress the rank's share of the tokens; `up` has nothing in any other. */
 export function projectionsOf({ model, training, layout }: CostInputs): Projections {
