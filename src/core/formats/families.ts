@@ -17,6 +17,7 @@ import { gptVariants } from './huggingface/gpt-variants';
 import { latentVariants } from './huggingface/latent-variants';
 import { llamaFamilies } from './huggingface/llama-families';
 import { llamaVariants } from './huggingface/llama-variants';
+import { nativeFamilies } from './huggingface/native-families';
 import { otherFamilies } from './huggingface/other-families';
 import { remoteFamilies } from './huggingface/remote-families';
 import { stateFamilies } from './huggingface/ssm-families';
@@ -33,6 +34,7 @@ const known = {
   ...expertFamilies,
   ...expertVariants,
   ...latentVariants,
+  ...nativeFamilies,
   ...remoteFamilies,
   ...stateFamilies,
   ...otherFamilies,

@@ -42,7 +42,7 @@ export function latentOf(facts: Facts): LatentAttention | null {
   const { latentAttention, qLoraRank, kvLoraRank, qkNopeHeadDim, qkRopeHeadDim, vHeadDim } = facts;
   if (latentAttention?.value !== true || !kvLoraRank || !qkNopeHeadDim || !qkRopeHeadDim || !vHeadDim) return null;
   return {
-    qRank: qLoraRank?.value ?? null,
+    qRank: (qLoraRank?.value ?? 0) > 0 ? (qLoraRank?.value ?? null) : null,
     kvRank: kvLoraRank.value,
     nopeHeadDim: qkNopeHeadDim.value,
     ropeHeadDim: qkRopeHeadDim.value,

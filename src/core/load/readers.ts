@@ -88,7 +88,11 @@ export function recogniseModel(file: string, text: string): JsonFormat {
 }
 
 function isHuggingFace(keys: ReadonlySet<string>): boolean {
-  const sized = (keys.has('hidden_size') && keys.has('num_hidden_layers')) || (keys.has('n_embd') && keys.has('n_layer'));
+  const sized =
+    (keys.has('hidden_size') && keys.has('num_hidden_layers')) ||
+    (keys.has('n_embd') && keys.has('n_layer')) ||
+    (keys.has('n_layers') && keys.has('n_heads') && (keys.has('dim') || keys.has('hidden_dim'))) ||
+    (keys.has('d_model') && keys.has('n_layer') && keys.has('vocab_size'));
   return sized || (keys.has('model_type') && !keys.has('model'));
 }
 

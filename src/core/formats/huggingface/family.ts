@@ -156,9 +156,9 @@ export const anyRoutedKeys = {
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
   sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],
-  routerGroups: ['n_group'],
-  routerGroupTopk: ['topk_group'],
-  firstDenseLayers: ['first_k_dense_replace', 'num_dense_layers'],
+  routerGroups: ['n_group', 'n_expert_groups'],
+  routerGroupTopk: ['topk_group', 'n_limited_groups'],
+  firstDenseLayers: ['first_k_dense_replace', 'num_dense_layers', 'n_dense_layers'],
   decoderSparseStep: ['decoder_sparse_step', 'interleave_moe_layer_step'],
   qLoraRank: ['q_lora_rank'],
   kvLoraRank: ['kv_lora_rank'],

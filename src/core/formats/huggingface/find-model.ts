@@ -33,6 +33,10 @@ const inlineRemedy = sentence`give it ${Object.values(usualKeys).join(', ')}, or
 
 /** Keys that identify the type of a config without model_type: no other type has them together. */
 const tells = [
+  { modelType: 'deepseek-params', configClass: 'ModelArgs of DeepSeek', keys: ['n_dense_layers', 'kv_lora_rank', 'dim', 'n_layers'] },
+  { modelType: 'llama-params', configClass: 'ModelArgs of Llama', keys: ['multiple_of', 'dim', 'n_layers', 'n_heads'] },
+  { modelType: 'open-lm', configClass: 'Params of open_lm', keys: ['hidden_dim', 'n_layers', 'n_heads'] },
+  { modelType: 'mamba', configClass: 'MambaConfig', keys: ['d_model', 'n_layer', 'vocab_size'] },
   { modelType: 'gpt2', configClass: 'GPT2Config', keys: ['n_embd', 'n_layer'] },
   { modelType: 'bert', configClass: 'BertConfig', keys: ['type_vocab_size', 'hidden_size', 'num_hidden_layers'] },
   { modelType: 't5', configClass: 'T5Config', keys: ['d_kv', 'd_ff', 'd_model'] },

@@ -191,6 +191,35 @@ function withoutExperts(reason: Located<unknown>): Given<WrittenModel> {
 /** The width that is written is that of both up projections together. */
 const bothUpProjections: Switches = (_, { ffn }) => (ffn === undefined ? {} : { ffn: from(ffn, Math.max(1, Math.floor(ffn.value / 2))) });
 
+/** Two thirds of four widths, by a factor, up to a multiple; a vocabulary of -1 is that of the tokenizer. */
+const llamaParams: Switches = (source, sizes) => {
+  const number = { schema: v.pipe(v.number(), v.minValue(0.01), v.maxValue(1000)), type: 'number', expects: sentence`a number` } as const;
+  const hidden = sizes.hidden ?? byDefault(source.family.defaults.hidden, sentence`ModelArgs of Llama`);
+  const factor = readMember(source, source.members.get('ffn_dim_multiplier'), number)?.value ?? 1;
+  const multiple = readMember(source, source.members.get('multiple_of'), integer(1, 1_000_000))?.value ?? 256;
+  const written = source.members.get('vocab_size');
+  const vocab = written?.value.value === -1 ? undefined : readMember(source, written, integer(1, 100_000_000));
+  const width = Math.floor(factor * Math.floor((8 * hidden.value) / 3));
+  return { ffn: from(hidden, multiple * Math.ceil(width / multiple)), ...(vocab && { vocab }) };
+};
+
+/** The feed-forward network, the norm and the norms of queries and keys are chosen by words. */
+const openLm: Switches = (source, sizes) => {
+  const { document, members, family } = source;
+  const hidden = sizes.hidden ?? byDefault(family.defaults.hidden, sentence`Params of open_lm`);
+  const [kind, norm] = [members.get('ffn_type'), members.get('model_norm')];
+  const isPlain = kind?.value.value === 'gelu';
+  const hasBias = norm?.value.value === 'default_layer_norm' || norm?.value.value === 'lp_layer_norm';
+  return {
+    // what does not divide is left off: 480 of 488 over 12 heads
+    headDim: from(hidden, Math.max(1, Math.floor(hidden.value / headsOf(source, sizes)))),
+    ffn: from(hidden, isPlain ? 4 * hidden.value : 256 * Math.ceil(Math.floor((8 * hidden.value) / 3) / 256)),
+    ...(isPlain && { gatedMlp: located(document, kind, false) }),
+    ...(hasBias && { norm: located(document, norm, 'layernorm') }),
+    ...given(flag(source, 'qk_norm', false), 'qkNorm'),
+  };
+};
+
 /** Sizes of attention and of experts lie in members of their own. */
 const dbrx: Switches = (source) => {
   const inside = (name: string): Members => {
@@ -265,6 +294,8 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   JambaConfig: jamba,
   GraniteMoeHybridConfig: graniteHybrid,
   NemotronHConfig: nemotronHybrid,
+  'ModelArgs of Llama': llamaParams,
+  'Params of open_lm': openLm,
 };
 
 /**

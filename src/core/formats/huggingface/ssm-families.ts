@@ -16,8 +16,8 @@ import { sentence } from '../../sentence';
 /** A model of Mamba layers alone has no heads of attention: one stands for them. */
 const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1, maxPositions: null, ...noBias } as const;
 const bareKeys = {
-  layers: bertKeys.layers,
-  hidden: bertKeys.hidden,
+  layers: [...bertKeys.layers, 'n_layer'],
+  hidden: [...bertKeys.hidden, 'd_model'],
   vocab: bertKeys.vocab,
   tiedEmbeddings: bertKeys.tiedEmbeddings,
 } as const;

@@ -23,6 +23,12 @@ export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequen
   return { ...frequency, layers: { ...layers, value: layers.value - empty } };
 }
 
+/** YaLM pads the width of its feed-forward networks to the tensor size (megatron_lm/megatron/arguments.py 60 to 67). */
+export function paddedWidth({ ffn, tensor }: Facts): Facts {
+  if (ffn === undefined || tensor === undefined || !/^--intermediate[-_]size$/.test(ffn.name ?? '')) return {};
+  return { ffn: { ...ffn, value: tensor.value * Math.ceil(ffn.value / tensor.value) } };
+}
+
 /** Where embeddings are dealt too, each counts as a layer. */
 export function partitioned({ partitionMethod }: Facts): Facts {
   if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};

@@ -4,7 +4,7 @@ import { quoted } from '../../text';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
-import { emptied, partitioned, wholeRecompute } from './fork-facts';
+import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
 import { scheduleOf, slicedFacts } from './schedule-flags';
@@ -41,6 +41,12 @@ type FlagTable = { readonly [K in FactName]?: readonly FlagRule<FactValues[K]>[]
 const rule = <T>(flag: string, read: FlagRead<T>): FlagRule<T> => ({ flag, read });
 
 const granularities = ['full', 'selective', 'none'] as const;
+/** An activation with a gate, by its name: `geglu`, `swiglu`. */
+const gatedByName: FlagRead<boolean> = {
+  words: 'one',
+  of: ([name = '']) => (/glu$/i.test(name) ? { value: true } : { silent: true }),
+};
+
 const positionKinds = {
   learned_absolute: 'learned',
   rope: 'rotary',
@@ -66,8 +72,16 @@ const flagTable: FlagTable = {
   heads: [rule('num-attention-heads', count(1))],
   kvHeads: [rule('num-query-groups', count(1)), rule('num-key-value-heads', count(1))],
   headDim: [rule('kv-channels', count(1))],
-  ffn: [rule('ffn-hidden-size', count(1))],
-  gatedMlp: [rule('swiglu', on(true)), rule('geglu', on(true)), rule('quick-geglu', on(true))],
+  // the second of each: YaLM's (megatron_lm/megatron/arguments.py of yandex/YaLM-100B)
+  ffn: [rule('ffn-hidden-size', count(1)), rule('intermediate-size', count(1))],
+  gatedMlp: [
+    rule('swiglu', on(true)),
+    rule('geglu', on(true)),
+    rule('quick-geglu', on(true)),
+    rule('activation-type', gatedByName),
+    // of BigScience's fork (megatron/model/glu_activations.py)
+    rule('glu-activation', gatedByName),
+  ],
   vocab: [
     rule('vocab-size', count(1)),
     rule('padded-vocab-size', count(1)),
@@ -85,6 +99,7 @@ const flagTable: FlagTable = {
     rule('position-embedding-type', choice(positionKinds)),
     rule('use-rotary-position-embeddings', fixed('rotary')),
     rule('no-position-embedding', fixed('none')),
+    rule('pos-encoding-type', choice({ rotary: 'rotary' })),
   ],
   norm: [rule('normalization', choice({ layernorm: 'layernorm', rmsnorm: 'rmsnorm' }))],
   bias: [rule('disable-bias-linear', on(false)), rule('add-bias-linear', on(true))],
@@ -318,6 +333,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...wholeRecompute(facts),
     ...emptied(facts),
     ...partitioned(facts),
+    ...paddedWidth(facts),
     ...scheduleOf(flags),
     ...slicedFacts(flags),
     ...(encoderLayers && { encoderLayers }),

@@ -92,7 +92,9 @@ describe('parameters that transformers builds', () => {
     const held = new Set([...Object.keys(defaults), ...types]);
     assert.deepEqual(
       Object.keys(families).filter((name) => !held.has(name)),
-      'ministral kimi_k2 hunyuan_v1_moe baichuan chatglm deepseek internlm internlm2 minicpm molmo qwen Yi distilbert vit'.split(' '),
+      'ministral kimi_k2 hunyuan_v1_moe llama-params deepseek-params open-lm baichuan chatglm deepseek internlm internlm2 minicpm molmo qwen Yi distilbert vit'.split(
+        ' ',
+      ),
     );
   });
 });

@@ -114,6 +114,16 @@ describe('programs of the Megatron-LM family', () => {
   });
 });
 
+describe('feed-forward networks of forks', () => {
+  it('have a gate where an activation is named that has one, and the width that YaLM names', () => {
+    const { ffn, gatedMlp, positions } = read('--activation-type geglu --intermediate-size 2736 --pos-encoding-type rotary').facts;
+    assert.deepEqual([ffn?.value, gatedMlp?.value, positions?.value], [2736, true, 'rotary']);
+    assert.equal(read('--intermediate-size 27308 --model-parallel-size 8').facts.ffn?.value, 27_312);
+    assert.equal(read('--glu-activation swiglu').facts.gatedMlp?.value, true);
+    assert.equal(read('--activation-type gelu').facts.gatedMlp, undefined);
+  });
+});
+
 describe('a script that does not train', () => {
   it('gets no plan and no finding of training, by the program that it starts', async () => {
     const purposes = {
