@@ -18,8 +18,7 @@ const apart = 1.05;
 /** The ranking inside each of some groups of runs; groups of one run say nothing. */
 export function rankingOf(groups: readonly (readonly WildRow[])[]): Ranking {
   const sum = { groups: 0, pairs: 0, right: 0, first: 0, worstPick: 0 };
-  for (const rows of groups.filter(({ length }) => length > 1)) {
-    sum.groups++;
+  for (const rows of groups) {
     rows.forEach((a, index) => {
       for (const b of rows.slice(0, index)) {
         const ratio = secondsOf(a) / secondsOf(b);
@@ -28,10 +27,13 @@ export function rankingOf(groups: readonly (readonly WildRow[])[]): Ranking {
         if (ratio > 1 === a.predicted.iterationMs > b.predicted.iterationMs) sum.right++;
       }
     });
-    const fastest = leastBy(rows, secondsOf);
-    const pick = leastBy(rows, ({ predicted }) => predicted.iterationMs);
+    const choices = choicesOf(rows);
+    if (choices.length < 2) continue;
+    sum.groups++;
+    const fastest = leastBy(choices, ({ seconds }) => seconds);
+    const pick = leastBy(choices, ({ predicted }) => predicted);
     if (pick === fastest) sum.first++;
-    sum.worstPick = Math.max(sum.worstPick, secondsOf(pick) / secondsOf(fastest) - 1);
+    sum.worstPick = Math.max(sum.worstPick, pick.seconds / fastest.seconds - 1);
   }
   return sum;
 }
@@ -40,12 +42,25 @@ function secondsOf({ case: { seconds } }: WildRow): number {
   return seconds ?? NaN;
 }
 
+/** What there is to choose from: configurations, each by the mean of its measurements, which differ by up to 9 % here. */
+function choicesOf(rows: readonly WildRow[]): { readonly seconds: number; readonly predicted: number }[] {
+  const same = new Map<string, WildRow[]>();
+  for (const row of rows) {
+    const key = JSON.stringify(row.case.config);
+    same.set(key, [...(same.get(key) ?? []), row]);
+  }
+  return [...same.values()].map((of) => ({
+    seconds: of.reduce((sum, row) => sum + secondsOf(row), 0) / of.length,
+    predicted: of[0]?.predicted.iterationMs ?? NaN,
+  }));
+}
+
 /** Two measurements of one configuration. */
 function isSameRun(a: WildRow, b: WildRow): boolean {
   return JSON.stringify(a.case.config) === JSON.stringify(b.case.config);
 }
 
-function leastBy(rows: readonly WildRow[], value: (row: WildRow) => number): WildRow {
+function leastBy<T>(rows: readonly T[], value: (row: T) => number): T {
   return rows.reduce((least, row) => (value(row) < value(least) ? row : least));
 }
 

@@ -65,6 +65,7 @@ const sections = {
       'fusedCrossEntropy',
       'gradAccumulationFp32',
       'gradAccumulationFusion',
+      'maxPendingBackward',
       'sequenceParallel',
       'attention',
     ] as const),

@@ -150,6 +150,8 @@ export interface FactValues {
   readonly gradAccumulationFp32: boolean;
   /** Weight-gradient GEMMs add to the main gradients themselves. */
   readonly gradAccumulationFusion: boolean;
+  /** sail-sg: micro-batches whose backward a stage may leave pending. */
+  readonly maxPendingBackward: number;
   /** DeepSpeed: the file has settings for activation checkpointing; whether it runs is up to the model's code. */
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;

@@ -221,6 +221,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'fusedCrossEntropy',
       'gradAccumulationFp32',
       'gradAccumulationFusion',
+      'maxPendingBackward',
     ]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),

@@ -109,7 +109,8 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const chunks = chunksOn(pipeline, spec.schedule);
   const { kind } = chunks;
   const planned = simulatedAs(pipeline, spec, chunks, signal);
-  if (!kind.planned) return planned;
+  // Fixed orders heed no limit but the GPU's.
+  if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return planned;
   return fixedInPlaceOf(kind)
     .flatMap((fixed) => unlessUnmet(() => simulatedAs(pipeline, spec, { ...chunks, kind: { ...chunks.kind, ...fixed } }, signal)) ?? [])
     .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), planned);

@@ -109,6 +109,7 @@ const withoutDefault = [
   'overlapParamGather',
   'asyncTensorParallel',
   'gradAccumulationFusion',
+  'maxPendingBackward',
   'cudaGraphs',
   'expertDispatcher',
   'overlapExpertComm',

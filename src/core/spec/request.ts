@@ -90,6 +90,12 @@ export interface TrainingSpec extends Recompute {
   readonly gradAccumulationFp32: boolean;
   /** Weight-gradient GEMMs add to the main gradients (Megatron's `gradient_accumulation_fusion`); absent: as the runtime does. */
   readonly gradAccumulationFusion?: boolean;
+  /**
+   * Of planned zero-bubble orders: micro-batches whose backward a stage may leave pending, as if each were as large as on the larger of the
+   * first two stages (sail-sg's `--zero-bubble-max-pending-backward`: as many as stages is its ZB-1p, twice as many ZB-2p); absent: as many
+   * as fit the GPU.
+   */
+  readonly maxPendingBackward?: number;
 }
 
 export const cudaGraphScopes = ['layers', 'iteration'] as const;

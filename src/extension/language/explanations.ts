@@ -215,6 +215,9 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.gradAccumulationFusion': {
     meaning: (t) => t('Weight-gradient GEMMs add to the main gradients themselves: no pass over the gradients after them.'),
   },
+  'training.maxPendingBackward': {
+    meaning: (t) => t('Micro-batches whose backward a stage may leave pending in planned zero-bubble schedules: more memory, less bubble.'),
+  },
   'training.gradAccumulationFp32': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {
     meaning: (t) => t('GPUs that share every layer. Collectives run twice in each layer, so they should sit in one node.'),

@@ -108,6 +108,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   fusedCrossEntropy: 'training.fusedCrossEntropy',
   gradAccumulationFp32: 'training.gradAccumulationFp32',
   gradAccumulationFusion: 'training.gradAccumulationFusion',
+  maxPendingBackward: 'training.maxPendingBackward',
   activationCheckpointing: (t) => t('Settings for recomputing activations; whether that happens is up to the code of the model.'),
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',

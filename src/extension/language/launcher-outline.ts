@@ -62,6 +62,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'fusedCrossEntropy',
       'gradAccumulationFp32',
       'gradAccumulationFusion',
+      'maxPendingBackward',
       'activationCheckpointing',
       'sequenceParallel',
       'attention',

@@ -194,6 +194,7 @@ const flagTable: FlagTable = {
   offloadOptimizer: [rule('optimizer-cpu-offload', fixed('cpu')), rule('cpu-optimizer', fixed('cpu'))],
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
   gradAccumulationFusion: [rule('no-gradient-accumulation-fusion', on(false))],
+  maxPendingBackward: [rule('zero-bubble-max-pending-backward', count(1))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fp8ParamGather: [rule('fp8-param-gather', on(true))],

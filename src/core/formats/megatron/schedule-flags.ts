@@ -15,7 +15,11 @@ export function scheduleOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (byV?.value === true)
     return { schedule: { ...byV, value: setup === 'min' ? 'V-Min' : setup === 'half' ? 'V-Half' : 'ZBVZeroBubble' } };
   const plain = factOf(flags.get('enable-zero-bubble'), on(true)) ?? factOf(flags.get('enable-zbh1-pipeline'), on(true));
-  return plain?.value === true ? { schedule: { ...plain, value: 'ZB-H1' } } : {};
+  if (plain?.value !== true) return {};
+  // sail-sg plans its orders under this limit, or with `auto` under the memory there is.
+  const limit = flags.get('zero-bubble-max-pending-backward');
+  const isPlanned = factOf(limit, count(1)) !== undefined || factOf(limit, text)?.value === 'auto';
+  return { schedule: { ...plain, value: isPlanned ? 'ZeroBubble' : 'ZB-H1' } };
 }
 
 /** Slices, at the flags that say so; a rule that the runtime has and the file does not give is its default. */

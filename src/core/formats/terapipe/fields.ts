@@ -76,6 +76,7 @@ export const trainingFields: Fields<TrainingGiven> = {
   dropout: boolean,
   gradAccumulationFp32: boolean,
   gradAccumulationFusion: boolean,
+  maxPendingBackward: integer(1, 1_000_000),
 };
 
 /** Most groups that `cluster.groups` may have. */

@@ -10,16 +10,34 @@ import { gpt, request } from '../../../golden/requests';
 import { loadRun } from '../../../load-run';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 
-function predicted(schedule: ScheduleName, runtime: Runtime): Candidate {
+function predicted(schedule: ScheduleName, runtime: Runtime, maxPendingBackward?: number): Candidate {
   const microBatches = 16;
   const wanted = request('A100-80GB', gpt(8, 2048, 16, 1024), {
-    training: { runtime, microBatch: 1, globalBatch: microBatches, gradAccumulationFusion: false },
+    training: {
+      runtime,
+      microBatch: 1,
+      globalBatch: microBatches,
+      gradAccumulationFusion: false,
+      ...(maxPendingBackward !== undefined && { maxPendingBackward }),
+    },
     layout: { tensor: 1, pipeline: 4, data: 1 },
   });
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [2048] }));
   const id = schedule === '1F1B' ? '1f1b' : (schedule as Candidate['id']);
   return predict(pipelineOf(wanted), { id, name: schedule, schedule, scheme, certificate: null });
 }
+
+describe('a planned order with a limit of pending backwards', () => {
+  it('holds no more than so many forwards take, 1F1B holding as many as stages, and takes no longer with more', () => {
+    const [one, two, unlimited] = [4, 8, undefined].map((pending) => predicted('ZeroBubble', 'megatron', pending));
+    const held = ({ memory }: Candidate): number =>
+      Math.max(...memory.stages.map(({ parts }) => parts.activations + parts.logits + parts.keptForWeights));
+    const four = held(predicted('1F1B', 'megatron'));
+    assert.ok(held(one!) <= four * (1 + 1e-9) && held(two!) <= 2 * four * (1 + 1e-9));
+    assert.ok(held(two!) > 1.5 * four && held(unlimited!) > held(two!));
+    assert.ok(one!.iterationMs > two!.iterationMs && two!.iterationMs >= unlimited!.iterationMs);
+  });
+});
 
 describe('the end of a step', () => {
   it('comes on each stage by itself where the optimizer is validated afterwards, and on all together elsewhere', () => {

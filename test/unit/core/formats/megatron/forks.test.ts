@@ -109,6 +109,9 @@ describe('programs of the Megatron-LM family', () => {
     const picked = (flags: string): string | undefined => read(flags).facts.schedule?.value;
     assert.equal(picked('--enable-zero-bubble'), 'ZB-H1');
     assert.equal(picked('--enable-zero-bubble --zero-bubble-v-schedule'), 'ZBVZeroBubble');
+    assert.equal(picked('--enable-zero-bubble --zero-bubble-max-pending-backward auto'), 'ZeroBubble');
+    const { schedule, maxPendingBackward } = read('--enable-zero-bubble --zero-bubble-max-pending-backward 16').facts;
+    assert.deepEqual([schedule?.value, maxPendingBackward?.value], ['ZeroBubble', 16]);
     assert.equal(picked('--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup half'), 'V-Half');
     assert.equal(picked('--pipe-sp-splits 4'), 'Seq1F1B');
   });
