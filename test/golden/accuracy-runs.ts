@@ -1,5 +1,7 @@
 import { nearestKind, type MeasuredKind } from '../../src/core/time-model/error-bars';
 import { groupBy, type MeasuredRun } from './measured-kinds';
+import type { Row } from './rows';
+import { longerRows, terapipePlan, terapipeRows, terapipeSettings, uniformRows, type TeraPipeSetting } from './terapipe';
 
 /** A file of docs/accuracy, which `npm run golden -- --write-readme` writes. */
 export interface AccuracyFile {
@@ -7,15 +9,15 @@ export interface AccuracyFile {
   readonly text: string;
 }
 
-interface Compared extends MeasuredRun {
+interface Compared extends Omit<MeasuredRun, 'kind' | 'ratio'> {
   /** What the range says the run may take over its prediction. */
-  readonly bar: MeasuredKind;
+  readonly bar: Pick<MeasuredKind, 'low' | 'high'>;
 }
 
 /** Every measured run: a page with a table for each source, and a picture for each, predicted over measured. */
 export function accuracyFiles(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly AccuracyFile[] {
   const bySource = groupBy(
-    runs.map((run): Compared => ({ ...run, bar: nearestKind(run.kind, kinds).runs })),
+    [...runs.map((run): Compared => ({ ...run, bar: nearestKind(run.kind, kinds).runs })), ...terapipeRuns()],
     ({ source }) => source,
   );
   const sections = [...bySource].map(([source, same]) => section(source, same));
@@ -23,10 +25,37 @@ export function accuracyFiles(runs: readonly MeasuredRun[], kinds: readonly Meas
   return [{ name: 'README.md', text: [...introduction, ...sections].join('\n') }, ...pictures];
 }
 
+/** All that the TeraPipe paper measured: its settings whole and sliced, Fig. 6 and Fig. 7, each with the range of its setting's plan. */
+function terapipeRuns(): readonly Compared[] {
+  const of = (name: string, setting: TeraPipeSetting, { measured, predicted }: Row): Compared => {
+    const [low, high] = terapipePlan(setting).cost.range;
+    const link = 'https://arxiv.org/abs/2102.07988';
+    return { source: 'TeraPipe', name, link, unit: 's', measured: measured / 1e3, predicted: predicted / 1e3, bar: { low, high } };
+  };
+  const settingOf = (wanted: number): TeraPipeSetting => {
+    const setting = terapipeSettings.find((row) => row.setting === wanted);
+    if (setting === undefined) throw new Error(`no setting ${wanted}`);
+    return setting;
+  };
+  const recalledIn = ({ recalled }: TeraPipeSetting, ...columns: readonly string[]): string =>
+    columns.some((column) => recalled.includes(column)) ? ' (recalled)' : '';
+  return [
+    ...terapipeRows().flatMap(({ setting, whole, sliced }) => [
+      of(`${whole.name}, whole${recalledIn(setting, 'whole_ms')}`, setting, whole),
+      ...(sliced === null ? [] : [of(`${sliced.name}, sliced${recalledIn(setting, 'sliced_ms', 'lengths')}`, setting, sliced)]),
+    ]),
+    ...uniformRows().map((row) => of(`Fig. 6: (${row.setting}) in ${row.slices} equal slices`, settingOf(row.setting), row)),
+    ...longerRows().flatMap(({ tokens, whole, sliced }) => [
+      of(`Fig. 7: (5) with ${tokens} tokens, whole`, settingOf(5), whole),
+      of(`Fig. 7: (5) with ${tokens} tokens, sliced, ours as we plan it`, settingOf(5), sliced),
+    ]),
+  ];
+}
+
 const introduction = [
   '# Every measured run beside its prediction',
   '',
-  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan says: it holds 80 % of the measured runs of the same framework, generation of GPU and kind of model. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
+  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan says: it holds 80 % of the measured runs of the same framework, generation of GPU and kind of model; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
   '',
 ];
 

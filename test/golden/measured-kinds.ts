@@ -113,22 +113,31 @@ const fewestOfSource = 20;
 /** Part of a source that the widened range of the others holds. */
 const heldOfSource = 0.75;
 
-/** The least factors that widen ranges of other sources so far that they hold three quarters of each source, left out. */
+/** Largest factors that are tried, in hundredths. */
+const mostWidening = { low: 20, high: 40 };
+
+/** The factors, least wide together, that widen ranges of other sources so far that they hold three quarters of each source, left out. */
 export function wideningOf(runs: readonly MeasuredRun[]): Widening {
-  const outside = (1 - heldOfSource) / 2;
-  const of = (experts: boolean): Widening['experts'] => {
-    const sources = [...groupBy(runs, ({ source }) => source)].flatMap(([source, same]) => {
-      const own = same.filter(({ kind }) => kind.experts === experts);
-      if (own.length < fewestOfSource) return [];
-      const others = kindsOf(runs.filter((run) => run.source !== source));
-      const beyond = (side: 'low' | 'high'): number[] =>
-        own.map(({ kind, ratio }) => ratio / nearestKind(kind, others).runs[side]).sort((a, b) => a - b);
-      return [{ low: quantile(beyond('low'), outside), high: quantile(beyond('high'), 1 - outside) }];
+  const bySource = [...groupBy(runs, ({ source }) => source)].map(([source, same]) => {
+    const others = kindsOf(runs.filter((run) => run.source !== source));
+    return same.map(({ kind, ratio }) => {
+      const { low, high } = nearestKind(kind, others).runs;
+      return { experts: kind.experts, belowLow: ratio / low, aboveHigh: ratio / high };
     });
-    return {
-      low: Math.floor(100 * Math.min(1, ...sources.map(({ low }) => low))) / 100,
-      high: Math.ceil(100 * Math.max(1, ...sources.map(({ high }) => high))) / 100,
-    };
+  });
+  const of = (experts: boolean): Widening['experts'] => {
+    const sources = bySource.map((rows) => rows.filter((row) => row.experts === experts)).filter(({ length }) => length >= fewestOfSource);
+    const holds = ({ low, high }: Widening['experts']): boolean =>
+      sources.every(
+        (rows) => rows.filter(({ belowLow, aboveHigh }) => belowLow >= low && aboveHigh <= high).length >= heldOfSource * rows.length,
+      );
+    let best = { low: 1 - mostWidening.low / 100, high: 1 + mostWidening.high / 100 };
+    for (let down = 0; down <= mostWidening.low; down++)
+      for (let up = 0; up <= mostWidening.high; up++) {
+        const tried = { low: (100 - down) / 100, high: (100 + up) / 100 };
+        if (tried.high / tried.low < best.high / best.low - 1e-9 && holds(tried)) best = tried;
+      }
+    return best;
   };
   return { dense: of(false), experts: of(true) };
 }

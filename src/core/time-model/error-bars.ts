@@ -45,8 +45,9 @@ export function widened<T extends MeasuredKind>(runs: T, widening: Widening): T 
 }
 
 /**
- * Of measured kinds the one that is wanted; else all of the same framework or generation together; else all with experts, or without; else
- * all, to be widened. Sources: docs/accuracy.md.
+ * Of measured kinds the one that is wanted; else those of the same framework or generation; else all with experts, or without; else all.
+ * Of several the mean range, each kind by its runs, to be widened: the widest of them would be that of the oddest machine. Sources:
+ * docs/accuracy.md.
  */
 export function nearestKind(wanted: RunKind, kinds: readonly MeasuredKind[]): { readonly runs: MeasuredKind; readonly isExact: boolean } {
   const alike = kinds.filter(({ experts }) => experts === wanted.experts);
@@ -54,13 +55,9 @@ export function nearestKind(wanted: RunKind, kinds: readonly MeasuredKind[]): { 
   if (exact !== undefined) return { runs: exact, isExact: true };
   const near = alike.filter(({ runtime, generation }) => runtime === wanted.runtime || generation === wanted.generation);
   const among = near.length > 0 ? near : alike.length > 0 ? alike : kinds;
-  const runs = {
-    ...wanted,
-    rows: among.reduce((sum, { rows }) => sum + rows, 0),
-    low: Math.min(...among.map(({ low }) => low)),
-    high: Math.max(...among.map(({ high }) => high)),
-  };
-  return { runs, isExact: false };
+  const rows = among.reduce((sum, kind) => sum + kind.rows, 0);
+  const mean = (end: 'low' | 'high'): number => Math.exp(among.reduce((sum, kind) => sum + (kind.rows / rows) * Math.log(kind[end]), 0));
+  return { runs: { ...wanted, rows, low: mean('low'), high: mean('high') }, isExact: false };
 }
 
 /** The measured runs that are nearest in kind, and in words which. */
