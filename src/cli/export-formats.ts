@@ -10,14 +10,14 @@ import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { hasSlices, slicesEnding, slicesText } from '../core/export/slices/slices-file';
-import { formatCount, plural } from '../core/format';
+import { formatCount } from '../core/format';
 import { readerOf } from '../core/load/readers';
 import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
 import type { PrintedFinding } from './answer';
-import { say, sentence } from '../core/sentence';
+import { counted, say, sentence } from '../core/sentence';
 
 /** A file made of a plan. */
 export interface Exported {
@@ -124,8 +124,8 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
     const made = await csv.create(plan, ...others);
     const { name, units } = chosenOf(plan).timeline ?? { name: '', units: [] };
     if (!hasSlices(units)) return made;
-    const what = `lengths of the ${plural(units.length, 'slice')}`;
-    const reason = `PyTorch's schedules cut the batch alone and keep no keys and values of earlier slices: this CSV counts slices as micro-batches, for looking at; what they are stands beside it with --out, in a file that ends in ${slicesEnding}`;
+    const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
+    const reason = sentence`PyTorch's schedules cut the batch alone and keep no keys and values of earlier slices: this CSV counts slices as micro-batches, for looking at; what they are stands beside it with --out, in a file that ends in ${slicesEnding}`;
     return { ...made, gaps: [...made.gaps, { what, reason }], beside: { ending: slicesEnding, text: slicesText(name, units) } };
   };
   return { ...csv, create };

@@ -87,12 +87,12 @@ async function newFile(
   const ran = { runs: runsOf(plan, runs) };
   if (out === null) {
     const lengths = beside === undefined ? {} : { beside: beside.text };
-    return { json: { to: name, written: null, gaps: gaps.map(withBecause), ...ran, ...lengths }, text: '', pieces, remarks };
+    return { json: { to: name, written: null, gaps: gaps.map(saidGap), ...ran, ...lengths }, text: '', pieces, remarks };
   }
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
   if (beside !== undefined)
     await (write ? replaceFile(out + beside.ending, [beside.text]) : writeNewFile(out + beside.ending, [beside.text]));
-  return { json: { to: name, text: null, written: out, gaps: gaps.map(withBecause), ...ran }, text: `Wrote ${printable(out)}`, remarks };
+  return { json: { to: name, text: null, written: out, gaps: gaps.map(saidGap), ...ran }, text: `Wrote ${printable(out)}`, remarks };
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
@@ -113,7 +113,18 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
   const { set, kept, gaps, alongside } = edited;
   return {
-    json: { to: name, into: file, format, set, kept, gaps: gaps.map(withBecause), alongside, edits: placed(text, edited), diff, written },
+    json: {
+      to: name,
+      into: file,
+      format,
+      set: set.map((each) => say(each)),
+      kept: kept.map((each) => say(each)),
+      gaps: gaps.map(saidGap),
+      alongside,
+      edits: placed(text, edited),
+      diff,
+      written,
+    },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: editLines(plan, file, edited, written),
   };
@@ -197,12 +208,16 @@ function editLines(
   return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
 }
 
+function saidGap({ what, reason }: Remark): object {
+  return withBecause({ what: say(what), reason });
+}
+
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
 function gapLines(plan: Plan, gaps: readonly Remark[], runs?: Exported['runs']): readonly string[] {
-  const lines = gaps.map(({ what, reason }) => printable(`not written: ${what}: ${reason}`));
+  const lines = gaps.map(({ what, reason }) => printable(`not written: ${say(what)}: ${say(reason)}`));
   const chosen = chosenOf(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
-  const isMissing = gaps.some(({ what }) => what.includes(chosen.schedule)) && chosen.id !== instead?.id;
+  const isMissing = gaps.some(({ what }) => say(what).includes(chosen.schedule)) && chosen.id !== instead?.id;
   if (!isMissing || instead === undefined) return lines;
   if (runs !== undefined && runs.schedule !== instead.schedule) return lines;
   const times = `${formatDuration(instead.iterationMs)} a step, not ${formatDuration(chosen.iterationMs)}`;

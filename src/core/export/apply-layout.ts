@@ -11,7 +11,7 @@ import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
 import { isEditable } from './launchers/editors';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
-import { sentence } from '../sentence';
+import { say, sentence } from '../sentence';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {
@@ -66,7 +66,7 @@ export function applyLayout(
 
 /** What the layout needs and the file cannot say. What the file never says, and what did not change, does not count. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
-  const [first] = gaps.filter(({ what }) => !never.some((gap) => gap.what === what));
+  const [first] = gaps.filter(({ what }) => !never.some((gap) => say(gap.what) === say(what)));
   if (first !== undefined)
     throw new ExpectedError(
       'apply-no-place',

@@ -54,7 +54,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     commands,
     result,
     found,
-    applied.remarks.map(({ what, reason }) => `${what}: ${reason}`),
+    applied.remarks.map(({ what, reason }) => `${say(what, vscode.l10n.t)}: ${say(reason, vscode.l10n.t)}`),
   );
 }
 

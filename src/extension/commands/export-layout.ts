@@ -142,7 +142,7 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
   const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
-  const left = gaps.map(({ what, reason }) => `${what}: ${reason}`).join('; ');
+  const left = gaps.map(({ what, reason }) => `${say(what, vscode.l10n.t)}: ${say(reason, vscode.l10n.t)}`).join('; ');
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 

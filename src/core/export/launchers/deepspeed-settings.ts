@@ -1,5 +1,5 @@
 import type { Facts } from '../../formats/facts';
-import { formatCount, plural } from '../../format';
+import { formatCount } from '../../format';
 import { countOf } from '../../rules/derived';
 import { schedulesOf } from '../../schedules/registry';
 import { gpusOf, type LaunchSettings } from './launch-settings';
@@ -15,6 +15,7 @@ import {
   type SettingEdit,
   type DesiredSetting,
 } from './desired-setting';
+import { counted, sentence, type Sentence } from '../../sentence';
 
 /**
  * What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this
@@ -22,54 +23,54 @@ import {
  */
 export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const { tensor, pipeline, context, expert, virtualStages, sequenceLength, zeroStage, stageLayers } = plan;
-  const script = 'that is up to the training script, not to this file';
+  const script = sentence`that is up to the training script, not to this file`;
   return [
     ...batchSettings(plan),
     zeroSetting(plan),
     precisionSetting(plan),
-    ...narrowFormatSettings(plan.gemmPrecision, [], "that is up to the model's code, not to this file"),
-    sizeSetting('tensor parallel size', 'tensor', tensor),
-    sizeSetting('pipeline stages', 'pipeline', pipeline),
+    ...narrowFormatSettings(plan.gemmPrecision, [], sentence`that is up to the model's code, not to this file`),
+    sizeSetting(sentence`tensor parallel size`, 'tensor', tensor),
+    sizeSetting(sentence`pipeline stages`, 'pipeline', pipeline),
     recomputeSetting(plan),
     // A section of its own, with settings that depend on it.
     { ...optimizerOffloadSetting(plan.offloadOptimizer === true), alternatives: () => [] },
     ...unsupported(
       'activationOffloadLayers',
-      'activations on the host',
-      "that hangs on the model's code: activation_checkpointing.cpu_checkpointing",
+      sentence`activations on the host`,
+      sentence`that hangs on the model's code: activation_checkpointing.cpu_checkpointing`,
       (plan.activationOffloadLayers ?? 0) > 0,
     ),
     ...unsupported(
       'zeroStage',
-      `ZeRO ${zeroStage} with a pipeline`,
-      'DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine',
+      sentence`ZeRO ${zeroStage} with a pipeline`,
+      sentence`DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine`,
       pipeline > 1 && zeroStage > 1,
     ),
-    ...unsupported('context', `context parallel size ${context}`, script, context > 1),
-    ...unsupported(['expert', 'expertTensor'], `expert parallel size ${expert}`, script, expert > 1),
+    ...unsupported('context', sentence`context parallel size ${context}`, script, context > 1),
+    ...unsupported(['expert', 'expertTensor'], sentence`expert parallel size ${expert}`, script, expert > 1),
     ...unsupported(
       ['virtualStages', 'stageLayers'],
-      plural(virtualStages, 'virtual stage'),
-      'DeepSpeed has one stage on each GPU',
+      counted(virtualStages, 'virtual stage'),
+      sentence`DeepSpeed has one stage on each GPU`,
       virtualStages > 1,
     ),
     ...unsupported(
       'stageLayers',
-      'layers of each stage',
-      'DeepSpeed cuts stages by pipeline.partition_method',
+      sentence`layers of each stage`,
+      sentence`DeepSpeed cuts stages by pipeline.partition_method`,
       new Set(stageLayers).size > 1,
     ),
     ...unsupported(
       'schedule',
-      `schedule ${plan.schedule}`,
-      "DeepSpeed's pipeline engine runs 1F1B",
+      sentence`schedule ${plan.schedule}`,
+      sentence`DeepSpeed's pipeline engine runs 1F1B`,
       pipeline > 1 && !schedulesOf('deepspeed').includes(plan.schedule),
     ),
-    ...unsupported('sequenceLength', `sequence length ${formatCount(sequenceLength)}`, script),
+    ...unsupported('sequenceLength', sentence`sequence length ${formatCount(sequenceLength)}`, script),
     ...unsupported(
       'data',
-      plural(gpusOf(plan), 'GPU'),
-      `the launcher says how many; start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}`,
+      counted(gpusOf(plan), 'GPU'),
+      sentence`the launcher says how many; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
     ),
   ];
 }
@@ -81,15 +82,15 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
 function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): readonly DesiredSetting[] {
   const steps = globalBatch / (data * microBatch);
   const accumulation: DesiredSetting = {
-    what: plural(steps, 'gradient accumulation step'),
+    what: counted(steps, 'gradient accumulation step'),
     facts: ['gradientAccumulation'],
     isMet: (facts) => (facts.gradientAccumulation?.value ?? steps) === steps,
     alternatives: () => [[{ fact: 'gradientAccumulation', value: steps }]],
     reason: never,
   };
   return [
-    countSetting('global batch size', 'globalBatch', globalBatch, null),
-    countSetting('micro-batch size', 'microBatch', microBatch, null),
+    countSetting(sentence`global batch size`, 'globalBatch', globalBatch, null),
+    countSetting(sentence`micro-batch size`, 'microBatch', microBatch, null),
     accumulation,
   ];
 }
@@ -98,18 +99,18 @@ function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): reado
  * Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to do so by this file as well: sizes go where they
  * already are, or into a new file.
  */
-function sizeSetting(what: string, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
+function sizeSetting(what: Sentence, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
   const setting = countSetting(what, fact, value, 1);
   const alternatives: DesiredSetting['alternatives'] = (facts) =>
     isGiven(facts, fact) || facts === newFile ? setting.alternatives(facts) : [];
-  return { ...setting, alternatives, reason: 'the file does not split the model; the training script does' };
+  return { ...setting, alternatives, reason: sentence`the file does not split the model; the training script does` };
 }
 
 /** Beside a pipeline, no more than its engine takes. */
 function zeroSetting({ zeroStage: planned, pipeline }: LaunchSettings): DesiredSetting {
   const zeroStage = pipeline > 1 ? Math.min(1, planned) : planned;
   return {
-    what: `ZeRO ${zeroStage}`,
+    what: sentence`ZeRO ${zeroStage}`,
     facts: ['zeroStage'],
     isMet: (facts) => (countOf(facts, 'zeroStage') ?? facts.zeroStage?.value ?? 0) === zeroStage,
     alternatives: () => [[{ fact: 'zeroStage', value: zeroStage }]],
@@ -119,7 +120,7 @@ function zeroSetting({ zeroStage: planned, pipeline }: LaunchSettings): DesiredS
 
 function precisionSetting({ precision }: LaunchSettings): DesiredSetting {
   return {
-    what: `precision ${precision}`,
+    what: sentence`precision ${precision}`,
     facts: ['precision'],
     isMet: (facts) => (facts.precision?.value ?? 'fp32') === precision,
     alternatives: () => [[{ fact: 'precision', value: precision }]],
@@ -130,7 +131,7 @@ function precisionSetting({ precision }: LaunchSettings): DesiredSetting {
 function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: LaunchSettings): DesiredSetting {
   const current = (facts: Facts): string => facts.recomputeGranularity?.value ?? 'none';
   return {
-    what: `recompute ${granularity}${group > 1 ? `, ${formatCount(group)} layers together` : ''}`,
+    what: sentence`recompute ${granularity}${group > 1 ? `, ${formatCount(group)} layers together` : ''}`,
     facts: ['recomputeGranularity', 'recomputeLayers'],
     isMet: (facts) => current(facts) === granularity && (granularity !== 'full' || (countOf(facts, 'recomputeLayers') ?? 1) === group),
     alternatives: (facts): readonly (readonly SettingEdit[])[] =>
@@ -141,6 +142,6 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
         : granularity === 'full' && pipeline > 1 && (isGiven(facts, 'pipeline') || facts === newFile)
           ? [[{ fact: 'recomputeGranularity', value: group }]]
           : [],
-    reason: "what is recomputed is up to the model's code; this file only says how it is kept",
+    reason: sentence`what is recomputed is up to the model's code; this file only says how it is kept`,
   };
 }

@@ -4,6 +4,7 @@ import { launcherTraitsOf } from '../../formats/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/derived';
+import { type Sentence, sentence } from '../../sentence';
 
 /** A value as it is written; undefined: the setting is not there. */
 export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
@@ -38,7 +39,7 @@ export const planSettings = [
 /** A setting that the launcher's file should have. */
 export interface DesiredSetting {
   /** For people: `tensor parallel size 8`. */
-  readonly what: string;
+  readonly what: Sentence;
   /** The facts that show it. */
   readonly facts: readonly FactName[];
   /** The settings of the plan it carries, where the facts do not show them. */
@@ -48,19 +49,19 @@ export interface DesiredSetting {
   /** What could be written, best first. It depends on what the file has already; empty: this launcher has no such setting. */
   readonly alternatives: (facts: Facts) => readonly Alternative[];
   /** Why it cannot be written, and what to do instead: a sentence without its full stop. */
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /** Numeric facts. */
 type Counted = Parameters<typeof countOf>[1];
 
 /** Where no launcher's setting is lacking, but a place for it. */
-export const never = 'the file has no place for it that can be edited; edit it yourself';
+export const never = sentence`the file has no place for it that can be edited; edit it yourself`;
 
 /** A number in one fact. `fallback` is the launcher's default; null: unknown. */
-export function countSetting(what: string, fact: Counted, value: number, fallback: number | null): DesiredSetting {
+export function countSetting(what: Sentence, fact: Counted, value: number, fallback: number | null): DesiredSetting {
   return {
-    what: `${what} ${formatNumber(value)}`,
+    what: sentence`${what} ${formatNumber(value)}`,
     facts: [fact],
     isMet: (facts) => (facts[fact] === undefined ? fallback : facts[fact].value) === value,
     alternatives: () => [[{ fact, value }]],
@@ -70,14 +71,14 @@ export function countSetting(what: string, fact: Counted, value: number, fallbac
 
 /** A switch in one fact. */
 export function switchSetting(
-  what: string,
+  what: Sentence,
   fact: 'sequenceParallel' | 'overlapGradReduce' | 'overlapParamGather',
   value: boolean,
   fallback: boolean | null,
   matters: (facts: Facts) => boolean,
 ): DesiredSetting {
   return {
-    what: `${what} ${value ? 'on' : 'off'}`,
+    what: value ? sentence`${what} on` : sentence`${what} off`,
     facts: [fact],
     isMet: (facts) => !matters(facts) || (facts[fact] === undefined ? fallback : facts[fact].value) === value,
     alternatives: () => [[{ fact, value }]],
@@ -89,12 +90,12 @@ export function switchSetting(
 export function narrowFormatSettings(
   format: NarrowFormat | undefined,
   written: readonly NarrowFormat[],
-  how: string,
+  how: Sentence,
 ): readonly DesiredSetting[] {
   if (format === undefined) return [];
   return [
     {
-      what: `GEMMs in ${format}`,
+      what: sentence`GEMMs in ${format}`,
       facts: ['precision'],
       carries: ['gemmPrecision'],
       isMet: ({ precision }) => precision?.value === format,
@@ -110,19 +111,21 @@ export function narrowFormatSettings(
  */
 export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
   return {
-    what: `optimizer on the ${offload ? 'host' : 'GPU'}`,
+    what: offload ? sentence`optimizer on the host` : sentence`optimizer on the GPU`,
     facts: ['offloadOptimizer'],
     isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
     alternatives: () => (offload ? [] : [removed('offloadOptimizer')]),
-    reason: `switch the offload of the optimizer ${offload ? 'on' : 'off'} yourself`,
+    reason: offload
+      ? sentence`switch the offload of the optimizer on yourself`
+      : sentence`switch the offload of the optimizer off yourself`,
   };
 }
 
 /** A setting that the launcher does not have. Met only where the plan does not need it. */
 export function unsupported(
   carries: PlanSetting | readonly PlanSetting[],
-  what: string,
-  reason: string,
+  what: Sentence,
+  reason: Sentence,
   isAsked = true,
 ): readonly DesiredSetting[] {
   return isAsked ? [{ what, carries: [carries].flat(), facts: [], isMet: () => false, alternatives: () => [], reason }] : [];

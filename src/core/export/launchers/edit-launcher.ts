@@ -9,6 +9,7 @@ import type { LaunchSettings, PlannedStep, Remark } from './launch-settings';
 import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
 import type { Syntax } from './syntax';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from './desired-setting';
+import { listOf, sentence, type Sentence } from '../../sentence';
 
 /** A launcher's file changed to what a plan says. */
 export interface EditedLauncher {
@@ -17,9 +18,9 @@ export interface EditedLauncher {
   /** The whole text with the edits made. */
   readonly text: string;
   /** What the file says now and did not before. */
-  readonly set: readonly string[];
+  readonly set: readonly Sentence[];
   /** What it said already. */
-  readonly kept: readonly string[];
+  readonly kept: readonly Sentence[];
   /** What it cannot say, or not by edits, and why. */
   readonly gaps: readonly Remark[];
   /** Other settings whose value changed with those, because they take the same variable or key. */
@@ -81,7 +82,7 @@ export function writtenInto(
 ): EditedLauncher {
   const syntax = searchedOnce(editors[format].syntax);
   const settings = settingsAbout(plan, format, only);
-  const [set, kept, gaps]: [string[], string[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
+  const [set, kept, gaps]: [Sentence[], Sentence[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];
   let current = launcher;
   for (const setting of settings) {
@@ -120,13 +121,15 @@ function otherModel({ model }: LaunchSettings, facts: Facts): Remark[] {
   const sizes = (['layers', 'hidden', 'heads'] as const).flatMap((name) => {
     const given = facts[name];
     const planned = name === 'layers' && facts.encoderLayers !== undefined ? (model.stacks?.encoderLayers ?? model.layers) : model[name];
-    return given === undefined || given.value === planned ? [] : [`${name} ${given.value} in the file and ${planned} in the plan`];
+    return given === undefined || given.value === planned ? [] : [sentence`${name} ${given.value} in the file and ${planned} in the plan`];
   });
   const isAlike = (facts.encoderLayers === undefined) === (model.stacks === undefined);
   if (isAlike && sizes.length === 0) return [];
   const reason = isAlike
-    ? `${sizes.join(', ')}; sizes of the model are left as they are`
-    : `the file is of ${facts.encoderLayers === undefined ? 'a decoder, the plan of an encoder-decoder' : 'an encoder-decoder, the plan of a decoder'}`;
+    ? sentence`${listOf(sizes)}; sizes of the model are left as they are`
+    : facts.encoderLayers === undefined
+      ? sentence`the file is of a decoder, the plan of an encoder-decoder`
+      : sentence`the file is of an encoder-decoder, the plan of a decoder`;
   return [{ what: otherModelWhat, reason }];
 }
 
@@ -177,10 +180,10 @@ function readBack(read: LauncherReader, before: LauncherFile, text: string): Lau
   }
 }
 
-function reasonFor(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): string {
+function reasonFor(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): Sentence {
   const open = setting.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
   const written = setting.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
-  return written === undefined ? setting.reason : `the file leaves it open as ${quoted(written)}; fill it in so`;
+  return written === undefined ? setting.reason : sentence`the file leaves it open as ${quoted(written)}; fill it in so`;
 }
 
 function alongside(before: Facts, after: Facts, settings: readonly DesiredSetting[]): readonly string[] {

@@ -15,7 +15,7 @@ import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import type { SequenceSplit } from '../../spec/sequence-split';
 import { printable } from '../../text';
-import { sentence } from '../../sentence';
+import { say, sentence, type Sentence } from '../../sentence';
 
 /** How activations are recomputed, in Megatron's terms. */
 export interface Recompute {
@@ -252,8 +252,8 @@ export function gpusOf({ tensor, pipeline, data, context }: LaunchSettings): num
 
 /** A remark about exported settings, for people. */
 export interface Remark {
-  readonly what: string;
-  readonly reason: string;
+  readonly what: Sentence;
+  readonly reason: Sentence;
 }
 
 /** Remarks at the top of a file, each on one line whatever the title holds. */
@@ -265,6 +265,6 @@ export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): read
       `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
-    ...gaps.map(({ what, reason }) => printable(`Not written: ${what}: ${reason}.`)),
+    ...gaps.map(({ what, reason }) => printable(`Not written: ${say(what)}: ${say(reason)}.`)),
   ];
 }

@@ -8,6 +8,7 @@ import { predict } from '../../planner/predict';
 import { replacedBy, without } from '../slices/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
 import type { NewFormat } from './new-launcher';
+import { sentence } from '../../sentence';
 
 const names: Readonly<Record<NewFormat, string>> = {
   'megatron-shell': 'Megatron-LM',
@@ -35,6 +36,6 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
   const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
   const replaced = replacedBy(chosen, instead, names[format]);
-  const what = scheduleKind(chosen.schedule).sliced ? `token slices (${chosen.schedule})` : `schedule ${chosen.schedule}`;
+  const what = scheduleKind(chosen.schedule).sliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;
   return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };
 }

@@ -1,7 +1,7 @@
-import { formatCount } from '../../format';
 import { layerGroups } from '../../model/layers';
 import { sublayers } from '../../model/mixers';
 import type { LayerKind, ModelSpec } from '../../spec/model';
+import { type Sentence, sentence } from '../../sentence';
 
 /**
  * The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`.
@@ -34,25 +34,25 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
 }
 
 /** What of a model Megatron's flags leave out, in words. */
-export function modelGaps(model: ModelSpec): readonly string[] {
+export function modelGaps(model: ModelSpec): readonly Sentence[] {
   const { normsPerLayer = 2, normParameters, layerKinds = [] } = model;
   const hasWindow = layerKinds.some(({ window }) => window !== null);
   const isPartlyBiased = (model.attentionOutputBias || model.mlpBias) && !(model.attentionOutputBias && model.mlpBias && model.qkvBias);
   return [
-    ...when(hasWindow, 'attention windows'),
+    ...when(hasWindow, sentence`attention windows`),
     ...when(
       model.state !== undefined && hybridLetters(model) === null && !isDeltaHybrid(model),
-      'its SSM or linear-attention layers: the flags would train another model',
+      sentence`its SSM or linear-attention layers: the flags would train another model`,
     ),
-    ...when(isPartlyBiased, 'biases in some matrices only'),
-    ...when(normsPerLayer !== 2, `${formatCount(normsPerLayer)} norms a layer`),
-    ...when(normParameters !== undefined, 'norms without their usual parameters'),
-    ...when(model.qkNormAcrossHeads === true, 'norms of queries and keys across heads'),
-    ...when(model.headBias === true, 'the bias of the head'),
-    ...when(model.embeddingNorm === true, 'the norm of the embedding'),
-    ...when(model.attentionSinks === true, 'attention sinks'),
-    ...when(model.experts?.sharedGate === true, 'the gate of the shared experts'),
-    ...when(model.experts?.routerBias === true, "the router's bias"),
+    ...when(isPartlyBiased, sentence`biases in some matrices only`),
+    ...when(normsPerLayer !== 2, sentence`${normsPerLayer} norms a layer`),
+    ...when(normParameters !== undefined, sentence`norms without their usual parameters`),
+    ...when(model.qkNormAcrossHeads === true, sentence`norms of queries and keys across heads`),
+    ...when(model.headBias === true, sentence`the bias of the head`),
+    ...when(model.embeddingNorm === true, sentence`the norm of the embedding`),
+    ...when(model.attentionSinks === true, sentence`attention sinks`),
+    ...when(model.experts?.sharedGate === true, sentence`the gate of the shared experts`),
+    ...when(model.experts?.routerBias === true, sentence`the router's bias`),
   ];
 }
 
@@ -108,7 +108,7 @@ function stateFlags(model: ModelSpec, isPatterned: boolean): readonly string[] {
   ];
 }
 
-function when(is: boolean, ...words: readonly string[]): readonly string[] {
+function when<T>(is: boolean, ...words: readonly T[]): readonly T[] {
   return is ? words : [];
 }
 

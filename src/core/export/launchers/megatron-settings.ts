@@ -1,7 +1,7 @@
 import type { Facts } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
 import type { LauncherFormat } from '../../formats/config-format';
-import { formatCount, plural } from '../../format';
+import { formatCount } from '../../format';
 import { countOf, worldOf } from '../../rules/derived';
 import { gpusOf, runsSlices, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
@@ -11,6 +11,7 @@ import { plainName } from '../../partition/scheduling';
 import { schedulesOf } from '../../schedules/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { hybridLetters } from './megatron-model';
+import { recomputeSetting } from './megatron-recompute';
 import { sliceSettings } from './slice-settings';
 import { isSame, patternOf } from './stage-layers';
 import {
@@ -27,6 +28,7 @@ import {
   type Alternative,
   type DesiredSetting,
 } from './desired-setting';
+import { counted, sentence } from '../../sentence';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
@@ -58,24 +60,24 @@ const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
 export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): readonly DesiredSetting[] {
   const silent = silentSize(format);
   return [
-    countSetting('tensor parallel size', 'tensor', plan.tensor, silent),
-    countSetting('pipeline parallel size', 'pipeline', plan.pipeline, silent),
-    countSetting('context parallel size', 'context', plan.context, silent),
-    countSetting('expert parallel size', 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
+    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, silent),
+    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, silent),
+    countSetting(sentence`context parallel size`, 'context', plan.context, silent),
+    countSetting(sentence`expert parallel size`, 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
     ...(plan.expertTensor === null
       ? []
-      : [countSetting('expert tensor parallel size', 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
+      : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
     stagesSetting(plan, format),
-    countSetting('sequence length', 'sequenceLength', plan.sequenceLength, null),
+    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
     positionsSetting(plan),
-    countSetting('micro-batch size', 'microBatch', plan.microBatch, null),
-    countSetting('global batch size', 'globalBatch', plan.globalBatch, null),
+    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
+    countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
     precisionSetting(plan, format),
-    ...narrowFormatSettings(plan.gemmPrecision, dialects[format].narrow, 'set the format and its recipe yourself'),
+    ...narrowFormatSettings(plan.gemmPrecision, dialects[format].narrow, sentence`set the format and its recipe yourself`),
     ...overlapSettings(plan),
     shardingSetting(plan, format),
     switchSetting(
-      'sequence parallelism',
+      sentence`sequence parallelism`,
       'sequenceParallel',
       plan.sequenceParallel,
       launcherTraitsOf(format).leavesOpen ? null : false,
@@ -94,9 +96,9 @@ function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSet
   const { stageLayers, pipeline, virtualStages } = plan;
   const isEven = new Set(stageLayers).size === 1;
   const each = stageLayers[0] ?? 0;
-  const virtual = virtualStages > 1 ? `${plural(virtualStages, 'virtual stage')} on each GPU, ` : '';
+  const layers = isEven ? sentence`${counted(each, 'layer')} on each stage` : sentence`${stageText(stageLayers)} layers on the stages`;
   return {
-    what: virtual + (isEven ? `${plural(each, 'layer')} on each stage` : `${stageText(stageLayers)} layers on the stages`),
+    what: virtualStages > 1 ? sentence`${counted(virtualStages, 'virtual stage')} on each GPU, ${layers}` : layers,
     facts: [
       ...(hybridLetters(plan.model) === null ? [] : (['hybridPattern'] as const)),
       ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
@@ -108,7 +110,7 @@ function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSet
       return isSame(stages, stageLayers) && isLone;
     },
     alternatives: (facts) => stageAlternatives(plan, format, facts),
-    reason: `no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
+    reason: sentence`no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 
@@ -208,7 +210,7 @@ function stageText(stageLayers: readonly number[]): string {
 /** Megatron stops where there are fewer positions than tokens. */
 function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
   return {
-    what: `at least ${formatCount(sequenceLength)} positions`,
+    what: sentence`at least ${formatCount(sequenceLength)} positions`,
     facts: ['maxPositions'],
     isMet: ({ maxPositions }) => maxPositions === undefined || maxPositions.value >= sequenceLength,
     alternatives: () => [[{ fact: 'maxPositions', value: sequenceLength }]],
@@ -220,7 +222,7 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
   const isOpen = launcherTraitsOf(format).leavesOpen;
   const silent = isOpen ? null : 'fp32';
   return {
-    what: `precision ${precision}`,
+    what: sentence`precision ${precision}`,
     facts: ['precision', 'secondPrecision'],
     isMet: (facts) => {
       const given = facts.precision?.value;
@@ -230,7 +232,7 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
     },
     alternatives: () =>
       isOpen && precision === 'fp32' ? [] : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],
-    reason: isOpen ? 'the recipe in Python decides' : never,
+    reason: isOpen ? sentence`the recipe in Python decides` : never,
   };
 }
 
@@ -240,7 +242,12 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
   const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
     stage?.value ?? (distributed === undefined ? (isOpen ? null : 0) : distributed.value ? 1 : 0);
   return {
-    what: zeroStage === 0 ? 'optimizer not sharded (ZeRO 0)' : `ZeRO ${zeroStage}${zeroStage === 1 ? ' (distributed optimizer)' : ''}`,
+    what:
+      zeroStage === 0
+        ? sentence`optimizer not sharded (ZeRO 0)`
+        : zeroStage === 1
+          ? sentence`ZeRO 1 (distributed optimizer)`
+          : sentence`ZeRO ${zeroStage}`,
     facts: ['zeroStage', 'distributedOptimizer'],
     isMet: (facts) => stageOf(facts) === zeroStage,
     alternatives: (facts) => {
@@ -249,52 +256,7 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
       if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
       return isOpen ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
-    reason: 'Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted',
-  };
-}
-
-function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSetting {
-  const { granularity, modules, layers, group = 1 } = recompute;
-  const most = Math.max(...stageLayers);
-  const parts = layers === undefined || layers >= most ? undefined : layers;
-  return {
-    what: `recompute ${granularity}${modules === undefined ? '' : ` of ${modules.join(', ')}`}${parts === undefined ? '' : ` of ${plural(parts, 'layer')} a stage`}${group > 1 ? `, ${formatCount(group)} layers together` : ''}`,
-    facts: ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'],
-    isMet: (facts) => {
-      const given = facts.recomputeGranularity?.value ?? 'none';
-      if (given !== granularity) return false;
-      if (granularity === 'selective')
-        return modules === undefined || [...(facts.recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
-      const isPart = facts.recomputeMethod?.value === 'block' && (countOf(facts, 'recomputeLayers') ?? 0) < most;
-      if (granularity === 'none') return true;
-      const isGroup = facts.recomputeMethod?.value !== 'uniform' || (countOf(facts, 'recomputeLayers') ?? 1) === group;
-      return parts === undefined
-        ? !isPart && isGroup && facts.recomputeMethod !== undefined
-        : isPart && facts.recomputeLayers?.value === parts;
-    },
-    alternatives: (facts) => {
-      if (granularity === 'none') return [removed('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
-      const edit: SettingEdit = { fact: 'recomputeGranularity', value: granularity };
-      if (granularity === 'selective')
-        return [
-          [
-            ...removed('recomputeMethod', 'recomputeLayers'),
-            edit,
-            ...(modules === undefined ? [] : [{ fact: 'recomputeModules', value: modules } as const]),
-          ],
-        ];
-      if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && (countOf(facts, 'recomputeLayers') ?? 0) === group)
-        return [[edit]];
-      return [
-        [
-          ...removed('recomputeModules'),
-          edit,
-          { fact: 'recomputeMethod', value: parts === undefined ? 'uniform' : 'block' },
-          { fact: 'recomputeLayers', value: parts ?? group },
-        ],
-      ];
-    },
-    reason: never,
+    reason: sentence`Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted`,
   };
 }
 
@@ -306,8 +268,8 @@ function activationOffloadSettings(
   if (activationOffloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
     return unsupported(
       'activationOffloadLayers',
-      'activations on the host',
-      'Megatron offloads whole layers on one pipeline stage alone, without recompute',
+      sentence`activations on the host`,
+      sentence`Megatron offloads whole layers on one pipeline stage alone, without recompute`,
     );
   const givenOf = ({ cpuOffloading, activationOffloadLayers: layers }: Facts): number =>
     cpuOffloading?.value === true ? (layers?.value ?? 0) : 0;
@@ -315,8 +277,8 @@ function activationOffloadSettings(
     {
       what:
         activationOffloadLayers === 0
-          ? 'no activations on the host'
-          : `activations of ${plural(activationOffloadLayers, 'layer')} on the host`,
+          ? sentence`no activations on the host`
+          : sentence`activations of ${counted(activationOffloadLayers, 'layer')} on the host`,
       facts: ['cpuOffloading', 'activationOffloadLayers'],
       isMet: (facts) => givenOf(facts) === activationOffloadLayers,
       alternatives: () => {
@@ -332,8 +294,12 @@ function activationOffloadSettings(
 /** Exchanges beside compute, where the plan counts on them. */
 function overlapSettings({ overlapGradReduce = false, overlapParamGather = false }: LaunchSettings): readonly DesiredSetting[] {
   return [
-    ...(overlapGradReduce ? [switchSetting('gradient exchange beside backward', 'overlapGradReduce', true, false, () => true)] : []),
-    ...(overlapParamGather ? [switchSetting('gathers of weights beside forward', 'overlapParamGather', true, false, () => true)] : []),
+    ...(overlapGradReduce
+      ? [switchSetting(sentence`gradient exchange beside backward`, 'overlapGradReduce', true, false, () => true)]
+      : []),
+    ...(overlapParamGather
+      ? [switchSetting(sentence`gathers of weights beside forward`, 'overlapParamGather', true, false, () => true)]
+      : []),
   ];
 }
 
@@ -343,7 +309,8 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
   const isWanted = (name: string): boolean => name.startsWith('a2a') === (contextParallelComm === 'all-to-all');
   return [
     {
-      what: `context parallelism by ${contextParallelComm === 'ring' ? 'ring (p2p)' : 'all-to-all (a2a)'}`,
+      what:
+        contextParallelComm === 'ring' ? sentence`context parallelism by ring (p2p)` : sentence`context parallelism by all-to-all (a2a)`,
       facts: ['contextCommunication'],
       isMet: ({ contextCommunication }) => isWanted(contextCommunication?.value ?? 'p2p'),
       alternatives: () => [[{ fact: 'contextCommunication', value: contextParallelComm === 'ring' ? 'p2p' : 'a2a' }]],
@@ -357,7 +324,7 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
   const gpus = gpusOf(plan);
   const { nodes, gpusPerNode } = plan;
   return {
-    what: `${plural(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
+    what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
     facts: ['nodes', 'gpusPerNode', 'world'],
     isMet: (facts) => worldOf(facts) === gpus,
     alternatives: (facts) => {
@@ -369,7 +336,7 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
     },
-    reason: `the file does not say how many GPUs it starts on; start it on ${plural(nodes, 'node')} of ${plural(gpusPerNode, 'GPU')}`,
+    reason: sentence`the file does not say how many GPUs it starts on; start it on ${counted(nodes, 'node')} of ${counted(gpusPerNode, 'GPU')}`,
   };
 }
 
@@ -377,9 +344,14 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
   const { schedule } = plan;
   const isSliced = runsSlices(plan);
   const isRun = schedulesOf('megatron').includes(plainName(schedule, plan));
-  const runs = 'Megatron runs 1F1B, interleaved where there are virtual stages';
+  const runs = sentence`Megatron runs 1F1B, interleaved where there are virtual stages`;
   return [
-    ...unsupported('schedule', `token slices (${schedule})`, `Megatron-LM and NeMo have no token slices; ${runs}`, isSliced),
-    ...unsupported('schedule', `schedule ${schedule}`, runs, !isSliced && !isRun),
+    ...unsupported(
+      'schedule',
+      sentence`token slices (${schedule})`,
+      sentence`Megatron-LM and NeMo have no token slices; ${runs}`,
+      isSliced,
+    ),
+    ...unsupported('schedule', sentence`schedule ${schedule}`, runs, !isSliced && !isRun),
   ];
 }

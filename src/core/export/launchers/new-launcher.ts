@@ -3,14 +3,14 @@ import { ExpectedError } from '../../errors';
 import { plural } from '../../format';
 import { editors } from './editors';
 import { headerLines, type LaunchSettings, type PlannedStep, type Remark } from './launch-settings';
-import { requireAsPlanned } from './planned-again';
+import { partsOfModel, requireAsPlanned } from './planned-again';
 import { bridgeKeys, deepspeedKeys, megatronFlags, titanKeys, type KeyNames } from './key-names';
 import { modelGaps } from './megatron-model';
 import { megatronScript } from './megatron-script';
 import { tomlValue } from './toml-syntax';
 import { newFile, type SettingEdit, type SettingValue, type Alternative, type DesiredSetting } from './desired-setting';
 import { yamlValue } from './yaml-syntax';
-import { sentence } from '../../sentence';
+import { listOf, sentence } from '../../sentence';
 
 /** Launchers that a file can be written for from nothing. `megatron-bridge` are overrides of a recipe. */
 export type NewFormat = 'megatron-shell' | 'megatron-bridge' | 'torchtitan' | 'deepspeed';
@@ -65,7 +65,7 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
     (format === 'megatron-shell' && setting.facts.includes('nodes'));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
-  const missing = model.length === 0 ? [] : [{ what: 'parts of the model', reason: `Megatron-LM's flags leave out ${model.join(', ')}` }];
+  const missing = model.length === 0 ? [] : [{ what: partsOfModel, reason: sentence`Megatron-LM's flags leave out ${listOf(model)}` }];
   const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps];
   return { text: write(plan, edits, all), fileName, gaps: all };
 }

@@ -23,7 +23,7 @@ import type { ScheduleName } from '../../spec/schedule-names';
 import type { EditableFormat } from './editors';
 import type { PlannedStep, Remark } from './launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
-import { sentence, type Value } from '../../sentence';
+import { say, sentence, type Value } from '../../sentence';
 
 /** A step has so many operations at most to be simulated again: the same request takes the same time however long that takes to see. */
 const maximumSimulated = 200_000;
@@ -51,15 +51,15 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   requireSound(written.before, launcher);
   if (gaps.some(({ what }) => what === otherModelWhat)) return;
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
-  const unreported = unmet.find(({ what }) => !gaps.some((gap) => gap.what === what));
-  if (unreported !== undefined) throw unsound(launcher, `the plan says ${unreported.what}, and the file does not`);
+  const unreported = unmet.find(({ what }) => !gaps.some((gap) => say(gap.what) === say(what)));
+  if (unreported !== undefined) throw unsound(launcher, sentence`the plan says ${unreported.what}, and the file does not`);
   const open = new Set(unmet.flatMap(saidBy));
   const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
   requireSameStep(step, written, carried);
 }
 
 /** How the remark begins that a file is of another model than the plan: nothing of the two can be compared then. */
-export const otherModelWhat = "the plan's model";
+export const otherModelWhat = sentence`the plan's model`;
 
 /** Refuses a file that our own check finds wrong where it found nothing before. @throws ExpectedError `export-unsound`. */
 function requireSound(before: LauncherFile | null, after: LauncherFile): void {
@@ -92,7 +92,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
     const { words, of } = table[name];
     const [wanted, given] = [of(step), of(read)];
     if (JSON.stringify(given) !== JSON.stringify(wanted))
-      throw unsound(written.launcher, `${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
+      throw unsound(written.launcher, sentence`${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
   }
   const iterationMs = timeOf(
     step,
@@ -101,7 +101,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
   const [planned, again] = [formatDuration(step.iterationMs), formatDuration(iterationMs)];
-  throw unsound(written.launcher, `a step takes ${planned} as planned and ${again} as the file says`);
+  throw unsound(written.launcher, sentence`a step takes ${planned} as planned and ${again} as the file says`);
 }
 
 /** A step as a file or a plan says it. */
@@ -309,9 +309,12 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
   };
 }
 
+/** What a new script leaves out where the flags cannot say the whole model. */
+export const partsOfModel = sentence`parts of the model`;
+
 /** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config beside the file. */
 function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['model'] | null {
-  const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === 'parts of the model');
+  const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === partsOfModel);
   return isWhole ? trainedModelOf(run) : null;
 }
 

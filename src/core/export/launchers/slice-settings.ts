@@ -4,7 +4,7 @@ import type { Facts } from '../../formats/facts';
 import { splitName } from '../../planner/splits';
 import type { SequenceSplit } from '../../spec/sequence-split';
 import { never, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
-import { say } from '../../sentence';
+import { sentence } from '../../sentence';
 
 /** The flags with which a runtime cuts every sequence as a plan does; none for a runtime that is not known. */
 export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
@@ -21,7 +21,7 @@ export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
   const isListed = split.rule === 'list' && lengths !== null;
   return [
     {
-      what: say(splitName(split)),
+      what: splitName(split),
       facts: ['slices', 'sliceRule', 'sliceLengths'],
       carries: ['schedule', 'slicing'],
       isMet: (facts) =>
@@ -42,7 +42,7 @@ export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
       reason: never,
     },
     {
-      what: `what ${runtime.name} needs for slices`,
+      what: sentence`what ${runtime.name} needs for slices`,
       facts: ['sliceNeeds'],
       carries: [],
       isMet: (facts) => isIts(facts) && facts.sliceNeeds === undefined,

@@ -1,5 +1,4 @@
 import type { Facts } from '../../formats/facts';
-import { plural } from '../../format';
 import { countOf, titanStagesPerRankOf } from '../../rules/derived';
 import { traitsFor } from '../../partition/scheduling';
 import { scheduleKinds } from '../../schedules/registry';
@@ -19,6 +18,7 @@ import {
   type Alternative,
   type DesiredSetting,
 } from './desired-setting';
+import { counted, sentence } from '../../sentence';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
 const known = scheduleKinds.filter(({ runtimes }) => runtimes.includes('torchtitan'));
@@ -26,32 +26,42 @@ const known = scheduleKinds.filter(({ runtimes }) => runtimes.includes('torchtit
 /** What a TorchTitan TOML should say of a plan. */
 export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    countSetting('tensor parallel size', 'tensor', plan.tensor, 1),
-    countSetting('pipeline parallel size', 'pipeline', plan.pipeline, 1),
-    countSetting('context parallel size', 'context', plan.context, 1),
-    countSetting('expert parallel size', 'expert', plan.expert, 1),
-    ...(plan.expertTensor === null ? [] : [countSetting('expert tensor parallel size', 'expertTensor', plan.expertTensor, 1)]),
+    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
+    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, 1),
+    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
+    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    ...(plan.expertTensor === null ? [] : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, 1)]),
     ...dataSettings(plan),
     ...(plan.pipeline > 1 ? [...scheduleSettings(plan), stagesSetting(plan)] : []),
-    countSetting('sequence length', 'sequenceLength', plan.sequenceLength, 2048),
+    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, 2048),
     ...batchSettings(plan),
     ...precisionSettings(plan),
     ...narrowFormatSettings(
       plan.gemmPrecision,
       [],
-      'add the converter of float8 linear layers to model.converters yourself: its name differs from version to version',
+      sentence`add the converter of float8 linear layers to model.converters yourself: its name differs from version to version`,
     ),
     sequenceParallelSetting(plan),
     recomputeSetting(plan),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...unsupported(
       'activationOffloadLayers',
-      'activations on the host',
-      'TorchTitan has no setting for it',
+      sentence`activations on the host`,
+      sentence`TorchTitan has no setting for it`,
       (plan.activationOffloadLayers ?? 0) > 0,
     ),
-    ...unsupported('recompute', 'layers recomputed together', 'TorchTitan recomputes layer by layer', (plan.recompute.group ?? 1) > 1),
-    ...unsupported('schedule', `token slices (${plan.schedule})`, 'TorchTitan has no token slices', runsSlices(plan) && plan.pipeline > 1),
+    ...unsupported(
+      'recompute',
+      sentence`layers recomputed together`,
+      sentence`TorchTitan recomputes layer by layer`,
+      (plan.recompute.group ?? 1) > 1,
+    ),
+    ...unsupported(
+      'schedule',
+      sentence`token slices (${plan.schedule})`,
+      sentence`TorchTitan has no token slices`,
+      runsSlices(plan) && plan.pipeline > 1,
+    ),
   ];
 }
 
@@ -59,7 +69,7 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSetting[] {
   const [replicate, shard] = zeroStage === 0 ? [data, 1] : [1, data];
   const setting: DesiredSetting = {
-    what: `data parallel size ${data}, ${zeroStage === 0 ? 'replicated' : 'sharded'}`,
+    what: zeroStage === 0 ? sentence`data parallel size ${data}, replicated` : sentence`data parallel size ${data}, sharded`,
     facts: ['dataReplicate', 'dataShard'],
     isMet: ({ dataReplicate, dataShard }) => {
       const repeated = dataReplicate?.value ?? 1;
@@ -75,9 +85,8 @@ function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSett
     ],
     reason: never,
   };
-  const shards =
-    'FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does';
-  return [setting, ...unsupported('zeroStage', `ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
+  const shards = sentence`FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does`;
+  return [setting, ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
 }
 
 /** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */
@@ -89,9 +98,9 @@ function scheduleSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const name = isKnown ? schedule : usual;
   const canRun = isKnown || schedule === usualSchedule || runsSlices(plan);
   const names = known.map((kind) => kind.name).join(', ');
-  const missing = unsupported('schedule', `schedule ${schedule}`, `TorchTitan runs ${names}`, !canRun);
+  const missing = unsupported('schedule', sentence`schedule ${schedule}`, sentence`TorchTitan runs ${names}`, !canRun);
   const named: DesiredSetting = {
-    what: `schedule ${name}`,
+    what: sentence`schedule ${name}`,
     facts: ['schedule', 'scheduleCsv'],
     isMet: (facts) => sameSchedule(facts.schedule?.value ?? '1F1B', name) && facts.scheduleCsv === undefined,
     alternatives: () => [[...removed('scheduleCsv'), { fact: 'schedule', value: name }]],
@@ -110,7 +119,7 @@ function stagesSetting(plan: LaunchSettings): DesiredSetting {
   const stages = pipeline * virtualStages;
   const withLayers = (facts: Facts): Facts => ({ ...facts, layers: { value: model.layers, source: { kind: 'override' } } });
   return {
-    what: `${stageLayers.length <= 8 ? stageLayers.join(', ') : `${stageLayers.slice(0, 3).join(', ')}, ...`} layers on ${plural(stages, 'stage')}`,
+    what: sentence`${stageLayers.length <= 8 ? stageLayers.join(', ') : `${stageLayers.slice(0, 3).join(', ')}, ...`} layers on ${counted(stages, 'stage')}`,
     facts: ['layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers', 'totalStages'],
     isMet: (facts, text) => {
       const perRank = titanStagesPerRankOf(withLayers(facts)) ?? (facts.layersPerStage === undefined ? 1 : null);
@@ -169,7 +178,7 @@ function weightsFor({ stageLayers, pipeline, virtualStages, model }: LaunchSetti
 function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettings): readonly DesiredSetting[] {
   const local = pipeline === 1 ? microBatch : globalBatch / data;
   const cut: DesiredSetting = {
-    what: `micro-batch size ${microBatch}`,
+    what: sentence`micro-batch size ${microBatch}`,
     facts: ['microBatch', 'microBatches'],
     isMet: (facts) => facts.microBatch?.value === microBatch,
     alternatives: (facts) =>
@@ -179,28 +188,28 @@ function batchSettings({ pipeline, data, microBatch, globalBatch }: LaunchSettin
     reason: never,
   };
   const all: DesiredSetting = {
-    what: `global batch size ${globalBatch}`,
+    what: sentence`global batch size ${globalBatch}`,
     facts: ['globalBatch'],
     isMet: (facts) =>
       facts.globalBatch === undefined ? countOf(facts, 'localBatch') === globalBatch / data : facts.globalBatch.value === globalBatch,
     alternatives: () => [[{ fact: 'globalBatch', value: globalBatch }]],
     reason: never,
   };
-  return [countSetting('local batch size', 'localBatch', local, null), all, ...(pipeline > 1 ? [cut] : [])];
+  return [countSetting(sentence`local batch size`, 'localBatch', local, null), all, ...(pipeline > 1 ? [cut] : [])];
 }
 
 function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetting[] {
-  if (precision === 'fp16') return unsupported('precision', 'precision fp16', 'TorchTitan computes in bfloat16 or float32');
+  if (precision === 'fp16') return unsupported('precision', sentence`precision fp16`, sentence`TorchTitan computes in bfloat16 or float32`);
   return [
     {
-      what: `precision ${precision}`,
+      what: sentence`precision ${precision}`,
       facts: ['precision'],
       isMet: (facts) => {
         const given = facts.precision?.value ?? 'bf16';
         return given === precision || ((given === 'fp8' || given === 'nvfp4') && precision === 'bf16');
       },
       alternatives: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
-      reason: 'the file converts linear layers to float8; take the converter out',
+      reason: sentence`the file converts linear layers to float8; take the converter out`,
     },
   ];
 }
@@ -208,18 +217,23 @@ function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetti
 /** Tensor parallelism comes with sequence parallelism in TorchTitan; versions of 2026 can switch it off. */
 function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): DesiredSetting {
   return {
-    what: `sequence parallelism ${sequenceParallel ? 'on' : 'off'}`,
+    what: sequenceParallel ? sentence`sequence parallelism on` : sentence`sequence parallelism off`,
     facts: ['sequenceParallel'],
     isMet: (facts) => tensor === 1 || (facts.sequenceParallel?.value ?? true) === sequenceParallel,
     alternatives: () => [[{ fact: 'sequenceParallel', value: sequenceParallel }]],
-    reason: 'this version of TorchTitan has it on wherever there is tensor parallelism',
+    reason: sentence`this version of TorchTitan has it on wherever there is tensor parallelism`,
   };
 }
 
 function recomputeSetting({ recompute: { granularity, option, modules, layers } }: LaunchSettings): DesiredSetting {
   const isKnown = modules === undefined && layers === undefined && (granularity !== 'selective') === (option === undefined);
   return {
-    what: `recompute ${option === undefined ? granularity : option === 'op' ? 'of operations' : `of every ${option} layers`}`,
+    what:
+      option === undefined
+        ? sentence`recompute ${granularity}`
+        : option === 'op'
+          ? sentence`recompute of operations`
+          : sentence`recompute of every ${option} layers`,
     facts: ['recomputeGranularity', 'recomputeOption'],
     isMet: (facts) =>
       isKnown &&
@@ -234,6 +248,6 @@ function recomputeSetting({ recompute: { granularity, option, modules, layers } 
             ],
           ]
         : [],
-    reason: 'TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations',
+    reason: sentence`TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations`,
   };
 }

@@ -7,7 +7,7 @@ import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
-import { say, sentence, type Sentence, type Value } from '../../sentence';
+import { type Sentence, sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
 import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
 import type { Remark } from '../launchers/launch-settings';
@@ -77,10 +77,15 @@ function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
 export function replacedBy(chosen: Candidate, instead: Candidate, runtime: string): Remark {
   const [before, now] = [formatDuration(chosen.iterationMs), formatDuration(instead.iterationMs)];
   const share = instead.iterationMs / chosen.iterationMs - 1;
-  const apart = Math.abs(share) < 0.005 ? 'as fast' : share > 0 ? `${formatPercent(share)} slower` : `${formatPercent(-share)} faster`;
+  const apart =
+    Math.abs(share) < 0.005
+      ? sentence`as fast`
+      : share > 0
+        ? sentence`${formatPercent(share)} slower`
+        : sentence`${formatPercent(-share)} faster`;
   return {
-    what: say(chosen.name),
-    reason: `${runtime} does not run it; written and predicted here is ${say(instead.name)}: ${now} a step, not ${before} (${apart})`,
+    what: sentence`${chosen.name}`,
+    reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} a step, not ${before} (${apart})`,
   };
 }
 

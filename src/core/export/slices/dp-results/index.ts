@@ -134,22 +134,26 @@ function gapsOf({ model, training, layout }: PlanRequest, entry: DpResult): Rema
     ...(modelNameOf(model, tokens) === null
       ? [
           {
-            what: 'the model',
-            reason: `add ${quoted(entry.model_name)}: (${layers}, ${hidden}, ${tokens}, ${heads}) to MODEL_CONFIGS of transformer_models.py`,
+            what: sentence`the model`,
+            reason: sentence`add ${quoted(entry.model_name)}: (${layers}, ${hidden}, ${tokens}, ${heads}) to MODEL_CONFIGS of transformer_models.py`,
           },
         ]
       : []),
-    ...(model.vocab > 0 ? [{ what: 'embedding and head', reason: 'this runtime has neither; what is predicted has neither' }] : []),
-    ...(training.precision !== 'fp16' ? [{ what: `precision ${training.precision}`, reason: 'it trains in fp16, as predicted' }] : []),
-    ...(training.zeroStage > 0
-      ? [{ what: `ZeRO ${training.zeroStage}`, reason: 'each replica keeps the whole optimizer, as predicted' }]
+    ...(model.vocab > 0
+      ? [{ what: sentence`embedding and head`, reason: sentence`this runtime has neither; what is predicted has neither` }]
       : []),
-    ...(isFull ? [{ what: 'recompute full', reason: 'start it with --checkpoint-gradients' }] : []),
+    ...(training.precision !== 'fp16'
+      ? [{ what: sentence`precision ${training.precision}`, reason: sentence`it trains in fp16, as predicted` }]
+      : []),
+    ...(training.zeroStage > 0
+      ? [{ what: sentence`ZeRO ${training.zeroStage}`, reason: sentence`each replica keeps the whole optimizer, as predicted` }]
+      : []),
+    ...(isFull ? [{ what: sentence`recompute full`, reason: sentence`start it with --checkpoint-gradients` }] : []),
     ...(peak > limit
       ? [
           {
-            what: `more than ${limit} GiB`,
-            reason: `by its own estimate of ${formatBytes(peak * 2 ** 30)} it skips the setting; raise MEMORY_LIMIT in dp_slices_evaluation.py`,
+            what: sentence`more than ${limit} GiB`,
+            reason: sentence`by its own estimate of ${formatBytes(peak * 2 ** 30)} it skips the setting; raise MEMORY_LIMIT in dp_slices_evaluation.py`,
           },
         ]
       : []),

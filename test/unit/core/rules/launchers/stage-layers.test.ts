@@ -11,6 +11,7 @@ import { withStageLayers } from '../../../../../src/core/rules/launchers/stage-l
 import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan } from '../../export/launchers/plans';
 import { launcherOf } from '../launcher';
+import { said } from '../../../said';
 
 const sizes = { layers: 14, hidden: 1024, heads: 16, pipeline: 4 } as const;
 
@@ -58,7 +59,7 @@ describe('layers of each stage that a launcher gives', () => {
           );
           const read = run.layout.stageLayers?.value;
           const isEven = new Set(plan.stageLayers).size === 1;
-          if (plan.pipeline === 1 || gaps.some(({ what }) => /layers? on/.test(what))) return;
+          if (plan.pipeline === 1 || gaps.some(({ what }) => /layers? on/.test(said(what)))) return;
           if (read === undefined) assert.ok(isEven, plan.stageLayers.join());
           else assert.deepEqual(read, plan.stageLayers);
           if (plan.virtualStages > 1 && !isEven) assert.equal(run.layout.virtualStages?.value, plan.virtualStages);

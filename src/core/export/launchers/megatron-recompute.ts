@@ -1,0 +1,64 @@
+import { countOf } from '../../rules/derived';
+import { counted, sentence, type Sentence } from '../../sentence';
+import { never, removed, type DesiredSetting, type SettingEdit } from './desired-setting';
+import type { LaunchSettings } from './launch-settings';
+
+/** `recompute full of 8 layers a stage, 2 layers together`. */
+function recomputeName(
+  granularity: string,
+  {
+    modules,
+    parts,
+    group,
+  }: { readonly modules: readonly string[] | undefined; readonly parts: number | undefined; readonly group: number },
+): Sentence {
+  const base = modules === undefined ? sentence`recompute ${granularity}` : sentence`recompute ${granularity} of ${modules.join(', ')}`;
+  const limited = parts === undefined ? base : sentence`${base} of ${counted(parts, 'layer')} a stage`;
+  return group > 1 ? sentence`${limited}, ${group} layers together` : limited;
+}
+
+/** What of the layers is computed again in backward, as Megatron's four flags say it. */
+export function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSetting {
+  const { granularity, modules, layers, group = 1 } = recompute;
+  const most = Math.max(...stageLayers);
+  const parts = layers === undefined || layers >= most ? undefined : layers;
+  return {
+    what: recomputeName(granularity, { modules, parts, group }),
+    facts: ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'],
+    isMet: (facts) => {
+      const given = facts.recomputeGranularity?.value ?? 'none';
+      if (given !== granularity) return false;
+      if (granularity === 'selective')
+        return modules === undefined || [...(facts.recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
+      const isPart = facts.recomputeMethod?.value === 'block' && (countOf(facts, 'recomputeLayers') ?? 0) < most;
+      if (granularity === 'none') return true;
+      const isGroup = facts.recomputeMethod?.value !== 'uniform' || (countOf(facts, 'recomputeLayers') ?? 1) === group;
+      return parts === undefined
+        ? !isPart && isGroup && facts.recomputeMethod !== undefined
+        : isPart && facts.recomputeLayers?.value === parts;
+    },
+    alternatives: (facts) => {
+      if (granularity === 'none') return [removed('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
+      const edit: SettingEdit = { fact: 'recomputeGranularity', value: granularity };
+      if (granularity === 'selective')
+        return [
+          [
+            ...removed('recomputeMethod', 'recomputeLayers'),
+            edit,
+            ...(modules === undefined ? [] : [{ fact: 'recomputeModules', value: modules } as const]),
+          ],
+        ];
+      if (parts === undefined && facts.recomputeMethod?.value === 'uniform' && (countOf(facts, 'recomputeLayers') ?? 0) === group)
+        return [[edit]];
+      return [
+        [
+          ...removed('recomputeModules'),
+          edit,
+          { fact: 'recomputeMethod', value: parts === undefined ? 'uniform' : 'block' },
+          { fact: 'recomputeLayers', value: parts ?? group },
+        ],
+      ];
+    },
+    reason: never,
+  };
+}
