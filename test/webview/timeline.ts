@@ -205,6 +205,7 @@ export const timelineCases: readonly Case[] = [
       const text = await inspector(page).innerText();
       const { timeline } = plan().candidates[0]!;
       assert.match(text, /Selected range[\s\S]*0 to 95/);
+      assert.match(text, /Idle: warm-up\s+[\d.]+ m?s[\s\S]*Most memory, stage \d+\s+[\d.]+ GiB/);
       assert.match(text, new RegExp(`Operations\\s+${timeline!.kind.length.toLocaleString('en-US')}`));
       await page.locator('.lanes-region').focus();
       await page.keyboard.press('Escape');
@@ -303,6 +304,17 @@ export const timelineCases: readonly Case[] = [
     steps: async ({ page }) => {
       await lanes(page).focus();
       await page.keyboard.press('/');
+      await page.keyboard.type('stage 3 mb 1');
+      const count = page.locator('.find-answer');
+      assert.match(await count.innerText(), /^\d+ found$/);
+      await page.keyboard.press('Enter');
+      assert.match(await count.innerText(), /^1 of \d+$/);
+      await page.getByRole('button', { name: 'Next match (Enter)' }).click();
+      assert.match(await count.innerText(), /^2 of/);
+      await page.getByRole('button', { name: 'Previous match (Shift+Enter)' }).click();
+      assert.match(await count.innerText(), /^1 of/);
+      await page.getByRole('search').locator('vscode-text-field').click();
+      await page.keyboard.press('Control+a');
       await page.keyboard.type('stage 3 mb 1 slice 4 backward');
       await page.keyboard.press('Enter');
       await until('the found operation', async () =>
@@ -310,8 +322,7 @@ export const timelineCases: readonly Case[] = [
       );
       await page.keyboard.press('Control+a');
       await page.keyboard.type('stage 4711');
-      await page.keyboard.press('Enter');
-      await page.getByText('No such operation').waitFor();
+      await page.getByText('No match').waitFor();
       await page.keyboard.press('Escape');
       assert.equal(await page.getByRole('search').count(), 0);
       assert.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'application');

@@ -102,13 +102,23 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
   };
 }
 
-/** A text field; Enter submits, Escape leaves. */
-export function textField(label: string, onSubmit: (text: string) => void, onLeave: () => void): HTMLElement {
+/** A text field that reports each change; Enter submits, with Shift backwards, Escape leaves. */
+export function findField(
+  label: string,
+  {
+    onType,
+    onSubmit,
+    onLeave,
+  }: { readonly onType: (text: string) => void; readonly onSubmit: (direction: 1 | -1) => void; readonly onLeave: () => void },
+): HTMLElement {
   const element = namedField(label, label);
   element.addEventListener('keydown', (event) => {
     event.stopPropagation();
-    if (event.key === 'Enter' && element instanceof TextField) onSubmit(element.value);
+    if (event.key === 'Enter') onSubmit(event.shiftKey ? -1 : 1);
     if (event.key === 'Escape') onLeave();
+  });
+  element.addEventListener('input', () => {
+    if (element instanceof TextField) onType(element.value);
   });
   return element;
 }

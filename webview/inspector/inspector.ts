@@ -1,4 +1,4 @@
-import { column, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
+import { column, formatBytes, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
 import { runtimeOf, type RuntimeProfile } from '../../src/core/spec/runtime';
 import { lengthsText } from '../../src/core/resolve/sequence-lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
@@ -14,7 +14,10 @@ import { makeDisclosures } from '../shared/disclosures';
 import { assumptionList, findingCount, findingList, limitedStage, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
-import { shownCandidate, shownDrawn, type Store } from '../base/store';
+import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/store';
+import type { MemoryProfile } from '../../src/core/memory-model/profile';
+import type { GapCause } from '../../src/core/schedules/simulate/idle';
+import { idleInRange, peakInRange } from '../tabs/timeline/range';
 import { waitOf } from '../tabs/timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';
 import { kindName, operationName, startText, timeText } from '../tabs/timeline/labels';
@@ -40,7 +43,7 @@ export function makeInspector(
     const state = store.state();
     const drawn = shownDrawn(state, store.view());
     if (drawn === null) return;
-    fill(selection, ...(selectionDetails(drawn.operations, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
+    fill(selection, ...(selectionDetails(drawn, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
     if (described === state) return;
     described = state;
     fill(rest, ...restOf(state, store, disclosure));
@@ -68,12 +71,12 @@ function section(title: string, content: HTMLElement | null): HTMLElement[] {
 }
 
 function selectionDetails(
-  operations: Operations | null,
+  { operations, memory }: Pick<Drawn, 'operations' | 'memory'>,
   selection: Selection | null,
   goTo: (operation: Operation) => void,
 ): Child[] | null {
   if (selection === null || operations === null) return null;
-  if (selection.type === 'range') return rangeDetails(operations, selection);
+  if (selection.type === 'range') return rangeDetails(operations, memory, selection);
   const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
   return row < 0 ? null : operationDetails(operations, operationAt(operations, row), goTo);
 }
@@ -176,11 +179,17 @@ function unitRows({ slice, batch, tokens, context }: WorkUnit, sliced: boolean):
   ];
 }
 
-function rangeDetails(operations: Operations, range: Extract<Selection, { readonly type: 'range' }>): Child[] {
+function rangeDetails(
+  operations: Operations,
+  memory: MemoryProfile | null,
+  range: Extract<Selection, { readonly type: 'range' }>,
+): Child[] {
   const lastStage = Math.min(range.lastStage, operations.stages - 1);
   const firstStage = Math.min(range.firstStage, lastStage);
   const sums = sumRange(operations, range.startMs, range.endMs, firstStage, lastStage);
   const count = lastStage - firstStage + 1;
+  const kept = { ...range, firstStage, lastStage };
+  const peak = memory === null ? null : peakInRange(operations, memory, kept);
   const time = (ms: number): string => timeText(operations, ms);
   const rows: Pair[] = [
     [operations.ofFile ? t('Ranks') : t('Stages'), count === 1 ? String(firstStage) : t('{0} to {1}', firstStage, lastStage)],
@@ -192,11 +201,28 @@ function rangeDetails(operations: Operations, range: Extract<Selection, { readon
     [t('Backward'), time(sums.backwardMs)],
     ...(sums.weightMs > 0 ? [[t('Weight gradients'), time(sums.weightMs)] as const] : []),
     [t('Idle'), time(sums.idleMs)],
+    ...[...idleInRange(operations, kept)].map(([cause, ms]) => [gapName(cause), time(ms)] as const),
     [t('Idle share'), formatPercent(sums.idleShare)],
+    ...(peak === null ? [] : [[t('Most memory, stage {0}', peak.stage), formatBytes(peak.bytes)] as const]),
   ];
   return [
     h('h2', {}, t('Selected range')),
     pairs(rows),
     h('p', { class: 'hint' }, operations.ofFile ? t('Sums over all selected ranks.') : t('Sums over all selected stages.')),
   ];
+}
+
+function gapName(cause: GapCause): string {
+  switch (cause) {
+    case 'warm-up':
+      return t('Idle: warm-up');
+    case 'turn':
+      return t('Idle: forwards done');
+    case 'activation':
+      return t('Idle: waits for activations');
+    case 'gradient':
+      return t('Idle: waits for gradients');
+    case 'drain':
+      return t('Idle: drain');
+  }
 }

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { findNext, parseQuery } from '../../../webview/tabs/timeline/find';
-import { indexOperations } from '../../../webview/base/operations';
+import { findRows, nextMatch, parseQuery, type Query } from '../../../webview/tabs/timeline/find';
+import { indexOperations, operationAt, type Operation, type Operations } from '../../../webview/base/operations';
 import { readKey } from '../../../webview/tabs/timeline/keys';
 import { operationName } from '../../../webview/tabs/timeline/labels';
 import { timelineOf } from './timelines';
+
+function findNext(operations: Operations, query: Query, after: number, direction: 1 | -1 = 1): Operation | null {
+  const rows = findRows(operations, query);
+  const index = nextMatch(rows, after, direction);
+  return index < 0 ? null : operationAt(operations, rows[index]!);
+}
 
 describe('find', () => {
   it('reads words, short words and bare numbers', () => {
@@ -26,9 +32,12 @@ describe('find', () => {
     const second = findNext(operations, { slice: 1, kind: 0 }, first.row)!;
     assert.deepEqual([first.stage, second.stage], [0, 1]);
     assert.equal(findNext(operations, { slice: 1, kind: 0 }, second.row)!.row, first.row);
+    assert.equal(findNext(operations, { slice: 1, kind: 0 }, second.row, -1)!.row, first.row);
+    assert.equal(findNext(operations, { slice: 1, kind: 0 }, first.row, -1)!.row, second.row);
+    assert.equal(findRows(operations, { slice: 1 }).length, 4);
     assert.equal(findNext(operations, { stage: 9 }, -1), null);
     const split = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
-    const nameOf = (query: Parameters<typeof findNext>[1]): string => operationName(split, findNext(split, query, -1)!);
+    const nameOf = (query: Query): string => operationName(split, findNext(split, query, -1)!);
     assert.equal(nameOf({ chunk: 3, microBatch: 2, kind: 3 }), 'Weight gradient of micro-batch 2 on stage 0, chunk 3');
     assert.equal(nameOf({ chunk: 2, microBatch: 1, kind: 1 }), 'Input gradient of micro-batch 1 on stage 1, chunk 2');
     assert.equal(findNext(operations, { kind: 2 }, -1), null);

@@ -1,4 +1,5 @@
 import { criticalPath as pathOf, waitedFor } from '../../../src/core/schedules/simulate/critical-path';
+import { sourceOf } from '../../../src/core/schedules/parts';
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
 
@@ -45,4 +46,31 @@ export function alongMicroBatch(operations: Operations, { chunk, kind, unitIndex
   const neighbour = unitIndex + step;
   if (timeline.units[neighbour]?.microBatch !== unit.microBatch) return null;
   return find(0, step === 1 ? operationKind.forward : operationKind.backward, neighbour);
+}
+
+/** What an operation waited for, and what waits for it. */
+export interface Flows {
+  /** What hands it its input, and the last thing it waited for where that is another one; in no order. */
+  readonly before: readonly Operation[];
+  /** What takes its output, and the next on its stage where that started right after it. */
+  readonly after: readonly Operation[];
+}
+
+const kinds = Object.values(operationKind);
+
+/** The neighbours of an operation in the order of the step; of what is drawn alone. */
+export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Operation): Flows {
+  const { timeline, parts } = operations;
+  const before = new Set([sourceOf(timeline, parts, row), waitedFor(timeline, parts, row).row].filter((each) => each >= 0));
+  const handed = [chunk - 1, chunk, chunk + 1]
+    .flatMap((next) => kinds.map((kind) => rowAt(operations, next, kind, unitIndex)))
+    .filter((next) => next >= 0 && next !== row && sourceOf(timeline, parts, next) === row);
+  const stageEnd = timeline.rowStart[(timeline.stageOfChunk[chunk] ?? 0) + 1] ?? 0;
+  const next = row + 1 < stageEnd && waitedFor(timeline, parts, row + 1).row === row ? [row + 1] : [];
+  const all = (rows: Iterable<number>): Operation[] => [...rows].map((each) => operationAt(operations, each));
+  return { before: all(before), after: all(new Set([...handed, ...next])) };
+}
+
+function rowAt({ timeline, rowOf }: Operations, chunk: number, kind: OperationKind, unit: number): number {
+  return chunk < 0 || chunk >= timeline.stageOfChunk.length ? -1 : rowOf(chunk, kind, unit);
 }

@@ -1,6 +1,6 @@
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import { partOf } from '../../../src/core/schedules/parts';
-import { at, operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** What to look for; a field left out matches everything. */
 export interface Query {
@@ -65,28 +65,34 @@ export function parseQuery(text: string, ofFile = false): Query | null {
   return pending === null && Object.keys(found).length > 0 ? found : null;
 }
 
-/** The next match after row `after` (all rows, stage by stage, wrapping round), or null. */
-export function findNext(operations: Operations, query: Query, after: number): Operation | null {
+/** Every row that matches, stage by stage; ascending. */
+export function findRows(operations: Operations, query: Query): Uint32Array {
   const { timeline, count, stages } = operations;
-  const inside = query.stage === undefined ? { first: 0, end: count } : query.stage < stages ? rowsOf(operations, query.stage) : null;
-  if (inside === null || inside.end === inside.first) return null;
-  const matches = (row: number): boolean => {
+  const { stage } = query;
+  const { first, end } = stage === undefined ? { first: 0, end: count } : stage < stages ? rowsOf(operations, stage) : nothing;
+  const rows: number[] = [];
+  for (let row = first; row < end; row++) {
     const unit = timeline.units[at(timeline.unit, row)];
-    return (
+    if (
       unit !== undefined &&
       (query.microBatch === undefined || unit.microBatch === query.microBatch) &&
       (query.slice === undefined || unit.slice === query.slice) &&
       (query.chunk === undefined || at(timeline.chunk, row) === query.chunk) &&
       (query.kind === undefined || matchesKind(at(timeline.kind, row), query.kind))
-    );
-  };
-  const length = inside.end - inside.first;
-  const start = after >= inside.first && after < inside.end ? after + 1 - inside.first : 0;
-  for (let step = 0; step < length; step++) {
-    const row = inside.first + ((start + step) % length);
-    if (matches(row)) return operationAt(operations, row);
+    )
+      rows.push(row);
   }
-  return null;
+  return Uint32Array.from(rows);
+}
+
+const nothing = { first: 0, end: 0 };
+
+/** Index of the next match behind row `after` (1), or the one before it (-1), wrapping round; -1 where nothing matches. */
+export function nextMatch(rows: Uint32Array, after: number, direction: 1 | -1): number {
+  if (rows.length === 0) return -1;
+  const behind = rows.findIndex((row) => (direction === 1 ? row > after : row >= after));
+  if (direction === 1) return behind < 0 ? 0 : behind;
+  return behind <= 0 ? rows.length - 1 : behind - 1;
 }
 
 /** Backward finds whole ones and those of the input; the parts of a split backward find themselves. */

@@ -1,8 +1,9 @@
 import { formatDuration, formatNumber, formatTokens } from '../../../src/core/format';
-import { gapsOf, type Gap } from '../../../src/core/schedules/simulate/idle';
+import type { Gap } from '../../../src/core/schedules/simulate/idle';
 import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
 import { waitOf } from './dependencies';
+import { stageGaps } from './range';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 
 /** A length of time: `1.5 ms`, or of a schedule file `3 steps`. */
@@ -105,15 +106,9 @@ export interface IdleText {
   readonly cause: string;
 }
 
-const knownGaps = new WeakMap<Operations, Map<number, readonly Gap[]>>();
-
 /** The gap around a time on a stage that idles then, or null when it does not. */
 export function idleAt(operations: Operations, stage: number, ms: number): IdleText | null {
-  const known = knownGaps.get(operations) ?? new Map<number, readonly Gap[]>();
-  knownGaps.set(operations, known);
-  const gaps = known.get(stage) ?? gapsOf(operations.timeline, stage);
-  known.set(stage, gaps);
-  const gap = gaps.find(({ startMs, endMs }) => startMs <= ms && ms <= endMs);
+  const gap = stageGaps(operations, stage).find(({ startMs, endMs }) => startMs <= ms && ms <= endMs);
   return gap === undefined ? null : { startMs: gap.startMs, endMs: gap.endMs, cause: causeText(operations, gap) };
 }
 

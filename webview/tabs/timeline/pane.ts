@@ -7,6 +7,7 @@ import type { Selection } from '../../base/view-state';
 import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutters } from './draw-frame';
 import type { Tail, TailPart } from '../../base/tail';
 import { drawTail } from './draw-tail';
+import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../../base/chart/ticks';
@@ -165,7 +166,11 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
     context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, last.top + last.height - y0 - 1);
   } else {
     const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
-    if (row >= 0) strokeOperation(area, viewport, operationAt(operations, row), css(colors.foreground), css(colors.background), line);
+    if (row >= 0) {
+      const selected = operationAt(operations, row);
+      drawFlows(area, operations, viewport, colors, selected);
+      strokeOperation(area, viewport, selected, css(colors.foreground), css(colors.background), line);
+    }
   }
   context.restore();
 }

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { operationKind } from '../../../src/core/schedules/schedule';
+import { operationAt, indexOperations, sumRange } from '../../../webview/base/operations';
+import { flowsOf } from '../../../webview/tabs/timeline/dependencies';
+import { idleInRange } from '../../../webview/tabs/timeline/range';
+import { timelineOf } from './timelines';
+
+const timelines = [timelineOf('1F1B', [[2], [2], [2], [2]], 3), timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2)];
+
+describe('arrows of an operation', () => {
+  for (const timeline of timelines)
+    it(`of ${timeline.stageOfChunk.length} chunks lead from what it waited for, and from there back to it`, () => {
+      const operations = indexOperations(timeline);
+      let arrows = 0;
+      for (let row = 0; row < operations.count; row++) {
+        const { before, after } = flowsOf(operations, operationAt(operations, row));
+        for (const each of before) {
+          arrows += 1;
+          assert.ok(each.endMs <= operationAt(operations, row).startMs + 1e-9);
+          assert.ok(flowsOf(operations, each).after.some((next) => next.row === row));
+        }
+        for (const each of after) assert.ok(flowsOf(operations, each).before.some((from) => from.row === row));
+      }
+      assert.ok(arrows > operations.count / 2);
+    });
+
+  it('of the last stage lead from a forward to its backward', () => {
+    const operations = indexOperations(timelines[0]!);
+    const forward = operationAt(operations, operations.rowOf(2, operationKind.forward, 0));
+    assert.ok(flowsOf(operations, forward).after.some(({ kind, stage }) => kind === operationKind.backward && stage === 2));
+  });
+});
+
+describe('a dragged range', () => {
+  it('has the idle time of its sums, by cause', () => {
+    const operations = indexOperations(timelines[0]!);
+    const { makespanMs } = operations.timeline;
+    for (const [startMs, endMs] of [
+      [0, makespanMs],
+      [makespanMs / 3, makespanMs / 2],
+    ] as const) {
+      const byCause = idleInRange(operations, { startMs, endMs, firstStage: 0, lastStage: 1 });
+      const sum = [...byCause.values()].reduce((total, ms) => total + ms, 0);
+      assert.ok(Math.abs(sum - sumRange(operations, startMs, endMs, 0, 1).idleMs) < 1e-9 * makespanMs);
+    }
+    assert.deepEqual([...idleInRange(operations, { startMs: 0, endMs: 1e-9, firstStage: 1, lastStage: 2 }).keys()], ['warm-up']);
+  });
+});
