@@ -6,6 +6,7 @@ import { recomputeRows } from './recompute';
 import { ptdpRows, vtrainRows, type Row } from './rows';
 import { wildRows } from './wild';
 import { golden } from './data';
+import type { Goal } from './goals';
 
 /** A measured run: of which kind, from which source, and what it took over its prediction. */
 export interface MeasuredRun {
@@ -178,4 +179,26 @@ export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredK
       width: mean(same.map(({ kind }) => nearestKind(kind, kinds).runs).map(({ low, high }) => high - low)),
     };
   });
+}
+
+/** Shares of runs that ranges for 80 % of them may hold. */
+const wanted = { least: 0.75, most: 0.9 };
+
+/** What is asked of ranges: of those that plans state, and of those made from other people's runs alone. */
+export function coverageGoals(shares: readonly Coverage[]): Goal[] {
+  const rows = shares.reduce((sum, share) => sum + share.rows, 0);
+  const goal = (name: string, insideOf: (share: Coverage) => number): Goal => {
+    const overall = shares.reduce((sum, share) => sum + (share.rows / rows) * insideOf(share), 0);
+    const isWithin = (inside: number): boolean => inside >= wanted.least && inside <= wanted.most;
+    const percent = (inside: number): string => `${(100 * inside).toFixed(1)} %`;
+    const outside = shares.filter((share) => share.rows >= fewestOfSource && !isWithin(insideOf(share)));
+    const named = outside.map((share) => `${share.source} ${percent(insideOf(share))}`).join(', ');
+    return {
+      name,
+      found: `${percent(overall)} over all${named === '' ? '' : `; ${named}`}`,
+      goal: '75 to 90 % over all and of each source of 20 runs',
+      met: isWithin(overall) && outside.length === 0,
+    };
+  };
+  return [goal('Ranges hold', ({ inside }) => inside), goal('Ranges of other sources hold', ({ insideOthers }) => insideOthers)];
 }

@@ -92,7 +92,7 @@ export function timesOf(rows: readonly WildRow[], family: string): readonly Row[
 }
 
 /** Peak memory of a family, of the runs that did not run out of it. */
-function memoryOf(rows: readonly WildRow[], family: string): readonly Row[] {
+export function memoryOf(rows: readonly WildRow[], family: string): readonly Row[] {
   return rows.filter(({ case: one }) => one.family === family && one.memoryGiB !== null && one.outOfMemory !== true).map(peakOf);
 }
 
