@@ -84,7 +84,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    imports: ['spec', 'model', 'schedules', 'time-model', 'memory-model', 'formats', 'resolve'],
+    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'resolve'],
   },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",

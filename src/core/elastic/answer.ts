@@ -31,11 +31,11 @@ export function answerElastic(request: ElasticRequest, signal?: CancelSignal): E
   const known = new Map<string, number>();
   let left = mostOperations;
   const stepOf = (epoch: ElasticEpoch): number | null => {
-    const { frozenLayers, pipelineLength, batch, microBatches, calibration } = epoch;
-    const key = [frozenLayers, pipelineLength, batch, microBatches, calibration].join();
+    const { frozenLayers, pipelineLength, batch, microBatches, calibration, slices, isFrozenInside } = epoch;
+    const key = [frozenLayers, pipelineLength, batch, microBatches, calibration, isFrozenInside].join();
     const found = known.get(key);
     if (found !== undefined) return found;
-    const operations = 2 * microBatches * pipelineLength;
+    const operations = 2 * microBatches * pipelineLength * slices.length;
     if (operations > left) return null;
     throwIfCancelled(signal);
     left -= operations;

@@ -4,11 +4,14 @@ import { allReduceSeconds } from '../time-model/collectives';
 import type { CostInputs } from '../time-model/rates';
 import { usablePeakBytes } from '../memory-model/verdict';
 import { optimizerBytes } from '../spec/optimizer';
+import type { Timeline } from '../schedules/schedule';
 import { busyTimes } from '../schedules/simulate/idle';
+import { memoized } from '../memoized';
 import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';
 import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balance';
 import { activeBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
-import { simulateStep, stageTimes } from './pipeline';
+import { equalWorkLengths, workOf } from '../slicing/chunk-rules';
+import { samplesInFlight, simulateStep, stageTimes, type PipelineStep } from './pipeline';
 import type { BalanceName, ElasticRequest } from './request';
 import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
 import { frozenUnits, unitsOf, type Unit } from './units';
@@ -22,12 +25,19 @@ export interface StepQuestion {
   readonly batch: number;
   readonly replicas: number;
   readonly replicasPerNode: number;
+  /** The frozen layers pass through the pipeline with the others, forward alone, in place of before it on its first GPU. */
+  readonly isFrozenInside?: boolean;
 }
 
 /** One step of an epoch as modelled, ms, without what the frozen layers take. */
 export interface ModelledStep {
+  /** Units that train on each stage; and those that are frozen, where they pass through the pipeline. */
   readonly stageUnits: StageUnits;
+  readonly stageFrozenUnits: StageUnits;
   readonly microBatches: number;
+  readonly slices: readonly number[];
+  /** Samples whose activations each stage holds at most. */
+  readonly samplesInFlight: readonly number[];
   readonly pipelineMs: number;
   readonly allReduceMs: number;
   readonly optimizerMs: number;
@@ -119,31 +129,119 @@ function prefixSums(values: readonly number[]): Float64Array {
 const mostTried = 64;
 const mostOperations = 4_000_000;
 
-/** The step of an epoch with the fastest number of micro-batches, or PipeTransformer's table. */
+/**
+ * The step of an epoch with the fastest number of micro-batches and slices that fits, or those that were asked for. Where nothing fits it is
+ * the one that needs least.
+ */
 export function modelledStep(context: ElasticContext, question: StepQuestion): ModelledStep {
-  const { frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode } = question;
-  const key = [frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode].join();
-  const known = context.steps.get(key);
-  if (known !== undefined) return known;
-  const { units: stageUnits } = cutUnits(context, balance, frozenLayers, pipelineLength, batch) ?? cutOf(context, question);
-  const tried = searchedMicroBatches(pipelineLength, batch);
-  const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
-  const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried, affordable)));
-  const counts =
-    context.request.microBatches !== 'search'
-      ? [Math.min(batch, context.request.microBatches === 'table' ? tableMicroBatches(pipelineLength) : context.request.microBatches)]
-      : tried.filter((_, index) => index % stride === 0);
-  const active = activeUnits(context, frozenLayers);
-  const exchange = exchangeOf(context, stageSums(active.map((unit) => unit.parameters), stageUnits), question); // prettier-ignore
-  let best: ModelledStep | null = null;
-  for (const microBatches of counts) {
-    const timeline = simulateStep({ inputs: context.inputs, costs: context.costs, active, stageUnits, batch, microBatches });
-    if (best !== null && timeline.makespanMs >= best.pipelineMs) continue;
-    best = { stageUnits, microBatches, pipelineMs: timeline.makespanMs, ...exchange, bubbleRate: busyTimes(timeline).bubbleRate };
+  const { frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode, isFrozenInside = false } = question;
+  const key = [frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode, isFrozenInside].join();
+  return memoized(context.steps, key, () => newStep(context, question));
+}
+
+function newStep(context: ElasticContext, question: StepQuestion): ModelledStep {
+  const { request } = context;
+  const units = stepUnits(context, question);
+  const exchange = exchangeOf(context, stageSums(units.active.map((unit) => unit.parameters), units.stageUnits), question); // prettier-ignore
+  // GPipe holds all samples of a step however they pass.
+  const countsMemory = request.schedule !== 'GPipe';
+  let best: { readonly step: ModelledStep; readonly excessBytes: number } | null = null;
+  for (const passing of passingsOf(request, question)) {
+    const timeline = simulateStep(pipelineStep(context, question, units, passing));
+    const step = {
+      ...passing,
+      stageUnits: units.stageUnits,
+      stageFrozenUnits: units.stageFrozenUnits,
+      samplesInFlight: samplesInFlight(timeline),
+      pipelineMs: timeline.makespanMs,
+      ...exchange,
+      bubbleRate: busyTimes(timeline).bubbleRate,
+    };
+    const excessBytes = countsMemory
+      ? Math.max(0, largestBytes(context, question, step) - usablePeakBytes(request.cluster.gpu.memoryBytes))
+      : 0;
+    if (best === null || excessBytes < best.excessBytes || (excessBytes === best.excessBytes && step.pipelineMs < best.step.pipelineMs))
+      best = { step, excessBytes };
   }
   if (best === null) throw new RangeError('no number of micro-batches was tried');
-  context.steps.set(key, best);
-  return best;
+  return best.step;
+}
+
+function largestBytes(context: ElasticContext, question: StepQuestion, step: ModelledStep): number {
+  return Math.max(...stageBytesOf(context, question, step).map(totalBytes));
+}
+
+/** What passes through a pipeline, cut into stages. */
+interface StepUnits extends Pick<PipelineStep, 'active' | 'frozen'> {
+  readonly cut: StageUnits;
+  readonly stageUnits: StageUnits;
+  readonly stageFrozenUnits: StageUnits;
+}
+
+function stepUnits(context: ElasticContext, question: StepQuestion): StepUnits {
+  const { frozenLayers, pipelineLength, balance, batch, isFrozenInside = false } = question;
+  if (!isFrozenInside || frozenLayers === 0) {
+    const { units } = cutUnits(context, balance, frozenLayers, pipelineLength, batch) ?? cutOf(context, question);
+    return { active: activeUnits(context, frozenLayers), frozen: 0, cut: units, stageUnits: units, stageFrozenUnits: units.map(() => 0) };
+  }
+  const frozen = frozenUnits(frozenLayers);
+  const cut = cutInside(context, frozen, pipelineLength, batch);
+  let before = 0;
+  const stageFrozenUnits = cut.map((count) => {
+    const held = Math.max(0, Math.min(count, frozen - before));
+    before += count;
+    return held;
+  });
+  const stageUnits = cut.map((count, stage) => count - (stageFrozenUnits[stage] ?? 0));
+  return { active: context.units, frozen, cut, stageUnits, stageFrozenUnits };
+}
+
+/** All units by time, the frozen ones forward alone, so that they take GPUs of their own where they are long. */
+function cutInside({ units, costs }: ElasticContext, frozen: number, stages: number, batch: number): StageUnits {
+  const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
+  const milliseconds = prefixSums(units.map((_, index) => sumOf(stageTimes(units, cost, index, index + 1, frozen))));
+  return exactBalance(units.length, stages, (from, to) => (milliseconds[to] ?? 0) - (milliseconds[from] ?? 0)) ?? [];
+}
+
+function pipelineStep(
+  { inputs, costs }: ElasticContext,
+  { batch }: StepQuestion,
+  { active, frozen, cut }: StepUnits,
+  passing: ReturnType<typeof passingsOf>[number],
+): PipelineStep {
+  return { inputs, costs, active, frozen, stageUnits: cut, batch, ...passing };
+}
+
+/** Numbers of slices that a search tries. */
+const searchedSlices = [1, 2, 3, 4, 6, 8] as const;
+
+/** Ways to pass the samples that are tried: numbers of micro-batches, each with numbers of slices. */
+function passingsOf(request: ElasticRequest, { pipelineLength, batch }: StepQuestion) {
+  const { microBatches, schedule, tokenSlices, training, model } = request;
+  const tried = searchedMicroBatches(pipelineLength, batch);
+  const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
+  const kinds = tokenSlices === 'search' ? searchedSlices.length : 1;
+  const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried / kinds, affordable)));
+  const counts =
+    microBatches !== 'search'
+      ? [Math.min(batch, microBatches === 'table' ? tableMicroBatches(pipelineLength) : microBatches)]
+      : tried.filter((_, index) => index % stride === 0);
+  const tokens = training.sequenceLength;
+  const cuts = (tokenSlices === 'search' ? searchedSlices : [tokenSlices])
+    .map((count) => (count === 1 ? [tokens] : equalWorkLengths(tokens, count, 1, workOf(model.spec))))
+    .filter((cut) => cut !== null);
+  const slicings: readonly (readonly number[])[] = cuts.length === 0 ? [[tokens]] : cuts;
+  return counts.flatMap((count) => slicings.map((slices) => ({ schedule, microBatches: count, slices })));
+}
+
+/** A step's events, as it was timed, and its forward alone. */
+export function stepTimeline(context: ElasticContext, question: StepQuestion, forwardOnly = false): Timeline {
+  const { microBatches, slices } = modelledStep(context, question);
+  const { schedule } = context.request;
+  return simulateStep({
+    ...pipelineStep(context, question, stepUnits(context, question), { schedule, microBatches, slices }),
+    forwardOnly,
+  });
 }
 
 /** Where no cut fits the memory: the even one, which is then said not to fit. */
@@ -186,22 +284,27 @@ export function frozenForwardMs({ request, units, costs }: ElasticContext, from:
   return (forwardMs(from, to) * ((1e3 * batch) / frozenSamplesPerSecond)) / forwardMs(0, model.spec.layers);
 }
 
-/** The active layers' forward alone, as evaluation runs it: the time of a batch from end to end, ms. */
+/** The forward of what passes through a pipeline, as evaluation runs it: the time of a batch from end to end, ms. */
 export function pipelineForwardMs(context: ElasticContext, question: StepQuestion): number {
-  const { stageUnits, microBatches } = modelledStep(context, question);
-  const active = activeUnits(context, question.frozenLayers);
-  const { inputs, costs } = context;
-  return simulateStep({ inputs, costs, active, stageUnits, batch: question.batch, microBatches, forwardOnly: true }).makespanMs;
+  return stepTimeline(context, question, true).makespanMs;
 }
 
 /** Bytes of every stage of a step. */
-export function stageBytesOf(context: ElasticContext, { frozenLayers, batch }: StepQuestion, stageUnits: StageUnits): StageBytes[] {
+export function stageBytesOf(
+  context: ElasticContext,
+  { frozenLayers, batch }: StepQuestion,
+  { stageUnits, stageFrozenUnits, samplesInFlight: held }: Pick<ModelledStep, 'stageUnits' | 'stageFrozenUnits' | 'samplesInFlight'>,
+): StageBytes[] {
   const active = activeUnits(context, frozenLayers);
-  const frozen = frozenBytes(context.inputs, context.units.slice(0, frozenUnits(frozenLayers)), batch);
-  let from = 0;
+  const frozen = context.units.slice(0, frozenUnits(frozenLayers));
+  const isInside = stageFrozenUnits.some((count) => count > 0);
+  let [from, fromFrozen] = [0, 0];
   return stageUnits.map((count, stage) => {
+    const inside = frozen.slice(fromFrozen, fromFrozen + (stageFrozenUnits[stage] ?? 0));
     from += count;
-    const held = activeBytes(context.inputs, context.costs, active, [from - count, from], batch);
-    return stage === 0 ? { ...held, frozen } : held;
+    fromFrozen += inside.length;
+    const bytes = activeBytes(context.inputs, context.costs, active, [from - count, from], held[stage] ?? batch);
+    if (isInside) return { ...bytes, frozen: frozenBytes(context.inputs, inside, 1) };
+    return stage === 0 ? { ...bytes, frozen: frozenBytes(context.inputs, frozen, batch) } : bytes;
   });
 }

@@ -8,11 +8,10 @@ import { stageSums } from './balance';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';
 import { normsOf } from './norm-table';
-import { simulateStep } from './pipeline';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
 import { runEpochs, type Mechanisms } from './run-epochs';
-import { activeUnits, cutUnits, modelledStep, elasticContext, type ElasticContext } from './context';
+import { activeUnits, cutUnits, modelledStep, elasticContext, stepTimeline, type ElasticContext } from './context';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
@@ -109,7 +108,7 @@ function balancesOf(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice
   const parameters = activeUnits(context, frozenLayers).map((unit) => unit.parameters);
   return balanceNames.flatMap((name) => {
     if (cutUnits(context, name, frozenLayers, pipelineLength, batch) === null) return [];
-    const { stageUnits, pipelineMs } = modelledStep(context, { ...epoch, balance: name });
+    const { stageUnits, pipelineMs } = modelledStep(context, { ...epoch, balance: name, isFrozenInside: false });
     const largestParameters = Math.max(...stageSums(parameters, stageUnits));
     return [{ name, stageUnits, largestParameters, pipelineMs: pipelineMs * epoch.calibration }];
   });
@@ -143,9 +142,8 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
   const found = plan.epochs[epoch];
   if (found === undefined) throw new RangeError(`the plan has no epoch ${epoch}`);
   const context = elasticContext(plan.request);
-  const { frozenLayers, stageUnits, batch, microBatches, frozenMs, allReduceMs, optimizerMs, calibration } = found;
-  const active = activeUnits(context, frozenLayers);
-  const timeline = simulateStep({ inputs: context.inputs, costs: context.costs, active, stageUnits, batch, microBatches });
+  const { frozenMs, allReduceMs, optimizerMs, calibration } = found;
+  const timeline = stepTimeline(context, { ...found, balance: plan.request.balance });
   const scaled = {
     ...timeline,
     startMs: timeline.startMs.map((ms) => ms * calibration),

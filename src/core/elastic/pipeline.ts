@@ -1,22 +1,33 @@
 import type { CostInputs } from '../time-model/rates';
 import { terapipeBoundary } from '../time-model/stage-time';
 import { generateSchedule, problemOf } from '../schedules/registry';
-import type { Timeline } from '../schedules/schedule';
+import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { simulate, wholeBackward } from '../schedules/simulate/simulate';
+import type { elasticScheduleNames } from '../formats/terapipe/elastic-names';
 import type { StageUnits } from './balance';
 import type { UnitCost, UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 
-/** The active part of one pipeline for one step. */
-export interface PipelineStep {
+export type ElasticSchedule = (typeof elasticScheduleNames)[number];
+
+/** How a pipeline passes its samples. */
+export interface Passing {
+  readonly schedule: ElasticSchedule;
+  readonly microBatches: number;
+  /** Tokens of the slices of every sequence, in order; one for the whole of it. */
+  readonly slices: readonly number[];
+}
+
+/** One pipeline for one step. */
+export interface PipelineStep extends Passing {
   readonly inputs: CostInputs;
   readonly costs: UnitCosts;
-  /** Units that train, in order. */
+  /** Units that pass through it, in order; the first `frozen` of them forward alone. */
   readonly active: readonly Unit[];
+  readonly frozen: number;
   readonly stageUnits: StageUnits;
-  /** Samples of the step on this pipeline, and in how many micro-batches. */
+  /** Samples of the step on this pipeline. */
   readonly batch: number;
-  readonly microBatches: number;
   /** Evaluation: backwards take no time. */
   readonly forwardOnly?: boolean;
 }
@@ -27,46 +38,74 @@ function microBatchSizes(batch: number, microBatches: number): number[] {
   return Array.from({ length: microBatches }, (_, index) => each + (index < batch % microBatches ? 1 : 0));
 }
 
+/** The name under which schedules are made: sliced GPipe is TeraPipe's, sliced 1F1B is Seq1F1B's. */
+function scheduleOf({ schedule, slices }: Passing): string {
+  if (slices.length < 2) return schedule;
+  return schedule === 'GPipe' ? 'TeraPipe' : 'Seq1F1B';
+}
+
 /**
- * Events of one step of a pipeline under GPipe's schedule (torch's `Pipe`, which PipeTransformer runs on): all forwards, then all
- * backwards. The lowest unit that trains needs no gradient of
- * its input, and nothing goes backward below it. This is the only place of this folder that knows schedules and their simulation.
+ * Events of one step of a pipeline: under GPipe's schedule (torch's `Pipe`, which PipeTransformer runs on) all forwards, then all
+ * backwards; under 1F1B each backward as soon as it can. The lowest unit that trains needs no gradient of its input, and nothing goes
+ * backward below it. This is the only place of this folder that knows schedules and their simulation.
  */
-export function simulateStep({ inputs, costs, active, stageUnits, batch, microBatches, forwardOnly = false }: PipelineStep): Timeline {
-  const tokens = inputs.training.sequenceLength;
-  const sizes = microBatchSizes(batch, microBatches);
+export function simulateStep(step: PipelineStep): Timeline {
+  const { inputs, costs, active, frozen, stageUnits, batch, microBatches, slices, forwardOnly = false } = step;
   const stages = stageUnits.length;
-  const scheme = sizes.map((size) => ({ batch: size, tokens: [tokens] }));
-  const schedule = generateSchedule('GPipe', problemOf(scheme, stages));
-  const forwardMs = new Float64Array(stages * sizes.length);
-  const backwardMs = new Float64Array(stages * sizes.length);
+  const scheme = microBatchSizes(batch, microBatches).map((size) => ({ batch: size, tokens: slices }));
+  const schedule = generateSchedule(scheduleOf(step), problemOf(scheme, stages));
+  const { units } = schedule;
+  const forwardMs = new Float64Array(stages * units.length);
+  const backwardMs = new Float64Array(stages * units.length);
+  const transfers = new Float64Array(units.length);
   const layout = { ...inputs.layout, pipeline: stages };
-  const transfersMs = new Map<number, number>();
-  for (const size of new Set(sizes)) {
-    const cost = costs(size);
-    transfersMs.set(size, stages < 2 ? 0 : terapipeBoundary({ ...inputs, layout }, size, tokens));
+  const alike = new Map<string, number[]>();
+  units.forEach(({ batch: size, tokens, context }, unit) => {
+    const key = [size, tokens, context].join();
+    alike.set(key, [...(alike.get(key) ?? []), unit]);
+  });
+  for (const indices of alike.values()) {
+    const { batch: size, tokens, context } = units[indices[0] ?? 0] ?? { batch: 0, tokens: 0, context: 0 };
+    const cost = costs(size, { tokens, context });
+    const sendMs = stages < 2 ? 0 : terapipeBoundary({ ...inputs, layout }, size, tokens);
+    for (const unit of indices) transfers[unit] = sendMs;
     let from = 0;
     stageUnits.forEach((count, stage) => {
-      const { forward, backward } = stageTimes(active, cost, from, from + count);
+      const { forward, backward } = stageTimes(active, cost, from, from + count, frozen);
       from += count;
-      sizes.forEach((other, index) => {
-        if (other !== size) return;
-        forwardMs[stage * sizes.length + index] = forward;
-        backwardMs[stage * sizes.length + index] = forwardOnly ? 0 : backward;
-      });
+      for (const unit of indices) {
+        forwardMs[stage * units.length + unit] = forward;
+        backwardMs[stage * units.length + unit] = forwardOnly ? 0 : backward;
+      }
     });
   }
-  const transfers = Float64Array.from(sizes, (size) => transfersMs.get(size) ?? 0);
-  const backwardTransfers = forwardOnly ? new Float64Array(sizes.length) : transfers;
+  const backwardTransfers = forwardOnly ? new Float64Array(units.length) : transfers;
   return simulate(schedule, wholeBackward(forwardMs, backwardMs), { forwardMs: transfers, backwardMs: backwardTransfers, mode: 'edge' });
 }
 
-/** Forward and backward of active units `from` to `to - 1`, ms; active unit 0 is the lowest that trains. */
+/** Samples whose activations each stage holds at most, slices as their share of a sample. */
+export function samplesInFlight({ stages, rowStart, kind, unit, units }: Schedule): number[] {
+  const whole = new Map<number, number>();
+  for (const { microBatch, tokens } of units) whole.set(microBatch, (whole.get(microBatch) ?? 0) + tokens);
+  const shares = units.map(({ microBatch, batch, tokens }) => (batch * tokens) / (whole.get(microBatch) ?? 1));
+  return Array.from({ length: stages }, (_, stage) => {
+    let [held, most] = [0, 0];
+    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
+      const share = shares[unit[row] ?? 0] ?? 0;
+      held += kind[row] === operationKind.forward ? share : -share;
+      most = Math.max(most, held);
+    }
+    return most;
+  });
+}
+
+/** Forward and backward of units `from` to `to - 1`, ms; those below `frozen` run forward alone, and unit `frozen` is the lowest that trains. */
 export function stageTimes(
   active: readonly Unit[],
   cost: Readonly<Record<Unit['kind'], UnitCost>>,
   from: number,
   to: number,
+  frozen = 0,
 ): { readonly forward: number; readonly backward: number } {
   let forward = 0;
   let backward = 0;
@@ -75,7 +114,7 @@ export function stageTimes(
     if (unit === undefined) continue;
     const { forwardMs, backwardInputMs, backwardWeightMs } = cost[unit.kind];
     forward += forwardMs;
-    backward += backwardWeightMs + (index === 0 ? 0 : backwardInputMs);
+    if (index >= frozen) backward += backwardWeightMs + (index === frozen ? 0 : backwardInputMs);
   }
   return { forward, backward };
 }

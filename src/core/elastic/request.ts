@@ -57,7 +57,10 @@ export interface EvaluationSpec {
 }
 
 /** A run that freezes layers, resolved to numbers. Plain data: crosses threads. */
-export interface ElasticRequest extends Pick<WrittenElastic, 'epochs' | 'datasetSize' | 'batch' | 'batchScaling' | 'microBatches'> {
+export interface ElasticRequest extends Pick<
+  WrittenElastic,
+  'epochs' | 'datasetSize' | 'batch' | 'batchScaling' | 'microBatches' | 'schedule' | 'tokenSlices' | 'shrink'
+> {
   readonly title: string;
   readonly model: ElasticModel;
   readonly cluster: ClusterSpec;

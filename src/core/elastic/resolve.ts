@@ -25,6 +25,9 @@ const defaults = {
   alpha: [1 / 3, sentence`PipeTransformer's conservative choice`],
   batchScaling: ['scaled', sentence`as PipeTransformer does: every pipeline keeps its batch`],
   microBatches: ['search', sentence`the fastest from K to 6 K, as PipeTransformer profiles them`],
+  schedule: ['GPipe', sentence`as torch's Pipe, on which PipeTransformer runs`],
+  tokenSlices: [1, sentence`whole sequences`],
+  shrink: ['halve', sentence`as PipeTransformer does`],
   cache: [true, sentence`where it pays`],
   hostMemoryGB: [256, sentence`usual for a node of 8 GPUs`],
   diskGB: [1000, sentence`a usual local disk`],
@@ -88,6 +91,9 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     datasetSize: elastic.datasetSize === undefined && dataset !== null ? dataset.training : valueOrDefault('datasetSize'),
     batchScaling: valueOrDefault('batchScaling'),
     microBatches: valueOrDefault('microBatches'),
+    schedule: valueOrDefault('schedule'),
+    tokenSlices: slicesOf(elastic, model, () => valueOrDefault('tokenSlices')),
+    shrink: valueOrDefault('shrink'),
     balance: balanceOf(elastic, model, firstLength, assumptions),
     transitionMs: 1e3 * valueOrDefault('transitionSeconds'),
     cache: {
@@ -106,6 +112,18 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     fillingThroughputs: check(elastic.fillingThroughputs),
   };
   return { ...request, assumptions: [...resolved.assumptions, ...assumptions] };
+}
+
+/** Slices need causal attention: a token of an encoder attends to those of later slices. @throws ExpectedError `elastic-slices`. */
+function slicesOf({ tokenSlices }: Given<WrittenElastic>, { ends, spec }: ElasticModel, whole: () => 'search' | number): 'search' | number {
+  if (!ends.causal && tokenSlices === undefined) return 1;
+  if (tokenSlices === undefined || tokenSlices.value === 1 || ends.causal) return whole();
+  throw new ExpectedError(
+    'elastic-slices',
+    sentence`The tokens of ${spec.modelType} attend to later ones, so that its sequences cannot be cut in slices`,
+    sentence`leave tokenSlices out; "schedule": "1F1B" holds for any model`,
+    placeOf(tokenSlices),
+  );
 }
 
 /** Without a rate samples are always there. */

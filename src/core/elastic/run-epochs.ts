@@ -11,7 +11,16 @@ import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
-import { activeUnits, cutUnits, frozenForwardMs, modelledStep, stageBytesOf, type StepQuestion, type ElasticContext } from './context';
+import {
+  activeUnits,
+  cutUnits,
+  frozenForwardMs,
+  modelledStep,
+  stageBytesOf,
+  type ElasticContext,
+  type ModelledStep,
+  type StepQuestion,
+} from './context';
 import { stageSums } from './balance';
 import { memoized } from '../memoized';
 import { sentence } from '../sentence';
@@ -116,15 +125,55 @@ function settingsOf(
   return frozen.map((frozenLayers) => {
     throwIfCancelled(signal);
     if (pipe && frozenLayers > 0)
-      pipelineLength = compressedLength(
-        pipelineLength,
-        (stages) => cutUnits(context, balance, frozenLayers, stages, request.batch),
-        largest,
-      );
+      pipelineLength =
+        request.shrink === 'fastest'
+          ? fastestLength(context, frozenLayers, pipelineLength, grow)
+          : compressedLength(pipelineLength, (stages) => cutUnits(context, balance, frozenLayers, stages, request.batch), largest);
     const placement = placePipelines(cluster, firstLength, pipelineLength, grow);
     const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
     return { frozenLayers, placement, batch, steps: Math.ceil(request.datasetSize / (batch * placement.replicas)) };
   });
+}
+
+/**
+ * The length, from that of the epoch before by halves to 1, on which a step takes least for its samples and that fits: what freezing frees
+ * goes to fewer stages and more replicas, or stays where it makes the micro-batches larger.
+ */
+function fastestLength(context: ElasticContext, frozenLayers: number, length: number, grow: boolean): number {
+  const { request } = context;
+  const { cluster, firstLength, balance } = request;
+  let best: { readonly length: number; readonly msPerSample: number; readonly fits: boolean } | null = null;
+  for (let tried = length; tried >= 1; tried = Math.floor(tried / 2)) {
+    const placement = placePipelines(cluster, firstLength, tried, grow);
+    const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
+    const question = { frozenLayers, ...placement, balance, batch };
+    const { question: faster, frozenMs, step } = fasterFrozen(context, question);
+    const msPerSample = (frozenMs + step.pipelineMs + step.allReduceMs + step.optimizerMs) / (batch * placement.replicas);
+    const { fits } = epochVerdict(stageBytesOf(context, faster, step), cluster.gpu);
+    if (best === null || (fits && !best.fits) || (fits === best.fits && msPerSample < best.msPerSample))
+      best = { length: tried, msPerSample, fits };
+  }
+  return best?.length ?? length;
+}
+
+/** A step whose frozen layers are computed: before the pipeline as PipeTransformer does, or in it where that is faster and was asked for. */
+function fasterFrozen(
+  context: ElasticContext,
+  question: StepQuestion,
+): { readonly question: StepQuestion; readonly frozenMs: number; readonly step: ModelledStep } {
+  const { frozenLayers, batch } = question;
+  const { schedule, tokenSlices } = context.request;
+  const apart = { question, frozenMs: frozenForwardMs(context, 0, frozenLayers, batch), step: modelledStep(context, question) };
+  if (frozenLayers === 0 || (schedule === 'GPipe' && tokenSlices === 1)) return apart;
+  const inside = { ...question, isFrozenInside: true };
+  const step = modelledStep(context, inside);
+  return step.pipelineMs < apart.frozenMs + apart.step.pipelineMs ? { question: inside, frozenMs: 0, step } : apart;
+}
+
+/** What computing the frozen layers adds to a step, ms. */
+function computedMs(context: ElasticContext, question: StepQuestion): number {
+  const { frozenMs, step } = fasterFrozen(context, question);
+  return frozenMs + step.pipelineMs - modelledStep(context, question).pipelineMs;
 }
 
 /** Samples of a step on one of `replicas` pipelines. @throws ExpectedError `elastic-replicas` when some would have none. */
@@ -153,7 +202,7 @@ function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, be
     steps,
     batch,
     replicasPerNode: placement.replicasPerNode,
-    forwardMs: frozenForwardMs(context, 0, frozenLayers, batch),
+    forwardMs: computedMs(context, { frozenLayers, ...placement, balance: context.request.balance, batch }),
     advanceMs: frozenForwardMs(context, old?.frozenLayers ?? 0, frozenLayers, batch),
     follows: old?.placement.replicas === placement.replicas,
   };
@@ -188,15 +237,16 @@ function epochOf(
   { epoch, setting, cache, state, transitionMs }: EpochQuestion,
 ): ElasticEpoch {
   const { frozenLayers, placement, batch, steps } = setting;
-  const question: StepQuestion = { frozenLayers, ...placement, balance: context.request.balance, batch };
-  const step = modelledStep(context, question);
+  const asked: StepQuestion = { frozenLayers, ...placement, balance: context.request.balance, batch };
+  const computed = fasterFrozen(context, asked);
+  const { question, step } = state === 'none' ? computed : { question: asked, step: modelledStep(context, asked) };
   const active = activeUnits(context, frozenLayers);
-  const { stageUnits } = step;
-  const stageBytes = stageBytesOf(context, question, stageUnits);
+  const { stageUnits, stageFrozenUnits, slices } = step;
+  const stageBytes = stageBytesOf(context, question, step);
   const times = calibration({
     ...question,
     readMs: cache.movedMs,
-    frozenMs: state === 'none' ? frozenForwardMs(context, 0, frozenLayers, batch) : state === 'fill' ? cache.fillMs : cache.movedMs,
+    frozenMs: state === 'none' ? computed.frozenMs : state === 'fill' ? cache.fillMs : cache.movedMs,
     computes: state !== 'read',
     step,
   });
@@ -211,6 +261,9 @@ function epochOf(
     batch,
     steps,
     stageUnits,
+    stageFrozenUnits,
+    isFrozenInside: question.isFrozenInside === true,
+    slices,
     stageBytes,
     transitionMs,
     trainMs,

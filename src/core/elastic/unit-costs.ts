@@ -15,8 +15,14 @@ export interface UnitCost {
   readonly savedBytes: number;
 }
 
-/** Costs of the units by kind for `batch` samples of the model's sequence. */
-export type UnitCosts = (batch: number) => Readonly<Record<UnitKind, UnitCost>>;
+/** Tokens of every sequence, and tokens before them. */
+export interface TokenSlice {
+  readonly tokens: number;
+  readonly context: number;
+}
+
+/** Costs of the units by kind for `batch` samples of the model's sequence, or of a slice of it. */
+export type UnitCosts = (batch: number, slice?: TokenSlice) => Readonly<Record<UnitKind, UnitCost>>;
 
 /** One operation: its forward, the gradient of its input and that of its weights, seconds; 0 for what it does not have. */
 type Operation = readonly [forward: number, backwardInput: number, backwardWeight: number];
@@ -28,13 +34,15 @@ type Operation = readonly [forward: number, backwardInput: number, backwardWeigh
  * memory/runtime.ts.
  */
 export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel): UnitCosts {
-  const known = new Map<number, Readonly<Record<UnitKind, UnitCost>>>();
-  const tokens = inputs.training.sequenceLength;
+  const known = new Map<string, Readonly<Record<UnitKind, UnitCost>>>();
+  const whole: TokenSlice = { tokens: inputs.training.sequenceLength, context: 0 };
   const { traffic } = deviceRates(inputs);
   const element = elementBytes(inputs.training);
   const mask = inputs.training.dropout ? 1 : 0;
-  return (batch) => {
-    let costs = known.get(batch);
+  return (batch, slice = whole) => {
+    const { tokens, context } = slice;
+    const key = [batch, tokens, context].join();
+    let costs = known.get(key);
     if (costs !== undefined) return costs;
     const rows = batch * tokens;
     const hidden = rows * spec.hidden;
@@ -52,8 +60,8 @@ export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel):
       ),
       attention: layerCost(
         inputs,
-        [...around, ...attentionOperations(inputs, ends.causal, batch)],
-        inputsKept + attentionBytes(inputs, batch),
+        [...around, ...attentionOperations(inputs, ends.causal, batch, slice)],
+        inputsKept + attentionBytes(inputs, batch, slice),
         element * hidden,
       ),
       'feed-forward': layerCost(
@@ -63,9 +71,9 @@ export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel):
         element * hidden,
       ),
       norm: unitCost(inputs, [norm], 2 * element * hidden),
-      head: headCost(inputs, { spec, ends }, batch),
+      head: headCost(inputs, { spec, ends }, batch, slice),
     };
-    known.set(batch, costs);
+    known.set(key, costs);
     return costs;
   };
 }
@@ -84,13 +92,14 @@ function layerCost(inputs: CostInputs, operations: readonly Operation[], savedBy
 export function profiledCosts(inputs: CostInputs, model: ElasticModel, profile: Parameters<typeof profiledStageCost>[1]): UnitCosts {
   const analytic = analyticCosts(inputs, model);
   const measured = profiledStageCost(inputs, profile, 1, { first: false, last: false });
-  const known = new Map<number, Readonly<Record<UnitKind, UnitCost>>>();
-  return (batch) => {
-    let costs = known.get(batch);
+  const known = new Map<string, Readonly<Record<UnitKind, UnitCost>>>();
+  return (batch, slice = { tokens: inputs.training.sequenceLength, context: 0 }) => {
+    const key = [batch, slice.tokens, slice.context].join();
+    let costs = known.get(key);
     if (costs !== undefined) return costs;
-    costs = analytic(batch);
+    costs = analytic(batch, slice);
     const { attention, 'feed-forward': feedForward } = costs;
-    const layer = measured(batch, inputs.training.sequenceLength, 0);
+    const layer = measured(batch, slice.tokens, slice.context);
     const backwardMs = [attention, feedForward].reduce((sum, half) => sum + half.backwardInputMs + half.backwardWeightMs, 0);
     const forward = layer.forwardMs / (attention.forwardMs + feedForward.forwardMs);
     const backward = layer.backwardMs / backwardMs;
@@ -101,7 +110,7 @@ export function profiledCosts(inputs: CostInputs, model: ElasticModel, profile: 
       backwardWeightMs: backward * cost.backwardWeightMs,
     });
     costs = { ...costs, attention: scaled(attention), 'feed-forward': scaled(feedForward) };
-    known.set(batch, costs);
+    known.set(key, costs);
     return costs;
   };
 }
@@ -118,12 +127,11 @@ function product({ gemm }: ReturnType<typeof deviceRates>, m: number, n: number,
   return [gemm(m, n, k), gemm(m, k, n), gemm(k, n, m)];
 }
 
-function attentionOperations(inputs: CostInputs, causal: boolean, batch: number): Operation[] {
+function attentionOperations(inputs: CostInputs, causal: boolean, batch: number, { tokens, context }: TokenSlice): Operation[] {
   const { model, training } = inputs;
   const rates = deviceRates(inputs);
   const { gemm, traffic, fused } = rates;
   const { hidden, heads, kvHeads, headDim } = model;
-  const tokens = training.sequenceLength;
   const rows = batch * tokens;
   const qkv = (heads + 2 * kvHeads) * headDim;
   const headBatches = batch * heads;
@@ -134,11 +142,11 @@ function attentionOperations(inputs: CostInputs, causal: boolean, batch: number)
     [traffic(4 * rows * qkv), traffic(4 * rows * qkv), 0] as const,
   ];
   if (training.attention === 'flash') {
-    const seconds = fused(4 * headBatches * tokens * headDim * (causal ? tokens / 2 : tokens));
+    const seconds = fused(4 * headBatches * tokens * headDim * (causal ? context + tokens / 2 : tokens));
     return [...projections, [seconds, 2.5 * seconds, 0]];
   }
-  const scores = gemm(tokens, tokens, headDim, headBatches);
-  const cells = headBatches * tokens * tokens;
+  const scores = gemm(tokens, context + tokens, headDim, headBatches);
+  const cells = headBatches * tokens * (context + tokens);
   return [
     ...projections,
     // Scores and context, each with two products behind it, none of weights.
@@ -164,14 +172,13 @@ function feedForwardOperations(inputs: CostInputs, rows: number): Operation[] {
 /**
  * Bytes that attention keeps beyond its inputs: queries, keys, values, its output, and the scores where no fused kernel recomputes them.
  */
-function attentionBytes({ model, training }: CostInputs, batch: number): number {
+function attentionBytes({ model, training }: CostInputs, batch: number, { tokens, context }: TokenSlice): number {
   const { heads, kvHeads, headDim } = model;
   const element = elementBytes(training);
-  const tokens = training.sequenceLength;
   const query = heads * headDim;
   const qkv = query + 2 * kvHeads * headDim;
   const flash = training.attention === 'flash';
-  const scores = flash ? 0 : batch * heads * tokens * tokens * (training.dropout ? 2 * element + 1 : element);
+  const scores = flash ? 0 : batch * heads * tokens * (context + tokens) * (training.dropout ? 2 * element + 1 : element);
   return batch * tokens * (element * (qkv + query) + (flash ? 4 * heads : 0)) + scores;
 }
 
@@ -183,10 +190,9 @@ function embeddingOperations(inputs: CostInputs, { spec, ends }: ElasticModel, r
 }
 
 /** Products of the head and the loss, whose kernels move 26 bytes a class, 12 when fused. */
-function headCost(inputs: CostInputs, { ends }: ElasticModel, batch: number): UnitCost {
+function headCost(inputs: CostInputs, { ends }: ElasticModel, batch: number, { tokens }: TokenSlice): UnitCost {
   const rates = deviceRates(inputs);
   const { training } = inputs;
-  const tokens = training.sequenceLength;
   const products = ends.headProducts.map(({ rows, inner, columns }) => ({ rows: batch * (rows ?? tokens), inner, columns }));
   const last = products.at(-1);
   const cells = last === undefined ? 0 : last.rows * last.columns;

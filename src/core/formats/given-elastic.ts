@@ -1,5 +1,5 @@
 import type { DatasetName } from './terapipe/elastic-datasets';
-import type { balanceNames, freezingNames } from './terapipe/elastic-names';
+import type { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from './terapipe/elastic-names';
 import type { Given } from './given';
 
 /** `[frozen layers, pipeline length, samples per second]` of all pipelines together. */
@@ -25,6 +25,10 @@ export interface WrittenElastic {
   readonly pipelineLength: number;
   readonly balance: (typeof balanceNames)[number];
   readonly microBatches: 'search' | 'table' | number;
+  readonly schedule: (typeof elasticScheduleNames)[number];
+  /** Slices of every sequence; causal models only. */
+  readonly tokenSlices: 'search' | number;
+  readonly shrink: (typeof shrinkNames)[number];
   readonly cache: boolean;
   readonly hostMemoryGB: number;
   readonly diskGB: number;

@@ -83,6 +83,16 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
       ),
   },
   'elastic.microBatches': { meaning: (t) => t('Micro-batches of a step: a number, the fastest one, or that of the published table.') },
+  'elastic.schedule': {
+    meaning: (t) => t('How a pipeline passes its samples: GPipe, all forwards first, or 1F1B, which holds fewer activations.'),
+  },
+  'elastic.tokenSlices': {
+    meaning: (t) => t('Slices of every sequence of a causal model, or search for the fastest number in every epoch.'),
+    elastic: ({ epochs }, t) => [t('Slices by epoch: {0}.', epochs.slice(0, 12).map(({ slices }) => slices.length).join(', '))], // prettier-ignore
+  },
+  'elastic.shrink': {
+    meaning: (t) => t('Pipelines are halved as PipeTransformer halves them, or get the length that is fastest and fits.'),
+  },
   'elastic.cache': {
     meaning: (t) => t('Whether outputs of the frozen layers may be kept instead of computed again, where that pays.'),
     elastic: cache,

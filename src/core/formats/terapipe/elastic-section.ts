@@ -1,7 +1,7 @@
 import type { WrittenElastic } from '../given-elastic';
 import * as v from 'valibot';
 import { datasetNames } from './elastic-datasets';
-import { balanceNames, freezingNames } from './elastic-names';
+import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from './elastic-names';
 import type { Fields } from './fields';
 import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../rules';
 
@@ -34,6 +34,9 @@ export const elasticFields: Fields<WrittenElastic> = {
   pipelineLength: integer(1, 100_000),
   balance: oneOf(balanceNames),
   microBatches: integerOr(['search', 'table'], 1, 10_000),
+  schedule: oneOf(elasticScheduleNames),
+  tokenSlices: integerOr(['search'], 1, 64),
+  shrink: oneOf(shrinkNames),
   cache: boolean,
   hostMemoryGB: nonNegative(1_000_000),
   diskGB: nonNegative(1_000_000_000),

@@ -96,6 +96,9 @@ export function requestOf(changes: Partial<ElasticRequest>): ElasticRequest {
     batch: 320,
     batchScaling: 'scaled',
     microBatches: 'table',
+    schedule: 'GPipe',
+    tokenSlices: 1,
+    shrink: 'halve',
     firstLength: 8,
     balance: 'greedy',
     cache: {

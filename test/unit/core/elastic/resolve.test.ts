@@ -125,6 +125,20 @@ describe('an elastic section', () => {
     assert.deepEqual(refusal(await withVit({}, { training: { recompute: 'selective' } })), ['elastic-training', '"selective"']);
   });
 
+  it('takes schedules of either seed, and refuses slices of encoders in words', async () => {
+    const { schedule, tokenSlices, shrink } = resolveElastic(await withVit({ schedule: '1F1B', shrink: 'fastest' }), face, null);
+    assert.deepEqual([schedule, tokenSlices, shrink], ['1F1B', 1, 'fastest']);
+    assert.deepEqual(refusal(await withVit({ tokenSlices: 4 })), ['elastic-slices', '4']);
+    assert.deepEqual(refusal(await withVit({ tokenSlices: 1 })), ['resolved', undefined]);
+  });
+
+  it('knows data sets by name, and takes what is said beside it', async () => {
+    const named = resolveElastic(await withVit({ dataset: 'imagenet-1k' }), face, null);
+    assert.deepEqual([named.datasetSize, named.evaluation.samples, named.model.ends.headParameters], [1_281_167, 50_000, 769_000]);
+    const changed = resolveElastic(await withVit({ dataset: 'imagenet-1k', datasetSize: 7, evaluationSamples: 0, classes: 2 }), face, null);
+    assert.deepEqual([changed.datasetSize, changed.evaluation.every, changed.model.ends.headParameters], [7, 0, 1538]);
+  });
+
   it('refuses models whose layers cannot freeze one by one', async () => {
     const refused = async (config: object) => refusal(await load({ 'config.json': JSON.stringify(config) }));
     assert.equal((await refused({ model_type: 'mixtral' }))[0], 'elastic-model');
