@@ -39,7 +39,15 @@ export const layoutPoint = v.object({ answer: text(200), index: offset });
  * planner".
  */
 export const controlChange = v.object({
-  key: v.picklist(['schedule', 'training.recompute', 'training.microBatch', 'slicing.unit']),
+  key: v.picklist([
+    'schedule',
+    'training.recompute',
+    'training.microBatch',
+    'slicing.unit',
+    'elastic.alpha',
+    'elastic.pipelineLength',
+    'elastic.microBatches',
+  ]),
   value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),
 });
 

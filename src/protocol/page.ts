@@ -45,8 +45,10 @@ export interface ProfileState {
 }
 
 /** A run that freezes layers, told once for epochs that run alike. */
-export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps'> {
-  readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & { readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> };
+export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps' | 'study'> {
+  readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & {
+    readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> & { readonly alpha: number | null };
+  };
 }
 
 /** What a person wants to know the cost of. */

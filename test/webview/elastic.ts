@@ -169,6 +169,59 @@ export const elasticCases: readonly Case[] = [
     },
   },
   {
+    name: 'elastic: sliders walk the curves of alpha, pipeline length and micro-batches, and a button writes the value',
+    options: wide,
+    state: () => elasticState(elasticOf({ freezing: { kind: 'alpha', alpha: 1 / 3 } })),
+    steps: async (open) => {
+      const { page, messages } = open;
+      const card = (name: string) => page.locator(`.study-card[aria-label="${name}"]`);
+      const alpha = card('Alpha');
+      assert.match(
+        await alpha.locator('.study-readout').innerText(),
+        /^alpha 0\.333: 2\.79×[\s\S]*90\.8 % with ViT-B\/16 on CIFAR-100, 91\.21 %/,
+      );
+      assert.equal(await alpha.locator('.study-act').innerText(), 'as planned');
+      await until('the curve is drawn', async () => (await drawnColors(open, '.study-card .chart')) > 3);
+      await alpha.locator('input').focus();
+      await page.keyboard.press('End');
+      assert.match(await alpha.locator('.study-readout').innerText(), /^alpha 0\.9: 7\.\d+×/);
+      await page.getByRole('button', { name: 'Use alpha 0.9' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'elastic.alpha', value: 0.9 } });
+      const length = card('Pipeline length at the start');
+      await length.locator('input').focus();
+      await page.keyboard.press('Home');
+      assert.match(await length.locator('.study-readout').innerText(), /^1 GPU: [\s\S]*does not fit/);
+      await page.keyboard.press('ArrowRight');
+      await page.getByRole('button', { name: 'Use pipelines of 2' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'elastic.pipelineLength', value: 2 } });
+      await card('Micro-batches in the first epoch').locator('input').focus();
+      await page.keyboard.press('Home');
+      await page.getByRole('button', { name: 'Use 8 micro-batches' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'elastic.microBatches', value: 8 } });
+      assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  },
+  {
+    name: 'elastic: mechanisms are a waterfall of the time: each bar begins where the run without it ends',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async ({ page }) => {
+      const msOf = (id: string) => vit.plan.variants.find((one) => one.id === id)?.totalMs ?? NaN;
+      const boxOf = async (id: string) => (await page.locator(`.mechanism-${id}`).boundingBox()) ?? assert.fail(id);
+      const { x: origin, width } = await boxOf('none');
+      const pxPerMs = width / msOf('none');
+      const addedTo = { freezing: 'none', pipe: 'freezing', 'pipe-cache': 'pipe', 'pipe-dp': 'pipe', all: null } as const;
+      for (const [id, before] of Object.entries(addedTo)) {
+        const box = await boxOf(id);
+        const [start = NaN, end = NaN] = [before === null ? 0 : msOf(before), msOf(id)].sort((a, b) => a - b);
+        assert.ok(Math.abs(box.x - origin - start * pxPerMs) < 1.5, `${id} begins`);
+        assert.ok(Math.abs(box.x + box.width - origin - end * pxPerMs) < 2.5, `${id} ends`);
+      }
+      return undefined;
+    },
+  },
+  {
     name: 'elastic: beside a plan of a step it is one more tab, without a run it says how to get one',
     options: { ...wide, savedState: { tab: 'elastic' } },
     state: () => stateOf('tab', planOf({ unit: 128 })),

@@ -3,6 +3,7 @@ import type { Timeline } from '../schedules/schedule';
 import { elasticTimeline, planElastic } from './make-plan';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest } from './request';
+import { studyElastic, type ElasticStudy } from './study';
 
 /** Consecutive epochs that run alike, as one entry. */
 export interface ElasticSpan {
@@ -19,6 +20,7 @@ export interface ElasticAnswer {
   readonly plan: ElasticPlan;
   readonly spans: readonly ElasticSpan[];
   readonly steps: readonly Timeline[];
+  readonly study: ElasticStudy;
 }
 
 /** Operations of all steps together that are kept for drawing. */
@@ -44,7 +46,7 @@ export function answerElastic(request: ElasticRequest, signal?: CancelSignal): E
     return steps.length - 1;
   };
   const spans = spansOf(plan).map((span) => ({ ...span, step: stepOf(span.epoch) }));
-  return { plan, spans, steps };
+  return { plan, spans, steps, study: studyElastic(plan, signal) };
 }
 
 function spansOf({ epochs, balances }: ElasticPlan): Omit<ElasticSpan, 'step'>[] {

@@ -28,6 +28,8 @@ export interface CacheSize {
 
 /** Keeping the frozen layers' outputs instead of computing them again. Times per step of one pipeline. */
 export interface CacheDecision extends CacheSize {
+  /** Computing the frozen layers, which reading replaces. */
+  readonly forwardMs: number;
   readonly used: boolean;
   /** Why (not), one sentence. */
   readonly reason: Sentence;
@@ -100,7 +102,7 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
         : sentence`reading replaces the forward of the frozen layers in later epochs`
       : (refusals[index] ??
         (span.epochs === 1 ? sentence`the pipelines change again after one epoch` : sentence`reading takes as long as computing`));
-    return { ...size, used, reason, fillMs: fillOf(request, span, size, advanced) };
+    return { ...size, forwardMs: span.forwardMs, used, reason, fillMs: fillOf(request, span, size, advanced) };
   });
 }
 

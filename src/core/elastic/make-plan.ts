@@ -10,7 +10,7 @@ import { epochVerdict } from './memory';
 import { normsOf } from './norm-table';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
-import { runEpochs, type Mechanisms } from './run-epochs';
+import { allMechanisms, runEpochs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, elasticContext, stepTimeline, type ElasticContext } from './context';
 import { counted, sentence, type Sentence } from '../sentence';
 
@@ -34,7 +34,7 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
   pipe: { pipe: true, replicas: false, cache: false },
   'pipe-cache': { pipe: true, replicas: false, cache: true },
   'pipe-dp': { pipe: true, replicas: true, cache: false },
-  all: { pipe: true, replicas: true, cache: true },
+  all: allMechanisms,
 };
 
 /**
@@ -72,8 +72,8 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
   return { ...plan, reasons: reasonsOf(plan) };
 }
 
-/** Ascending, and never more than there are layers. */
-function frozenByEpoch({ epochs, model }: ElasticRequest, policy: FreezePolicy): number[] {
+/** Frozen layers of every epoch: ascending, and never more than there are layers. */
+export function frozenByEpoch({ epochs, model }: ElasticRequest, policy: FreezePolicy): number[] {
   let previous = 0;
   return Array.from({ length: epochs }, (_, epoch) => {
     previous = Math.min(model.spec.layers, Math.max(previous, policy.frozenLayers(epoch, previous)));

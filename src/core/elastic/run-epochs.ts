@@ -32,6 +32,8 @@ export interface Mechanisms {
   readonly cache: boolean;
 }
 
+export const allMechanisms: Mechanisms = { pipe: true, replicas: true, cache: true };
+
 /** Where and how an epoch runs, before its times are known. */
 interface Setting {
   readonly frozenLayers: number;

@@ -84,13 +84,15 @@ export function pageFindingsOf(
 }
 
 /** Without what pages do not draw: logs and profiles, which may be large, and all that is told by spans. */
-export function pageElasticOf({ plan, spans, steps }: ElasticAnswer, page: PageKind): PageElastic {
+export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page: PageKind): PageElastic {
   const { request, parameters, freezing, variants, totalMs, speedup, cost, reasons } = plan;
-  const shown = { ...request, freezing: undefined, profile: undefined };
+  const alpha = 'alpha' in request.freezing ? request.freezing.alpha : null;
+  const shown = { ...request, freezing: undefined, profile: undefined, alpha };
   return {
     plan: { request: shown, parameters, freezing, variants, totalMs, speedup, cost, reasons },
     spans: page === 'side' ? spans.map((span) => ({ ...span, step: null })) : spans,
     steps: page === 'side' ? [] : steps,
+    study: page === 'side' ? { alphas: [], lengths: [], microBatches: [] } : study,
   };
 }
 

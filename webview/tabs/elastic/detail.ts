@@ -31,6 +31,11 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
       pair(t('Step'), formatDuration(epoch.stepMs), reason),
       pair(t('Epoch time'), formatDuration(epoch.epochMs), reason),
       pair(t('Bubble'), formatPercent(epoch.bubbleRate), t('Idle share of the pipeline part, mean over the stages')),
+      pair(
+        t('Data of a pipeline'),
+        plural(Math.ceil(request.datasetSize / epoch.replicas), t('sample'), t('samples')),
+        t('{0} samples an epoch, divided among {1} pipelines', formatCount(request.datasetSize), formatCount(epoch.replicas)),
+      ),
       pair(t('Samples a second'), formatCount(epoch.samplesPerSecond), t('{0} samples a step on each pipeline', formatCount(epoch.batch))),
     ),
     balanceTable(balances, request.balance),

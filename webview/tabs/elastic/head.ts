@@ -1,4 +1,4 @@
-import type { ElasticVariant } from '../../../src/core/elastic/plan';
+import type { ElasticVariant, VariantId } from '../../../src/core/elastic/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
@@ -55,9 +55,20 @@ export function elasticSetting({ plan: { request, parameters } }: PageElastic): 
   ];
 }
 
-/** What each mechanism gains, as bars from no gain at all. */
+/** The run that each adds one mechanism to; none and all stand for themselves. */
+const addedTo: Readonly<Record<VariantId, VariantId | null>> = {
+  none: null,
+  freezing: 'none',
+  pipe: 'freezing',
+  'pipe-cache': 'pipe',
+  'pipe-dp': 'pipe',
+  all: null,
+};
+
+/** What each mechanism gains, as a waterfall of the run's time: each bar reaches from the time without it to the time with it. */
 export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement {
-  const most = Math.max(...variants.map(({ speedup }) => speedup));
+  const most = Math.max(...variants.map(({ totalMs }) => totalMs));
+  const before = ({ id }: ElasticVariant): number => variants.find((other) => other.id === addedTo[id])?.totalMs ?? 0;
   return h(
     'table',
     { class: 'mechanisms' },
@@ -67,13 +78,16 @@ export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement 
       { class: 'visually-hidden' },
       h('tr', {}, ...[t('Mechanisms'), t('Speed-up'), t('Total')].map((title) => h('th', { scope: 'col' }, title))),
     ),
-    h('tbody', {}, ...variants.map((variant) => mechanismRow(variant, most))),
+    h('tbody', {}, ...variants.map((variant) => mechanismRow(variant, before(variant), most))),
   );
 }
 
-function mechanismRow({ id, speedup, totalMs }: ElasticVariant, most: number): HTMLElement {
-  const bar = h('span', { class: `mechanism-bar mechanism-${id}` });
-  bar.style.width = `${(100 * speedup) / most}%`;
+function mechanismRow({ id, speedup, totalMs }: ElasticVariant, beforeMs: number, most: number): HTMLElement {
+  const [start, end] = [Math.min(beforeMs, totalMs), Math.max(beforeMs, totalMs)];
+  const isLoss = addedTo[id] !== null && totalMs > beforeMs;
+  const bar = h('span', { class: `mechanism-bar mechanism-${id}${isLoss ? ' mechanism-loss' : ''}` });
+  bar.style.marginInlineStart = `${(100 * start) / most}%`;
+  bar.style.width = `${(100 * (end - start)) / most}%`;
   return h(
     'tr',
     { title: variantMeaning(id) },

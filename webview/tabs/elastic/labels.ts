@@ -122,8 +122,15 @@ function cacheTitle({ cache: { state } }: ElasticEpoch): string {
 }
 
 function cacheLines({ cache }: ElasticEpoch): string[] {
-  if (cache.state === 'none') return [];
+  const arithmetic = t(
+    'A step: computing {0}, reading {1}, filling {2}',
+    formatDuration(cache.forwardMs),
+    formatDuration(cache.movedMs),
+    formatDuration(cache.fillMs),
+  );
+  if (cache.state === 'none') return cache.forwardMs > 0 ? [arithmetic] : [];
   return [
+    arithmetic,
     t('A node: {0} of host memory, {1} of disk', formatBytes(cache.hostBytes), formatBytes(cache.diskBytes)),
     t('{0} a sample', formatBytes(cache.sampleBytes)),
   ];

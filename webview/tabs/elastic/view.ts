@@ -12,6 +12,7 @@ import { epochDetail } from './detail';
 import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
 import { makeStepPane } from './step';
+import { makeStudy } from './study';
 import { cacheBytes, cacheWord } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -25,6 +26,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
   const elastic = (): PageElastic | null => store.state().elastic;
   const epoch = (): number => Math.min(store.view().epoch, Math.max(0, epochCount({ spans: shown?.spans ?? [] }) - 1));
   const step = makeStepPane();
+  const study = makeStudy(store);
   const open = (picked: number): void => {
     store.setView({ epoch: picked });
     stepSection.scrollIntoView({ block: 'nearest' });
@@ -69,6 +71,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     ),
     stepSection,
     detail,
+    study.element,
     h('section', { class: 'table-twin', 'aria-label': t('Epochs') }, table.element),
     foot,
   );
@@ -93,6 +96,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     }
     setChecked(equal, store.view().epochWidth === 'equal');
     chart.redraw();
+    study.show(now);
     const box = boxOf(boxes, epoch());
     if (box === undefined) return;
     fill(detail, ...epochDetail(now, box));
