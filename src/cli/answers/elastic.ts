@@ -4,6 +4,7 @@ import { readNamedNorms } from '../../core/elastic/named-norms';
 import { epochVerdict } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/plan';
+import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../../core/elastic/study';
 import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
@@ -26,7 +27,8 @@ export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: 
   const norms = await readNamedNorms(run, referencedInto(texts));
   // What concerns the run as a whole stands at its first key.
   const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
-  return { json: elasticJson(plan), text: textOf(plan), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
+  const study = studyElastic(plan);
+  return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
 }
 
 const variantNames: Readonly<Record<VariantId, string>> = {
@@ -38,7 +40,7 @@ const variantNames: Readonly<Record<VariantId, string>> = {
   all: 'all',
 };
 
-function textOf(plan: ElasticPlan): string {
+function textOf(plan: ElasticPlan, study: ElasticStudy): string {
   const { request, epochs, balances, variants, parameters, reasons } = plan;
   const { cluster } = request;
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
@@ -71,6 +73,8 @@ function textOf(plan: ElasticPlan): string {
     section(`Epochs, freezing ${say(plan.freezing)}`, table([heading, ...epochs.map((epoch) => rowOf(plan, epoch))], [8, 9])),
     section('Compared', table(compared)),
     section('Pipeline part of a step by how the units are cut', table([['from epoch', ...balanceNames], ...gains])),
+    section('Data and cache, per step', table(dataRows(plan), [5])),
+    ...studySections(study).map(([title, rows]) => section(title, table(rows, [3]))),
     section('Why', reasons.map((reason) => printable(say(reason))).join('\n')),
     section('Times', printable(say(plan.cost.description))),
     section(
@@ -85,6 +89,58 @@ function textOf(plan: ElasticPlan): string {
       ),
     ),
   ].join('\n\n');
+}
+
+/** What each pipeline is given after a change of pipelines, and the arithmetic of the cache. */
+function dataRows({ request, epochs }: ElasticPlan): string[][] {
+  const rows = epochs.flatMap((epoch, index): string[][] => {
+    const before = epochs[index - 1];
+    if (before?.frozenLayers === epoch.frozenLayers && before.pipelineLength === epoch.pipelineLength) return [];
+    const { forwardMs, movedMs, fillMs, reason } = epoch.cache;
+    const samples = `${formatCount(epoch.replicas)} x ${formatCount(Math.ceil(request.datasetSize / epoch.replicas))}`;
+    return [[String(epoch.epoch), samples, ...[forwardMs, movedMs, fillMs].map((ms) => column.duration(ms)), printable(say(reason))]];
+  });
+  return [['from epoch', 'samples of the pipelines', 'computing', 'reading', 'filling', 'cache'], ...rows];
+}
+
+/** The curves behind a plan, those with more than one point. */
+function studySections({ alphas, lengths, microBatches }: ElasticStudy): [string, string[][]][] {
+  const measured = alphas.filter(({ measuredAccuracy }) => measuredAccuracy !== null);
+  const all: [string, string[][]][] = [
+    [
+      'By alpha (accuracy as PipeTransformer measured it, ViT-B/16 on CIFAR-100; 91.21 % without freezing)',
+      measured.map(({ alpha, speedup, totalMs, measuredAccuracy }) => [
+        column.number(alpha),
+        `${column.number(speedup)} x`,
+        column.duration(totalMs),
+        `${(measuredAccuracy ?? NaN).toFixed(2)} %`,
+      ]),
+    ],
+    [
+      'By GPUs of a pipeline at the start',
+      lengths.map(({ pipelineLength, speedup, totalMs, samplesPerSecond, fits }) => [
+        String(pipelineLength),
+        `${column.number(speedup)} x`,
+        column.duration(totalMs),
+        `${formatCount(samplesPerSecond)} samples/s at first${fits ? '' : ', does not fit'}`,
+      ]),
+    ],
+    ['By micro-batches, samples/s', [['GPUs', 'frozen', 'fastest', 'K', '2 K', '4 K', '6 K'], ...microBatches.map(microBatchRow)]],
+  ];
+  return all.filter(([, rows]) => rows.length > 1);
+}
+
+/** The fastest number of micro-batches, and the rate with some multiples of the GPUs of a pipeline. */
+function microBatchRow({ pipelineLength, frozenLayers, points }: MicroBatchCurve): string[] {
+  const fastest = points.reduce((best, point) => (point.samplesPerSecond > best.samplesPerSecond ? point : best));
+  const rateAt = (count: number): string => {
+    const near = points.reduce((best, point) =>
+      Math.abs(point.microBatches - count) < Math.abs(best.microBatches - count) ? point : best,
+    );
+    return formatCount(near.samplesPerSecond);
+  };
+  const rates = [1, 2, 4, 6].map((multiple) => rateAt(multiple * pipelineLength));
+  return [String(pipelineLength), String(frozenLayers), `${fastest.microBatches}: ${formatCount(fastest.samplesPerSecond)}`, ...rates];
 }
 
 function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {

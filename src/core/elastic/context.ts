@@ -130,8 +130,8 @@ const mostTried = 64;
 const mostOperations = 4_000_000;
 
 /**
- * The step of an epoch with the fastest number of micro-batches and slices that fits, or those that were asked for. Where nothing fits it is
- * the one that needs least.
+ * The step of an epoch with the fastest number of micro-batches and slices that fits, or those that were asked for. Where nothing fits it
+ * is the one that needs least.
  */
 export function modelledStep(context: ElasticContext, question: StepQuestion): ModelledStep {
   const { frozenLayers, pipelineLength, balance, batch, replicas, replicasPerNode, isFrozenInside = false } = question;

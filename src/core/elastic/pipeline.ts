@@ -99,7 +99,7 @@ export function samplesInFlight({ stages, rowStart, kind, unit, units }: Schedul
   });
 }
 
-/** Forward and backward of units `from` to `to - 1`, ms; those below `frozen` run forward alone, and unit `frozen` is the lowest that trains. */
+/** Forward and backward of units `from` to `to - 1`, ms; those below `frozen` run forward alone, and `frozen` is the lowest that trains. */
 export function stageTimes(
   active: readonly Unit[],
   cost: Readonly<Record<Unit['kind'], UnitCost>>,

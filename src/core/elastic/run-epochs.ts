@@ -158,7 +158,7 @@ function fastestLength(context: ElasticContext, frozenLayers: number, length: nu
   return best?.length ?? length;
 }
 
-/** A step whose frozen layers are computed: before the pipeline as PipeTransformer does, or in it where that is faster and was asked for. */
+/** A step whose frozen layers are computed: before the pipeline as PipeTransformer does, or in it where that is faster and asked for. */
 function fasterFrozen(
   context: ElasticContext,
   question: StepQuestion,

@@ -2,13 +2,14 @@ import { withBecause } from './reasons-json';
 import { totalBytes } from '../elastic/memory';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
+import type { ElasticStudy } from '../elastic/study';
 import { say } from '../sentence';
 
 /**
  * A plan as `terapipe elastic --json` prints it: everything but its request's log and timelines. Times ms, memory bytes; fields are added,
  * never renamed.
  */
-export function elasticJson(plan: ElasticPlan): object {
+export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
   const { request, epochs, balances, variants, speedup, totalMs, parameters, freezing, cost, reasons } = plan;
   return {
     version: 1,
@@ -25,6 +26,7 @@ export function elasticJson(plan: ElasticPlan): object {
       speedup: times,
       epochMs: [...epochMs],
     })),
+    study,
     freezing: say(freezing),
     cost: { ...cost, description: say(cost.description) },
     reasons: reasons.map((reason) => say(reason)),
@@ -41,12 +43,12 @@ export function elasticJson(plan: ElasticPlan): object {
 
 function epochJson(epoch: ElasticEpoch): object {
   const { stageUnits, stageBytes, cache, ...rest } = epoch;
-  const { state, reason, hostBytes, diskBytes, sampleBytes } = cache;
+  const { state, reason, hostBytes, diskBytes, sampleBytes, forwardMs, movedMs, fillMs } = cache;
   // Layers as torch's Pipe has them and the logs print them: attention and feed-forward each, and the ends.
   return {
     ...rest,
     stageLayers: stageUnits,
     peakBytes: stageBytes.map(totalBytes),
-    cache: withBecause({ state, reason, hostBytes, diskBytes, sampleBytes }),
+    cache: withBecause({ state, reason, hostBytes, diskBytes, sampleBytes, forwardMs, readMs: movedMs, fillMs }),
   };
 }

@@ -50,6 +50,9 @@ describe('terapipe elastic', () => {
     assert.equal(exitCode, 0);
     assert.match(out, /^\w+: 12 layers, 85\.8M parameters, 50,000 samples an epoch on 16 V100-16GB$/m);
     assert.match(out, /^ {2}7 +12 +16 x 1 GPU /m);
+    assert.match(out, /^ {2}4 +4 x 12,500 |^ {2}2 +4 x 12,500 /m);
+    assert.match(out, /^By alpha[\s\S]*^ {2}0\.500 +\d.* 89\.84 %$/m);
+    assert.match(out, /^By GPUs[\s\S]*^ {2}1 .*does not fit$/m);
     assert.match(out, /^ {2}freezing only .* 0\.\d+ x$/m);
   });
 

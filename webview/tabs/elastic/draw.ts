@@ -8,7 +8,7 @@ import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../../base/chart/ticks';
 import { boxOf, edgesOf, epochCount, type SpanBox } from './epochs';
 import { axisPx, gpuTop, type Machine, type Rows } from './layout';
-import { cacheWord } from './labels';
+import { cacheWord, runsFrozen } from './labels';
 
 /** What a chart draws, all in device px. */
 interface Pen {
@@ -192,8 +192,9 @@ function drawPipelines(pen: Pen, box: SpanBox): void {
 function drawStages(pen: Pen, epoch: ElasticEpoch, ground: Rgba, x0: number, x1: number, top: number): void {
   const { colors, rows, scale } = pen;
   const { gpuHeight } = rows;
-  const isFrozen = epoch.frozenLayers > 0;
-  if (isFrozen && gpuHeight >= 2) block(pen, pen.hatch, x0, x1, top, gpuHeight - (gpuHeight >= 5 ? 1 : 0));
+  const hatched = epoch.stageUnits.map((_, stage) => stage).filter((stage) => runsFrozen(epoch, stage));
+  if (gpuHeight >= 2)
+    for (const stage of hatched) block(pen, pen.hatch, x0, x1, top + stage * gpuHeight, gpuHeight - (gpuHeight >= 5 ? 1 : 0));
   if (gpuHeight < 5) return;
   const line = css(colors.highContrast ? colors.foreground : withAlpha(colors.background, 0.75));
   for (let stage = 1; stage < epoch.pipelineLength; stage++) block(pen, line, x0, x1, top + stage * gpuHeight - 1, 1 / scale);

@@ -49,6 +49,11 @@ export function cacheBytes({ cache: { state, hostBytes, diskBytes } }: ElasticEp
   return state === 'none' ? 0 : hostBytes + diskBytes;
 }
 
+/** Whether frozen layers run on a stage: on the first one before the pipeline, or on those that they pass through. */
+export function runsFrozen({ frozenLayers, isFrozenInside, stageFrozenUnits }: ElasticEpoch, stage: number): boolean {
+  return isFrozenInside ? (stageFrozenUnits[stage] ?? 0) > 0 : stage === 0 && frozenLayers > 0;
+}
+
 /** What a stage holds: `layer 4, attention of layer 5`. A layer is two units, attention and feed-forward, between which it may be cut. */
 export function stageContent({ frozenLayers, stageUnits }: ElasticEpoch, stage: number, layers: number): string {
   const before = (frozenLayers === 0 ? 0 : 1 + 2 * frozenLayers) + stageUnits.slice(0, stage).reduce((sum, units) => sum + units, 0);
@@ -108,9 +113,14 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
     `${title} · ${t('pipeline {0} of {1}, stage {2} of {3}', on.pipeline, epoch.replicas, on.stage, epoch.pipelineLength)}`,
     where,
     capitalised(stageContent(epoch, on.stage, layers)) +
-      (on.stage === 0 && epoch.frozenLayers > 0
-        ? t('; the {0} run here too', plural(epoch.frozenLayers, t('frozen layer'), t('frozen layers')))
-        : ''),
+      (!runsFrozen(epoch, on.stage)
+        ? ''
+        : epoch.isFrozenInside
+          ? t(
+              '; {0} of the frozen layers pass through it, forward alone',
+              plural(epoch.stageFrozenUnits[on.stage] ?? 0, t('unit'), t('units')),
+            )
+          : t('; the {0} run here too', plural(epoch.frozenLayers, t('frozen layer'), t('frozen layers')))),
     t('{0} parameters train', formatCount(epoch.stageParameters[on.stage] ?? 0)),
     ...(bytes === undefined ? [] : [t('Memory: {0}', formatBytesOf(totalBytes(bytes), usablePeakBytes(request.cluster.gpu.memoryBytes)))]),
     ...timeLines(elastic, epoch),

@@ -49,12 +49,13 @@ describe('elastic runs whose pipelines use the other seed', () => {
       const step = modelledStep(context, question);
       return { held: step.samplesInFlight, bytes: stageBytesOf(context, question, step).map(totalBytes) };
     });
+    assert.ok(gpipe !== undefined && oneByOne !== undefined);
     assert.deepEqual(
-      gpipe?.held,
+      gpipe.held,
       Array.from({ length: 8 }, () => 32),
     );
-    assert.deepEqual(oneByOne?.held, [8, 7, 6, 5, 4, 3, 2, 1]);
-    assert.ok((oneByOne?.bytes[0] ?? NaN) < (gpipe?.bytes[0] ?? NaN));
+    assert.deepEqual(oneByOne.held, [8, 7, 6, 5, 4, 3, 2, 1]);
+    assert.ok((oneByOne.bytes[0] ?? NaN) < (gpipe.bytes[0] ?? NaN));
   });
 
   it('let frozen layers that are computed pass through the stages, forward alone, where that is faster, and draw it', () => {
