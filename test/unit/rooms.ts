@@ -82,6 +82,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     about: 'a plan against another plan, a trace or step times',
     imports: ['spec', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner'],
   },
+  recovery: {
+    about: 'what a run does when a node is lost or a stage is slow, priced',
+    imports: ['spec', 'model', 'time-model', 'memory-model', 'partition', 'planner'],
+  },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
     imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'resolve'],

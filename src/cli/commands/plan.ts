@@ -1,16 +1,22 @@
+import { compareWithTimes } from '../../core/compare/against-times';
+import { compareWithTrace } from '../../core/compare/against-trace';
+import { ExpectedError } from '../../core/errors';
 import { currentName } from '../../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
+import { lowMedian } from '../../core/numbers';
+import type { Loss } from '../../core/recovery/recover';
 import { namedSchedules } from '../../core/spec/schedule-names';
 import { quoted } from '../../core/text';
 import type { Answer } from '../answer';
 import { comparedPlansAnswer, comparedRunAnswer } from '../answers/compare';
 import { comparedSearchAnswer, isSearchedSide } from '../answers/compare-search';
 import { planAnswer } from '../answers/plan';
+import { recoveryAnswer } from '../answers/recovery';
 import { searchAnswer } from '../answers/search';
 import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
 import { configOptions, measured } from '../common-options';
-import { planNearby } from '../planned';
+import { planNearby, type Planned } from '../planned';
 import { namedConfig, readConfig, runConfig, withMeasured, type RunConfig } from '../read-config';
 import { readOther } from '../read-measured';
 import type { Terminal } from '../terminal';
@@ -33,6 +39,15 @@ export const planCommand = defineCommand({
       value: 'NAME,...',
       help: "choose among these schedules alone, in a search too: also those that FILE's launcher has no setting for; a schedule that FILE names stays if it is one of them",
     },
+    without: {
+      value: 'nodeN',
+      help: "what to do when a node, counted from 0, is lost: other replicas do its stages' work, their layers spread over the rest, or fewer replicas; each priced",
+    },
+    slow: {
+      value: 'stageN=F',
+      help: 'the same when a stage of one replica takes F times as long (stage5=1.2)',
+      also: { value: 'RUN', help: 'the straggler that a Chrome trace or step times show' },
+    },
     tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12), for GPU hours' },
     quick: { help: 'with --search, without what would help most' },
     compare: {
@@ -49,6 +64,9 @@ export const planCommand = defineCommand({
     const { compare, search, free: written, tokens, quick = false } = given;
     refuseBoth(given, 'search', 'compare');
     refuseBoth(given, 'measured', 'compare');
+    refuseBoth(given, 'without', 'slow');
+    for (const option of ['without', 'slow'] as const) for (const other of ['search', 'compare'] as const) refuseBoth(given, option, other);
+    const loss = lossOf(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
     const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const alone = search === true ? undefined : searched.find((option) => given[option] !== undefined);
@@ -61,10 +79,44 @@ export const planCommand = defineCommand({
       const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
       if (other !== undefined) return compared(config, asked, { other, free }, terminal, texts);
       if (search === true) return searchAnswer(config, asked.defaults, options, terminal);
-      return planAnswer(await planNearby(config, asked.defaults, terminal.status), texts);
+      const planned = await planNearby(config, asked.defaults, terminal.status);
+      if (loss === null) return planAnswer(planned, texts);
+      return recoveryAnswer(planned, typeof loss === 'string' ? await stragglerOf(planned, loss, terminal, texts) : loss, texts);
     };
   },
 });
+
+/** What was lost; a path of a measured run whose straggler is meant. @throws ExpectedError `usage`. */
+function lossOf(without: string | undefined, slow: string | undefined): Loss | string | null {
+  if (without !== undefined) {
+    const [, node] = /^(?:node)?(\d{1,6})$/.exec(without) ?? [];
+    if (node === undefined) throw usage(sentence`--without is ${quoted(without)}`, sentence`name a node, counted from 0, as node3`);
+    return { kind: 'without', node: Number(node) };
+  }
+  if (slow === undefined) return null;
+  const [, stage, written] = /^(?:stage)?(\d{1,6})=(\d+(?:\.\d+)?)$/.exec(slow) ?? [];
+  if (stage === undefined) return slow;
+  const factor = Number(written);
+  if (factor > 1 && factor <= 100) return { kind: 'slow', stage: Number(stage), factor };
+  throw usage(sentence`--slow is ${quoted(slow)}`, sentence`give a factor above 1, at most 100, as stage5=1.2`);
+}
+
+/** The stage that a measured run shows to be slow, over the others. @throws ExpectedError `recovery-straggler` when it shows none. */
+async function stragglerOf(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Loss> {
+  const read = await readOther(path, texts, terminal.signal);
+  if (read.kind === 'config') throw usage(sentence`--slow is ${quoted(path)}`, sentence`give stage5=1.2, a trace or step times`);
+  const { straggler, stages } =
+    read.kind === 'trace' ? compareWithTrace(planned.plan, read.trace, path) : compareWithTimes(planned.plan, read.times);
+  const slow = stages.find(({ stage }) => stage === straggler);
+  const others = lowMedian(stages.filter(({ stage }) => stage !== straggler).map(({ ratio }) => ratio));
+  if (slow === undefined)
+    throw new ExpectedError(
+      'recovery-straggler',
+      sentence`The run shows no straggler`,
+      sentence`name a stage and how slow it is, as --slow stage5=1.2`,
+    );
+  return { kind: 'slow', stage: slow.stage, factor: slow.ratio / (stages.length > 1 ? others : 1) };
+}
 
 /** A plan beside another config's, planned with the same settings and defaults, beside a measured run, or beside what a search finds. */
 async function compared(

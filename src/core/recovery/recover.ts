@@ -1,0 +1,309 @@
+import { ExpectedError, type CancelSignal } from '../errors';
+import { formatCount, formatNumber } from '../format';
+import { verdictOf } from '../memory-model/verdict';
+import { layerMatrixParameters } from '../model/parameters';
+import { unlessUnmet } from '../partition/scheduling';
+import { chosenOf, type Plan } from '../planner/plan';
+import { chunksOn, pipelineOf, type Pipeline } from '../planner/pipeline';
+import { measure, type CandidateSpec, type Prediction } from '../planner/predict';
+import { counted, sentence, type Sentence } from '../sentence';
+import { elementBytes } from '../spec/number-formats';
+import { optimizerBytes } from '../spec/optimizer';
+import type { PlanRequest } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
+import type { Scheme } from '../spec/scheme';
+import type { SliceCost } from '../spec/slice-cost';
+import { networkBandwidth } from '../time-model/collectives';
+
+/** What happened to a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */
+export type Loss =
+  { readonly kind: 'without'; readonly node: number } | { readonly kind: 'slow'; readonly stage: number; readonly factor: number };
+
+export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
+
+/** A way to go on. Times in ms. */
+export interface RecoveryWay {
+  readonly id: WayId;
+  /** A step of as many sequences as before; null where this way cannot be gone, which `says` explains. */
+  readonly stepMs: number | null;
+  readonly fits: boolean;
+  /** Regrouping, and states that are sent. */
+  readonly moveMs: number;
+  readonly movedBytes: number;
+  /** All of an hour's steps of the whole run, the way there included; null with `stepMs`. */
+  readonly hourMs: number | null;
+  readonly says: Sentence;
+}
+
+/** Ways to go on after a loss, priced. Plain data. */
+export interface Recovery {
+  readonly loss: Loss;
+  /** Stages that lost GPUs or are slow, and of how many replicas. */
+  readonly stages: readonly number[];
+  readonly replicas: number;
+  readonly wholeStepMs: number;
+  readonly ways: readonly RecoveryWay[];
+  /** The one whose hour is shortest, of those that fit where any does; null where none can be gone. */
+  readonly cheapest: WayId | null;
+}
+
+/** Stopping and regrouping processes: PipeTransformer's CIFAR-10 log takes 11, 14 and 11 s. */
+const regroupMs = 12_000;
+
+const hourMs = 3_600_000;
+
+/** Another layer is moved for a step that is shorter by so much. */
+const worthMoving = 0.999;
+
+/** Where a loss strikes: by stage the replicas that lost it, and all of those. */
+interface Struck {
+  readonly lost: ReadonlyMap<number, number>;
+  readonly replicas: number;
+  /** Most stages that one replica lost. */
+  readonly deepest: number;
+}
+
+/**
+ * The best way on with what is left, of three: the other replicas' GPUs of the same stage take over its work; its layers are spread over
+ * the rest of its pipeline; or its replicas are given up. A slow stage may also be kept as it is. Steps have the sequences of before, and
+ * are simulated as every plan is. The first follows ReCycle (arXiv 2405.14009), the second Oobleck (arXiv 2309.08125).
+ * @throws ExpectedError `recovery-node`, `recovery-stage` for what the layout does not have; CancelledError.
+ */
+export function recover(plan: Plan, loss: Loss, signal?: CancelSignal): Recovery {
+  const { request } = plan;
+  const struck = loss.kind === 'without' ? struckBy(request, loss.node) : slowStage(request, loss.stage);
+  const { iterationMs, id, name, schedule, scheme } = chosenOf(plan);
+  const spec: CandidateSpec = { id, name, schedule, scheme, certificate: null };
+  const question = { request, spec, struck, loss, signal };
+  const found = [...(loss.kind === 'slow' ? [kept(question)] : []), work(question), layers(question), replicas(question)];
+  const ways = found.map((way): RecoveryWay => ({
+    ...way,
+    hourMs: way.stepMs === null ? null : way.moveMs + (hourMs / iterationMs) * way.stepMs,
+  }));
+  const possible = ways.filter(({ stepMs }) => stepMs !== null);
+  const fitting = possible.filter(({ fits }) => fits);
+  const cheapest = (fitting.length > 0 ? fitting : possible).reduce<RecoveryWay | null>(
+    (best, way) => (best === null || (way.hourMs ?? Infinity) < (best.hourMs ?? Infinity) ? way : best),
+    null,
+  );
+  return {
+    loss,
+    stages: [...struck.lost.keys()].sort((a, b) => a - b),
+    replicas: struck.replicas,
+    wholeStepMs: iterationMs,
+    ways,
+    cheapest: cheapest?.id ?? null,
+  };
+}
+
+interface Question {
+  readonly request: PlanRequest;
+  readonly spec: CandidateSpec;
+  readonly struck: Struck;
+  readonly loss: Loss;
+  readonly signal: CancelSignal | undefined;
+}
+
+type Way = Omit<RecoveryWay, 'hourMs'>;
+
+/** The stages and replicas whose GPUs are on a node. */
+function struckBy({ layout, cluster, training }: PlanRequest, node: number): Struck {
+  const { tensor, context, data, pipeline } = layout;
+  const inner = tensor * context;
+  const nodes = Math.ceil((inner * data * pipeline) / cluster.gpusPerNode);
+  if (!(node < nodes))
+    throw new ExpectedError(
+      'recovery-node',
+      sentence`The layout has no node ${formatCount(node)}: it is on ${counted(nodes, 'node')}`,
+      sentence`name one from node0 to ${`node${nodes - 1}`}`,
+    );
+  const byStage = new Map<number, Set<number>>();
+  for (let gpu = 0; gpu < cluster.gpusPerNode; gpu++) {
+    const place = Math.floor((node * cluster.gpusPerNode + gpu) / inner);
+    if (place >= data * pipeline) continue;
+    const [stage, replica] =
+      runtimeOf(training).rankOrder === 'data'
+        ? [Math.floor(place / data), place % data]
+        : [place % pipeline, Math.floor(place / pipeline)];
+    byStage.set(stage, (byStage.get(stage) ?? new Set()).add(replica));
+  }
+  const all = [...byStage.values()].flatMap((replicas) => [...replicas]);
+  const struck = new Set(all);
+  const deepest = Math.max(...[...struck].map((replica) => all.filter((other) => other === replica).length));
+  return { lost: new Map([...byStage].map(([stage, replicas]) => [stage, replicas.size])), replicas: struck.size, deepest };
+}
+
+function slowStage({ layout }: PlanRequest, stage: number): Struck {
+  if (stage < layout.pipeline) return { lost: new Map([[stage, 1]]), replicas: 1, deepest: 1 };
+  throw new ExpectedError(
+    'recovery-stage',
+    sentence`The layout has no stage ${formatCount(stage)}: it has ${counted(layout.pipeline, 'stage')}`,
+    sentence`name one from stage0 to ${`stage${layout.pipeline - 1}`}`,
+  );
+}
+
+function slownessOf({ loss }: Question): number {
+  return loss.kind === 'slow' ? loss.factor : 1;
+}
+
+/** The pipeline whose stages take so many times as long. */
+function slowed(pipeline: Pipeline, { schedule }: CandidateSpec, factorOf: (stage: number) => number): Pipeline {
+  const scaled = (cost: SliceCost, factor: number): SliceCost =>
+    factor === 1
+      ? cost
+      : (batch, tokens, context) => {
+          const time = cost(batch, tokens, context);
+          const { forwardMs, backwardMs, backwardWeightMs } = time;
+          return { ...time, forwardMs: factor * forwardMs, backwardMs: factor * backwardMs, backwardWeightMs: factor * backwardWeightMs };
+        };
+  const chunks = chunksOn(pipeline, schedule);
+  const costs = chunks.costs.map((cost, chunk) => scaled(cost, factorOf(chunks.stageOfChunk[chunk] ?? 0)));
+  const stages = pipeline.stages.map((stage, index) => ({ ...stage, cost: scaled(stage.cost, factorOf(index)) }));
+  return { ...pipeline, stages, chunks: new Map([[schedule, { ...chunks, costs }]]) };
+}
+
+function kept(question: Question): Way {
+  const { request, spec, struck, signal } = question;
+  const step = measure(
+    slowed(pipelineOf(request), spec, (stage) => (struck.lost.has(stage) ? slownessOf(question) : 1)),
+    spec,
+    signal,
+  );
+  return {
+    id: 'keep',
+    stepMs: step.iterationMs,
+    fits: step.fits,
+    moveMs: 0,
+    movedBytes: 0,
+    says: sentence`everything waits for the slow stage`,
+  };
+}
+
+/** Peers take over: what is left of a stage's GPUs does the work of all of them. */
+function work(question: Question): Way {
+  const { request, spec, struck, loss, signal } = question;
+  const { data } = request.layout;
+  const none = { id: 'work', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
+  if ([...struck.lost.values()].some((lost) => lost >= data))
+    return { ...none, says: sentence`no other replica has the stage, whose states are then read from a checkpoint` };
+  const factorOf = (stage: number): number => {
+    const lost = struck.lost.get(stage) ?? 0;
+    return data / (data - lost + (loss.kind === 'slow' ? lost / loss.factor : 0));
+  };
+  const step = measure(slowed(pipelineOf(request), spec, factorOf), spec, signal);
+  const factor = Math.max(...[...struck.lost.keys()].map(factorOf));
+  // What a stage keeps of its passes grows with them.
+  const fits = step.memory.stages.every(
+    ({ stage, staticBytes, peakBytes, usableBytes }) => staticBytes + factorOf(stage) * (peakBytes - staticBytes) <= usableBytes,
+  );
+  return {
+    ...none,
+    stepMs: step.iterationMs,
+    fits,
+    moveMs: regroupMs,
+    says: sentence`the same stage of the other replicas takes its micro-batches, ${formatNumber(factor)} times as many; no state is sent`,
+  };
+}
+
+/** Bytes of a layer on one GPU: weights, their master copies and the optimizer's states. */
+function layerBytes({ model, training, layout }: PlanRequest): number {
+  const element = elementBytes(training);
+  const states = training.optimizer === 'none' ? 0 : (training.precision === 'fp32' ? 0 : 4) + optimizerBytes[training.optimizer].state;
+  return ((element + states) * layerMatrixParameters(model)) / layout.tensor;
+}
+
+/** Most layers that a stage gets from others when `before` becomes `after`. */
+function mostReceived(before: readonly number[], after: readonly number[]): number {
+  const endsOf = (counts: readonly number[]) => counts.map((_, index) => counts.slice(0, index + 1).reduce((sum, count) => sum + count, 0));
+  const [old, now] = [endsOf(before), endsOf(after)];
+  return Math.max(
+    ...after.map((count, stage) => {
+      const [from, to] = [(now[stage] ?? 0) - count, now[stage] ?? 0];
+      const stays = before.map((held, other) => Math.min(to, old[other] ?? 0) - Math.max(from, (old[other] ?? 0) - held));
+      return count - Math.max(0, ...stays);
+    }),
+  );
+}
+
+/** The layers that a stage lost, or some of those of a slow one, on the other stages of its pipeline. */
+function layers(question: Question): Way {
+  const { request, spec, struck, loss, signal } = question;
+  const none = { id: 'layers', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
+  const left = request.layout.pipeline - struck.deepest;
+  if (left < 1) return { ...none, says: sentence`a pipeline has lost all of its stages` };
+  const before = pipelineOf(request).stages.map(({ contents }) => contents.layers);
+  const best = loss.kind === 'slow' ? fasterCut(question, before) : stepOf({ ...request, layout: withStages(request, left) }, spec, signal);
+  if (best === null) return { ...none, says: sentence`${spec.name} cannot run on the stages that are left` };
+  const received = mostReceived(before, best.layers);
+  const movedBytes = received * layerBytes(request);
+  const moveMs = regroupMs + (1e3 * movedBytes * request.layout.tensor) / networkBandwidth(request.cluster.links);
+  const { iterationMs, fits } = best.step;
+  const isGone = loss.kind === 'without' && [...struck.lost.values()].some((lost) => lost >= request.layout.data);
+  const stages = sentence`${counted(best.layers.length, 'stage')} of ${best.layers.join(' ')} layers`;
+  const says = isGone
+    ? sentence`${stages}; a stage receives ${counted(received, 'layer')}, the lost ones from a checkpoint`
+    : sentence`${stages}; a stage receives ${counted(received, 'layer')}`;
+  return { ...none, stepMs: iterationMs, fits, movedBytes, moveMs, says };
+}
+
+interface CutStep {
+  readonly step: Prediction;
+  readonly layers: readonly number[];
+}
+
+function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['layout'] {
+  const { stageLayers, ...rest } = layout;
+  return stageLayers === undefined ? { ...layout, pipeline } : { ...rest, pipeline };
+}
+
+function stepOf(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
+  const pipeline = pipelineOf(request);
+  const step = unlessUnmet(() => measure(pipeline, spec, signal));
+  return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
+}
+
+/** The cut on which a slow stage holds fewer layers, each of which goes to the stage with least: the fastest of all that leave it one. */
+function fasterCut(question: Question, before: readonly number[]): CutStep | null {
+  const { request, spec, struck, signal } = question;
+  const [slow = 0] = struck.lost.keys();
+  const cut = [...before];
+  let best: CutStep | null = null;
+  while ((cut[slow] ?? 0) > 1 && cut.length > 1) {
+    const others = cut.map((count, stage) => ({ count, stage })).filter(({ stage }) => stage !== slow);
+    const { stage } = others.reduce((least, other) => (other.count < least.count ? other : least));
+    cut[slow] = (cut[slow] ?? 0) - 1;
+    cut[stage] = (cut[stage] ?? 0) + 1;
+    const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
+    const pipeline = slowed(pipelineOf(changed), spec, (index) => (index === slow ? slownessOf(question) : 1));
+    const step = unlessUnmet(() => measure(pipeline, spec, signal));
+    if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
+  }
+  return best;
+}
+
+/** Fewer replicas, each with more micro-batches; what one of them has beyond its share counts by sequence. */
+function replicas(question: Question): Way {
+  const { request, spec, struck, signal } = question;
+  const { data, pipeline } = request.layout;
+  const left = data - struck.replicas;
+  const none = { id: 'replicas', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
+  if (left < 1) return { ...none, says: sentence`no replica is left whole` };
+  const layout = { ...request.layout, data: left };
+  for (const count of [
+    Math.ceil((spec.scheme.length * data) / left),
+    pipeline * Math.ceil((spec.scheme.length * data) / left / pipeline),
+  ]) {
+    const scheme = Array.from({ length: count }, (_, index) => spec.scheme[index % spec.scheme.length]).filter((one) => one !== undefined);
+    const globalBatch = sequencesOf(scheme) * left;
+    const found = stepOf({ ...request, layout, training: { ...request.training, globalBatch } }, { ...spec, scheme }, signal);
+    if (found === null) continue;
+    const stepMs = (found.step.iterationMs * sequencesOf(spec.scheme) * data) / globalBatch;
+    const says = sentence`${counted(left, 'replica')} of ${formatCount(data)}, ${counted(count, 'micro-batch', 'micro-batches')} each; no state is sent`;
+    return { ...none, stepMs, fits: verdictOf(found.step.memory).fits, moveMs: regroupMs, says };
+  }
+  return { ...none, says: sentence`${spec.name} cannot run on the stages that are left` };
+}
+
+function sequencesOf(scheme: Scheme): number {
+  return scheme.reduce((sum, { batch }) => sum + batch, 0);
+}
