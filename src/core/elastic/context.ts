@@ -143,8 +143,6 @@ function newStep(context: ElasticContext, question: StepQuestion): ModelledStep 
   const { request } = context;
   const units = stepUnits(context, question);
   const exchange = exchangeOf(context, stageSums(units.active.map((unit) => unit.parameters), units.stageUnits), question); // prettier-ignore
-  // GPipe holds all samples of a step however they pass.
-  const countsMemory = request.schedule !== 'GPipe';
   let best: { readonly step: ModelledStep; readonly excessBytes: number } | null = null;
   for (const passing of passingsOf(request, question)) {
     const timeline = simulateStep(pipelineStep(context, question, units, passing));
@@ -157,9 +155,7 @@ function newStep(context: ElasticContext, question: StepQuestion): ModelledStep 
       ...exchange,
       bubbleRate: busyTimes(timeline).bubbleRate,
     };
-    const excessBytes = countsMemory
-      ? Math.max(0, largestBytes(context, question, step) - usablePeakBytes(request.cluster.gpu.memoryBytes))
-      : 0;
+    const excessBytes = Math.max(0, largestBytes(context, question, step) - usablePeakBytes(request.cluster.gpu.memoryBytes));
     if (best === null || excessBytes < best.excessBytes || (excessBytes === best.excessBytes && step.pipelineMs < best.step.pipelineMs))
       best = { step, excessBytes };
   }

@@ -5,6 +5,7 @@ import { operationKind, type Schedule, type Timeline } from '../schedules/schedu
 import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { elasticScheduleNames } from '../formats/terapipe/elastic-names';
 import type { StageUnits } from './balance';
+import type { ElasticRequest } from './request';
 import type { UnitCost, UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 
@@ -38,10 +39,20 @@ function microBatchSizes(batch: number, microBatches: number): number[] {
   return Array.from({ length: microBatches }, (_, index) => each + (index < batch % microBatches ? 1 : 0));
 }
 
+/** What a schedule is called on slices, and whether frozen layers may pass through its stages: torch's `Pipe` runs them before it. */
+const traits: Readonly<Record<ElasticSchedule, { readonly sliced: string; readonly passesFrozen: boolean }>> = {
+  GPipe: { sliced: 'TeraPipe', passesFrozen: false },
+  '1F1B': { sliced: 'Seq1F1B', passesFrozen: true },
+};
+
+/** Whether frozen layers may pass through the stages, forward alone: with slices they always may. */
+export function passesFrozen({ schedule, tokenSlices }: Pick<ElasticRequest, 'schedule' | 'tokenSlices'>): boolean {
+  return traits[schedule].passesFrozen || tokenSlices !== 1;
+}
+
 /** The name under which schedules are made: sliced GPipe is TeraPipe's, sliced 1F1B is Seq1F1B's. */
 function scheduleOf({ schedule, slices }: Passing): string {
-  if (slices.length < 2) return schedule;
-  return schedule === 'GPipe' ? 'TeraPipe' : 'Seq1F1B';
+  return slices.length < 2 ? schedule : traits[schedule].sliced;
 }
 
 /**

@@ -22,6 +22,7 @@ import {
   type StepQuestion,
 } from './context';
 import { stageSums } from './balance';
+import { passesFrozen } from './pipeline';
 import { memoized } from '../memoized';
 import { sentence } from '../sentence';
 
@@ -164,9 +165,8 @@ function fasterFrozen(
   question: StepQuestion,
 ): { readonly question: StepQuestion; readonly frozenMs: number; readonly step: ModelledStep } {
   const { frozenLayers, batch } = question;
-  const { schedule, tokenSlices } = context.request;
   const apart = { question, frozenMs: frozenForwardMs(context, 0, frozenLayers, batch), step: modelledStep(context, question) };
-  if (frozenLayers === 0 || (schedule === 'GPipe' && tokenSlices === 1)) return apart;
+  if (frozenLayers === 0 || !passesFrozen(context.request)) return apart;
   const inside = { ...question, isFrozenInside: true };
   const step = modelledStep(context, inside);
   return step.pipelineMs < apart.frozenMs + apart.step.pipelineMs ? { question: inside, frozenMs: 0, step } : apart;
