@@ -177,6 +177,22 @@ const qwen35Experts = { ...qwen35, model_type: 'qwen3_5_moe_text', num_key_value
 const others: Readonly<Record<string, object>> = {
   'mixtral-8x7b': mixtralOf([32, 4096, 32, 14336, 32000]),
   'mixtral-8x22b': mixtralOf([56, 6144, 48, 16384, 32768]),
+  'nvidia-nemotron-3-super-120b-a12b': {
+    ...nemotron,
+    mamba_num_heads: 128,
+    hidden_size: 4096,
+    num_hidden_layers: 88,
+    hybrid_override_pattern: 'MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME',
+    num_attention_heads: 32,
+    num_key_value_heads: 2,
+    intermediate_size: 2688,
+    moe_intermediate_size: 2688,
+    moe_latent_size: 1024,
+    moe_shared_expert_intermediate_size: 5376,
+    n_routed_experts: 512,
+    num_experts_per_tok: 22,
+    n_shared_experts: 1,
+  },
   'nvidia-nemotron-nano-9b-v2': {
     ...nanoV2,
     hidden_size: 4480,

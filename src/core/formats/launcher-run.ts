@@ -121,7 +121,6 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
     ],
     ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && hybridRunOf(facts) === null],
     ['windowFrequency', sentence`a model whose windows cannot be read`, !isReadWindows(facts)],
-    ['expertLatent', sentence`a mixture whose experts work on compressed tokens`, true],
     ['moeLayerFrequency', sentence`a model whose layers differ in a way that cannot be read`, !isReadFrequency(facts)],
   ];
   for (const [name, kind, unknown] of kinds) {

@@ -20,7 +20,13 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
   const kinds = hybrid === null ? layerKindsOf(facts) : hybridKindsOf(facts, hybrid);
   const sharedFfn = facts.sharedExpertFfn?.value ?? (facts.sharedExperts?.value ?? 0) * (facts.expertFfn?.value ?? facts.ffn?.value ?? 0);
   const groups = groupsOf(facts);
-  const experts = { ...ofFamily.experts, ...(sharedFfn > 0 ? { sharedFfn } : {}), ...(groups === null ? {} : { groups }) };
+  const width = facts.expertLatent?.value ?? 0;
+  const experts = {
+    ...ofFamily.experts,
+    ...(sharedFfn > 0 ? { sharedFfn } : {}),
+    ...(groups === null ? {} : { groups }),
+    ...(width > 0 ? { latent: width } : {}),
+  };
   return {
     ...ofFamily,
     ...(latent === null ? {} : { latent }),

@@ -2,7 +2,15 @@ import type { MemoryInputs } from './memory-inputs';
 import { elementBytes, inputBytes } from '../spec/number-formats';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
-import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth, upProjections, type AttentionWidths } from '../model/parameters';
+import {
+  attentionWidths,
+  expertInput,
+  expertsOf,
+  expertTensorOf,
+  feedForwardWidth,
+  upProjections,
+  type AttentionWidths,
+} from '../model/parameters';
 import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
 import { runtimeOf } from '../spec/runtime';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../spec/recompute';
@@ -229,9 +237,10 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   if (dropped('moe')) return 0;
   const { rows } = visits(inputs, experts.active);
   const perRoutedWidth = dropped('moe_act') ? element * (wide - 1) : perWidth;
-  const routed = rows * (inputBytes(training) * model.hidden + (perRoutedWidth * model.ffn) / expertTensorOf(layout));
+  const routed = rows * (inputBytes(training) * expertInput(model, experts) + (perRoutedWidth * model.ffn) / expertTensorOf(layout));
+  const combined = inputBytes(training) * (experts.latent ?? 0) * hiddenShare(inputs);
   const shared = dropped('shared_experts') ? 0 : (perWidth * (experts.sharedFfn ?? 0)) / layout.tensor;
-  return routed + shared + routingBytes * experts.count * hiddenShare(inputs);
+  return routed + combined + shared + routingBytes * experts.count * hiddenShare(inputs);
 }
 
 /**
@@ -247,7 +256,7 @@ export interface LayerSizes {
   readonly boundary: number;
   /** As `hidden` where sequence parallelism makes gathering necessary, else 0: the tensor is there anyway. */
   readonly gathered: number;
-  /** Hidden states once per visited expert, as sent and as the experts get them; null for a dense layer. */
+  /** What experts get of the hidden states once per visit, as sent and as they get it; null for a dense layer. */
   readonly experts: { readonly sent: number; readonly rows: number } | null;
   /** Input of the second feed-forward matrix, of the experts where there are any, and output of the first (both up projections). */
   readonly activated: number;
@@ -270,6 +279,7 @@ export function layerSizes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKi
   const hidden = element * tokens * model.hidden;
   const experts = expertsOf(model, kind);
   const visited = experts === null ? null : visits(inputs, experts.active);
+  const sent = element * tokens * expertInput(model, experts);
   const width = visited === null ? feedForwardWidth(model, kind) / layout.tensor : (visited.rows * model.ffn) / expertTensorOf(layout);
   const activated = element * tokens * width;
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
@@ -279,7 +289,7 @@ export function layerSizes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKi
     hidden,
     boundary: boundaryBytes(inputs, unit),
     gathered: layout.tensor > 1 && training.sequenceParallel ? hidden : 0,
-    experts: visited === null ? null : { sent: hidden * visited.sent, rows: hidden * visited.rows },
+    experts: visited === null ? null : { sent: sent * visited.sent, rows: sent * visited.rows },
     activated,
     up: upProjections(model) * activated,
     attention: { query: bytes(query), key: bytes(key), value: bytes(value), output: bytes(output), gate: bytes(gate) },

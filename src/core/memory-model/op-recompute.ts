@@ -1,6 +1,6 @@
 import { elementBytes } from '../spec/number-formats';
 import { hasAttention, stateOf } from '../model/mixers';
-import { attentionWidths, expertsOf, expertTensorOf, feedForwardWidth } from '../model/parameters';
+import { attentionWidths, expertInput, expertsOf, expertTensorOf, feedForwardWidth } from '../model/parameters';
 import { headsOf } from '../model/stacks';
 import type { LayerKind } from '../spec/model';
 import type { WorkUnit } from '../schedules/schedule';
@@ -29,7 +29,7 @@ export function operationSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind
   const width =
     experts === null
       ? feedForwardWidth(model, kind) / layout.tensor
-      : visits(inputs, experts.active).rows * (model.hidden + model.ffn / expertTensorOf(layout)) +
+      : visits(inputs, experts.active).rows * (expertInput(model, experts) + model.ffn / expertTensorOf(layout)) +
         (experts.sharedFfn ?? 0) / layout.tensor;
   const last = model.gatedMlp && kind.feedForward !== 'none' ? ends * model.hidden : 0;
   const elements = model.hidden * (share + scattered) + (attended ? query + value + output : 0) + width + last;

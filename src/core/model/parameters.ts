@@ -1,14 +1,14 @@
 import { layerGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
-import type { LatentAttention, LayerKind, ModelSpec } from '../spec/model';
+import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../spec/model';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
 export interface LayerParameters {
   /** Projections to queries, keys and values whose columns tensor parallelism divides. */
   readonly qkv: number;
-  /** Projections that compress queries, keys and values (latent attention): every tensor-parallel rank has them whole. */
+  /** Projections that compress queries, keys and values (latent attention), or what experts get: each tensor-parallel rank has all. */
   readonly compression: number;
   readonly attentionOutput: number;
   /** All four of the attention to the encoder's output; 0 but in a decoder that has one. */
@@ -69,6 +69,11 @@ export function attentionWidths(model: ModelSpec, tensor: number): AttentionWidt
   return { query, key, value: key, output: query, gate: model.outputGate === true ? query : 0 };
 }
 
+/** Width of what an expert, or the one network of a dense layer, gets and gives. */
+export function expertInput({ hidden }: ModelSpec, experts: Experts | null): number {
+  return experts?.latent ?? hidden;
+}
+
 /** Parameters of one layer. Source: the weight shapes of the HuggingFace implementations of each family. */
 export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): LayerParameters {
   const { hidden } = model;
@@ -77,6 +82,7 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const { query, key, value, output, gate } = attentionWidths(model, 1);
   const up = upProjections(model);
   const networks = kind.feedForward === 'none' ? 0 : (experts?.count ?? 1);
+  const input = expertInput(model, experts);
   const attends = hasAttention(kind);
   const attentions = kind.stack === 'decoder' ? 2 : 1;
   const keyBias = model.stacks?.keyBias === false ? 0 : key;
@@ -84,16 +90,16 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const biases =
     attentions * (model.qkvBias && attends ? query + keyBias + value + gate : 0) +
     attentions * (model.attentionOutputBias && attends ? hidden : 0) +
-    (model.mlpBias ? networks * (up * ffn + hidden) : 0) +
+    (model.mlpBias ? networks * (up * ffn + input) : 0) +
     (experts?.routerBias === true ? experts.count : 0);
   return {
     qkv: !attends ? 0 : model.latent ? latentUp(model, model.latent) : hidden * (query + key + value + gate),
-    compression: attends && model.latent ? latentDown(model, model.latent) : 0,
+    compression: (attends && model.latent ? latentDown(model, model.latent) : 0) + 2 * hidden * (experts?.latent ?? 0),
     attentionOutput: attends ? output * hidden : 0,
     state: state === null ? 0 : stateMatrixParameters(model, state, 1),
     cross: attentions === 2 ? hidden * (query + key + value + output) : 0,
-    mlpUp: networks * hidden * up * ffn,
-    mlpDown: networks * ffn * hidden,
+    mlpUp: networks * input * up * ffn,
+    mlpDown: networks * ffn * input,
     shared: (up + 1) * hidden * (experts?.sharedFfn ?? 0),
     router: experts === null ? 0 : hidden * (experts.count + (experts.sharedGate === true ? 1 : 0)),
     normsAndBiases:

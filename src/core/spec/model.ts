@@ -96,6 +96,8 @@ export interface Experts {
   readonly count: number;
   /** How many a token visits: 1 <= active <= count. */
   readonly active: number;
+  /** Width that tokens are projected to before they are sent, and back from after (Megatron's `--moe-latent-size`); absent: hidden. */
+  readonly latent?: number;
   /** Width of the networks beside them that every token visits, together; 0 or absent: none. */
   readonly sharedFfn?: number;
   /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */

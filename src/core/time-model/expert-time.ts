@@ -1,5 +1,5 @@
 import { elementBytes } from '../spec/number-formats';
-import { expertTensorOf, upProjections } from '../model/parameters';
+import { expertInput, expertTensorOf, upProjections } from '../model/parameters';
 import { runtimeOf } from '../spec/runtime';
 import type { RecomputeModule } from '../spec/recompute';
 import type { Experts } from '../spec/model';
@@ -36,9 +36,18 @@ export function addExperts(
   });
 
   const expertRates = { ...rates, floor };
+  const w = expertInput(model, experts);
+  if (experts.latent !== undefined)
+    for (const [columns, inner] of [
+      [w, h],
+      [h, w],
+    ] as const)
+      within(['moe'], () => {
+        addProduct(sum, rates, [routed, columns, inner]);
+      });
   const visits = rowsOfExperts(inputs, active, localTokens);
   const isGrouped = hasGroupedExperts(training);
-  const moved = traffic((layout.expert > 1 && !isGrouped ? 8 : 4) * visits * h);
+  const moved = traffic((layout.expert > 1 && !isGrouped ? 8 : 4) * visits * w);
   within(['moe'], () => {
     addOperation(sum, floor, moved, moved);
     addOperation(sum, floor, moved, moved);
@@ -49,11 +58,17 @@ export function addExperts(
   within(['moe'], () => {
     addWait(sum, host, 2 * host);
   });
-  const network = (rows: number, width: number, batch: number, whole: RecomputeModule, activation: RecomputeModule): void => {
+  const network = (
+    rows: number,
+    [ends, width]: readonly [number, number],
+    batch: number,
+    whole: RecomputeModule,
+    activation: RecomputeModule,
+  ): void => {
     within(['moe', whole], () => {
       for (const [columns, inner] of [
-        [up * width, h],
-        [h, width],
+        [up * width, ends],
+        [ends, width],
       ] as const)
         addProduct(
           sum,
@@ -67,12 +82,12 @@ export function addExperts(
       addOperation(sum, floor, traffic((gatedMlp ? 6 : 4) * rows * batch * width), traffic((gatedMlp ? 10 : 6) * rows * batch * width));
     });
   };
-  network(visits / busy, f, busy, 'moe', 'moe_act');
+  network(visits / busy, [w, f], busy, 'moe', 'moe_act');
   if (model.mlpBias && isMegatron(training) && !isGrouped)
     within(['moe'], () => {
-      addOperation(sum, floor, traffic(biasBytes.forward * visits * h), traffic(biasBytes.backward * visits * h));
+      addOperation(sum, floor, traffic(biasBytes.forward * visits * w), traffic(biasBytes.backward * visits * w));
     });
-  if (sharedFfn > 0) network(localTokens, sharedFfn / layout.tensor, 1, 'shared_experts', 'shared_experts');
+  if (sharedFfn > 0) network(localTokens, [h, sharedFfn / layout.tensor], 1, 'shared_experts', 'shared_experts');
 }
 
 /**
@@ -124,7 +139,7 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
 export function expertSeconds(inputs: CostInputs, experts: Experts, localTokens: number): number {
   const { model, training, layout, cluster } = inputs;
   const rows = localTokens * (training.sequenceParallel ? 1 / layout.tensor : 1);
-  const bytes = elementBytes(training) * rows * model.hidden;
+  const bytes = elementBytes(training) * rows * expertInput(model, experts);
   const shared = expertTensorOf(layout);
   const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * experts.active * shared, shared, cluster) : 0;
   return 2 * dispatchSeconds(inputs, experts, bytes, shared) + gathered;

@@ -142,6 +142,7 @@ function expertFlags(model: ModelSpec): readonly string[] {
       ? []
       : [`--moe-router-num-groups ${experts.groups.count}`, `--moe-router-group-topk ${experts.groups.active}`]),
     `--moe-ffn-hidden-size ${ffn}`,
+    ...when(experts.latent !== undefined, `--moe-latent-size ${experts.latent ?? 0}`),
     ...when(shared > 0, `--moe-shared-expert-intermediate-size ${shared}`),
     ...when(hasDense, `--moe-layer-freq "(${groups.join('+')})"`),
     '--moe-grouped-gemm',

@@ -25,6 +25,7 @@ export type FamilyField =
 export type ExtraField =
   | 'sharedExperts'
   | 'sharedExpertFfn'
+  | 'expertLatent'
   | 'routerGroups'
   | 'routerGroupTopk'
   | 'firstDenseLayers'
@@ -156,6 +157,7 @@ export const anyRoutedKeys = {
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
   sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],
+  expertLatent: ['moe_latent_size'],
   routerGroups: ['n_group', 'n_expert_groups'],
   routerGroupTopk: ['topk_group', 'n_limited_groups'],
   firstDenseLayers: ['first_k_dense_replace', 'num_dense_layers', 'n_dense_layers'],

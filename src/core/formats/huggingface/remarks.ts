@@ -88,10 +88,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
 }
 
 /** What configs of hybrids can ask for that is not counted. */
-const uncounted = [
-  { key: 'moe_latent_size', reason: sentence`its experts work on compressed tokens` },
-  { key: 'mlp_bias', reason: sentence`some of its feed-forward networks have biases` },
-] as const;
+const uncounted = [{ key: 'mlp_bias', reason: sentence`some of its feed-forward networks have biases` }] as const;
 
 /** Neither absent, nor null, off or 0. NemotronH alone has biases in some networks only: the others give theirs to all. */
 function isSet(member: Member | undefined): boolean {

@@ -322,6 +322,8 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   // Of one number of layers both stacks have as many (`pretrain_t5.py`).
   const decoderLayers = facts.decoderLayers ?? (isT5 ? (facts.layers ?? facts.encoderLayers) : undefined);
   const encoderLayers = facts.encoderLayers ?? (decoderLayers === undefined ? undefined : facts.layers);
+  // in examples/multimodal `--seq-length` is that of the images (model.py 234 at d98e8a64)
+  const ofText = flags.has('language-model-type') ? facts.decoderSequenceLength : undefined;
   const hybrid = factOf(flags.get('is-hybrid-model'), on(true));
   const isBareHybrid = hybrid?.value === true && !isHybrid(facts);
   return {
@@ -329,6 +331,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     // Without a pattern or shares all layers of a hybrid are Mamba's.
     ...(isBareHybrid && { hybridAttentionRatio: { ...hybrid, value: 0 } }),
     ...(groups && { kvHeads: groups }),
+    ...(ofText && { sequenceLength: ofText }),
     ...(shared && { sharedExpertFfn: shared }),
     ...(sharedExperts && { sharedExperts }),
     ...wholeRecompute(facts),

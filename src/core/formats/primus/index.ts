@@ -55,6 +55,7 @@ function isPrimus(glance: Glance): boolean {
   // images and video
   if (/^[ \t]*(model|- )[: \t]*["']?diffusion/m.test(text)) return false;
   if (sections.has('modules')) return isExperiment(glance, 'megatron');
+  if (sections.has('num_joint_layers') || sections.has('num_single_layers')) return false;
   const builds = sections.has('extends') || sections.has('bases');
   return builds && hasAny(new Set(sections.keys()), ['num_layers', 'hidden_size']);
 }

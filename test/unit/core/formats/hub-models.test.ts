@@ -51,6 +51,7 @@ const published: Readonly<Record<string, number>> = {
   'meta-llama/Llama-3.1-405B': 405.9,
   'mistralai/Mixtral-8x7B-v0.1': 46.7,
   'mistralai/Mixtral-8x22B-Instruct-v0.1': 140.63,
+  'nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16': 120.6,
   'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 8.888,
   'nvidia/NVIDIA-Nemotron-Nano-12B-v2-Base': 12.31,
   // language models alone

@@ -117,6 +117,13 @@ describe('programs of the Megatron-LM family', () => {
   });
 });
 
+describe('a script of a model that sees', () => {
+  it('has the length of the text, not that of the images', () => {
+    const images = read('--seq-length 576 --decoder-seq-length 1024 --language-model-type mistral_7b --vision-model-type clip').facts;
+    assert.equal(images.sequenceLength?.value, 1024);
+  });
+});
+
 describe('feed-forward networks of forks', () => {
   it('have a gate where an activation is named that has one, and the width that YaLM names', () => {
     const { ffn, gatedMlp, positions } = read('--activation-type geglu --intermediate-size 2736 --pos-encoding-type rotary').facts;
