@@ -6,7 +6,7 @@ import type { ModelSpec } from '../../src/core/spec/model';
 import { cutsFor } from '../../src/core/layout-search/cuts';
 import { evaluatorOf, type Evaluator, type Predicted } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
-import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey } from '../../src/core/layout-search/search';
+import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey, solvedAnyway } from '../../src/core/layout-search/search';
 import { candidateGroups } from '../../src/core/layout-search/space';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { workFor } from '../../src/core/schedules/zero-bubble/plan';
@@ -125,7 +125,8 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
       return [];
     }
     assert.ok(predicted !== 'too-large');
-    for (const bound of [evaluator.groupBound(point), evaluator.pointBound(point)]) {
+    const bounds = [evaluator.groupBound(point), evaluator.pointBound(point)];
+    for (const bound of [...bounds, ...(point.solved === true ? [evaluator.solvedBound(point)] : [])]) {
       const where = JSON.stringify({ ...point, bound, predicted });
       assert.ok(bound.iterationMs <= predicted.iterationMs, `time of ${where}`);
       assert.ok(bound.peakBytes <= predicted.peakBytes, `memory of ${where}`);
@@ -160,6 +161,7 @@ describe('best-first search', () => {
     let evaluated = 0;
     let withBest = 0;
     let exact = 0;
+    let solved = 0;
     const seen = new Map<string, number>();
     fc.assert(
       fc.property(problem, (drawn) => {
@@ -175,7 +177,9 @@ describe('best-first search', () => {
         const planning = pointsOf(problem)
           .filter(({ schedule }) => scheduleKind(schedule).planned)
           .map((point) => workFor(evaluator.operations(point)));
-        const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway;
+        const withSolved = all.filter(({ point }) => point.solved === true).length;
+        const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway && withSolved <= solvedAnyway;
+        solved += withSolved;
         exact += isExact ? 1 : 0;
         if (isExact) assert.deepEqual(found.paretoFront.map(pair), frontOf(fitting));
         const perSchedule = fastest(fitting, scheduleKey);
@@ -192,9 +196,11 @@ describe('best-first search', () => {
       }),
       { numRuns: problems, seed: 15 },
     );
-    console.log(`      ${points} points, ${evaluated} predicted by the search, ${withBest} problems with a layout that fits`);
+    console.log(
+      `      ${points} points, ${solved} of them with slices solved for, ${evaluated} predicted by the search, ${withBest} problems with a layout that fits`,
+    );
     console.log(`      ${[...seen].map(([schedule, count]) => `${schedule} ${count}`).join(', ')}`);
-    assert.ok(withBest > problems / 2 && evaluated < points / 2);
+    assert.ok(withBest > problems / 2 && evaluated < points / 2 && solved > problems);
     assert.ok(exact > 0.9 * problems, `fronts of ${exact} problems`);
     const rare = namedSchedules.filter((schedule) => (seen.get(schedule) ?? 0) <= problems / 20);
     assert.deepEqual(rare, [], 'met too rarely: another list of schedules draws other problems, so draw with another seed');

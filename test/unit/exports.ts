@@ -32,6 +32,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/export/launchers/launch-settings#launchSettingsOf',
     'src/core/layout-search/cuts#stageCuts',
     'src/core/layout-search/search#planningAnyway',
+    'src/core/layout-search/search#solvedAnyway',
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',

@@ -188,7 +188,7 @@ function searchedText(result: SearchResult): string {
   return [
     `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
-      ? `none with equal slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
+      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),
   ].join('\n');

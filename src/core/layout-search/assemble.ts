@@ -7,6 +7,8 @@ import { makePlan } from '../planner/make-plan';
 import { chosenOf, type Candidate } from '../planner/plan';
 import { verdictOf } from '../memory-model/verdict';
 import type { Prediction } from '../planner/predict';
+import { shortestCut, type CutEffort } from '../planner/makespan-cut';
+import { cutAlike } from '../planner/makespan-problem';
 import { slicingCost } from '../planner/slicing-cost';
 import { stepPartsOf, type StepPart } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
@@ -17,7 +19,7 @@ import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
-import { unitOf } from './schedules';
+import { givenScheme, unitOf } from './schedules';
 import { gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -56,7 +58,9 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const fitting = own.filter(({ fits }) => fits);
   const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
   const searched: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
-    solved(details, problem, evaluator, point, options.signal),
+    finelySolved(found, point)
+      .map((each) => solved(details, problem, evaluator, each, options.signal))
+      .reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best)),
   );
   const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, searched);
   const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
@@ -192,6 +196,19 @@ function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoin
   return stepPartsOf(evaluator.pipeline(point).stages, candidate, measured);
 }
 
+/** Layouts of a schedule whose slices are solved for more finely than all are: each the fastest of its sizes of parallel groups. */
+const mostFinelySolved = 4;
+
+/** The fastest layout of a schedule, and those next to it with slices solved for them: finer units may turn them round. */
+function finelySolved({ solved: all }: Found, best: SearchPoint): readonly SearchPoint[] {
+  const points = new Map([[sizesKey(best), best]]);
+  for (const { point } of all) {
+    if (points.size === mostFinelySolved) break;
+    if (scheduleKey(point) === scheduleKey(best) && !points.has(sizesKey(point))) points.set(sizesKey(point), point);
+  }
+  return [...points.values()];
+}
+
 /** Slice times that the solver may tabulate, sequences it may join in a slice, and slice times it may look at: a fraction of a second. */
 const mostUnits = 512;
 const mostJoined = 4;
@@ -201,7 +218,8 @@ const visitBudget = 6e7;
 function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
   const plan = details.plan(point);
   const { request } = problem;
-  if (!scheduleKind(point.schedule).sliced || request.slicing.scheme !== null) return plan;
+  const batches = { microBatches: microBatchesOf(point), microBatch: point.training.microBatch };
+  if (!scheduleKind(point.schedule).sliced || givenScheme(request, batches) !== null) return plan;
   throwIfCancelled(signal);
   const tokens = request.training.sequenceLength;
   const asked = unitOf(tokens, request.slicing.unit);
@@ -221,8 +239,33 @@ function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator
     },
     { signal },
   );
-  const better = details.plan(point, solution.scheme);
-  return better.fits && better.iterationMs < plan.iterationMs ? { ...better, name: sentence`${point.schedule}, solved slices` } : plan;
+  const own = cutForMakespan(problem, evaluator, plan, solution.scheme, signal);
+  return [solution.scheme, ...(own === null ? [] : [own])]
+    .map((scheme) => ({ ...details.plan(point, scheme), name: sentence`${point.schedule}, solved slices` }))
+    .reduce((best, other) => (other.fits && other.iterationMs < best.iterationMs ? other : best), plan);
+}
+
+/** How long slices are looked for with the makespan of the best layout of a schedule: about half a second. */
+const makespanEffort: CutEffort = { mostSteps: 3e7, mostOperations: 400_000, tolerance: 1e-3 };
+
+/** The slices with which a schedule's own simulated pipeline ends first; null where it fills and drains, or none fits. */
+function cutForMakespan(
+  { request }: SearchProblem,
+  evaluator: Evaluator,
+  { point, scheme }: FoundPlan,
+  solution: Scheme,
+  signal?: CancelSignal,
+): Scheme | null {
+  const { schedule, training, layout } = point;
+  if (scheduleKind(schedule).bound === 'drained') return null;
+  const known = [scheme, solution].flatMap(([first]) => (first === undefined ? [] : [first.tokens]));
+  const found = shortestCut({ ...request, training, layout }, evaluator.pipeline(point), schedule, {
+    effort: makespanEffort,
+    known,
+    signal,
+  });
+  const batches = { microBatches: microBatchesOf(point), microBatch: training.microBatch };
+  return found === null ? null : cutAlike(batches, found.lengths);
 }
 
 function runnersUp({ perSizes }: Found, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {

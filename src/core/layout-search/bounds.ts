@@ -28,6 +28,9 @@ import {
   type StageTimes,
 } from './pipeline-bounds';
 import type { CandidateGroup } from './candidate-group';
+import { givenScheme } from './schedules';
+import type { GridTimes } from './solved-slices';
+import { sum } from '../numbers';
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
@@ -40,6 +43,8 @@ export interface Bounds {
   readonly heldBytes: (group: KeyedGroup) => number;
   readonly groupBound: (group: CandidateGroup) => Bound;
   readonly pointBound: (point: SearchPoint) => Bound;
+  /** A closer bound on a point whose slices are solved for, which takes some milliseconds. */
+  readonly solvedBound: (point: SearchPoint) => Bound;
 }
 
 /** Layouts that need more than this many times what fits are not worth a word. */
@@ -58,6 +63,7 @@ export function boundsOf(request: PlanRequest, known: Known = knownOf(request)):
     heldBytes: (group) => leastHeldBytes(request, group, known) * (1 - rounding),
     groupBound: (group) => lowered(groupBound(inputs, group)),
     pointBound: (point) => lowered(pointBound(inputs, point)),
+    solvedBound: (point) => lowered(solvedBound(inputs, point)),
   };
 }
 
@@ -68,8 +74,9 @@ interface BoundInputs {
 }
 
 /** Slices that the request gives are bounded by nothing: there is but one such candidate group for each layout. */
-function isGiven({ slicing }: PlanRequest, { schedule }: CandidateGroup): boolean {
-  return slicing.scheme !== null && scheduleKind(schedule).sliced;
+function isGiven(request: PlanRequest, group: CandidateGroup): boolean {
+  const { microBatch } = group.training;
+  return scheduleKind(group.schedule).sliced && givenScheme(request, { microBatches: microBatchesOf(group), microBatch }) !== null;
 }
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
@@ -155,6 +162,52 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
   return { iterationMs: pipelineBoundMs(request, point, shapes, known, orders) + known.afterwardsMs(point), peakBytes };
 }
 
+/** The same where slices are solved for, with equation 5 over all cuts. */
+function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
+  const { request, known } = inputs;
+  const { iterationMs, peakBytes } = pointBound(inputs, point);
+  const pipelineMs = solvedBoundMs(known, gridTimesOf(request, point, shapesOf(known, point), known), microBatchesOf(point));
+  return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
+}
+
+function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: Known): GridTimes[] {
+  return chunks.map((contents) => known.gridTimes(point, contents, shareOfChunk(request, point, contents)));
+}
+
+/** Of any cut into slices: all work of a stage, after the first slice forward, and before its backward, on the stages before. */
+function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): number {
+  const microBatches = microBatchesOf(point);
+  let [beforeMs, most] = [0, 0];
+  for (const { leastSumMs, leastFirstMs } of gridTimesOf(request, point, shapes, known)) {
+    most = Math.max(most, beforeMs + microBatches * leastSumMs);
+    beforeMs += leastFirstMs;
+  }
+  return most;
+}
+
+/**
+ * Of any cut into slices, whether all forwards run before the backwards or both in turn (docs/model/search.md, Bounds of solved slices):
+ * for stages a <= z that all take f_s times as long as some stage at least, the work of the lesser of a and z, and the slowest slice once
+ * more on every stage between, after a first slice on the stages before a.
+ */
+function solvedBoundMs(known: Known, stages: readonly GridTimes[], microBatches: number): number {
+  const turns = [...new Set(stages)].flatMap((times) => [stages.indexOf(times), stages.lastIndexOf(times)]);
+  let most = 0;
+  for (const base of new Set(stages)) {
+    const factors = stages.map((own) => known.leastRatio(own, base));
+    for (const a of turns)
+      for (const z of turns) {
+        const least = Math.min(factors[a] ?? 0, factors[z] ?? 0);
+        // A base that both ends are as slow as: with a slower one the sum would count less.
+        if (a > z || least < 1) continue;
+        const weight = Math.floor(sum(factors.slice(a, z + 1)) - 1);
+        const beforeMs = sum(stages.slice(0, a).map(({ leastFirstMs }) => leastFirstMs));
+        most = Math.max(most, beforeMs + known.leastWeighed(base, microBatches, weight));
+      }
+  }
+  return most;
+}
+
 /** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
@@ -164,6 +217,7 @@ function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
+  if (point.solved === true) return anySlicesBoundMs(request, point, shapes, known);
   const { schedule, layout, training } = point;
   const kind = traitsFor(schedule, layout);
   const times = timesOfChunks(request, point, shapes, known);
@@ -215,9 +269,12 @@ function roomOf({ cluster }: PlanRequest, point: SearchPoint, { stages, chunks }
 }
 
 /** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
-function timesOfChunks({ costTable, model }: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
-  const { layout } = point;
-  return shapes.chunks.map((contents) => known.times(point, contents, costTable === null ? 1 : shareOf({ model, layout }, contents)));
+function timesOfChunks(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
+  return shapes.chunks.map((contents) => known.times(point, contents, shareOfChunk(request, point, contents)));
+}
+
+function shareOfChunk({ costTable, model }: PlanRequest, { layout }: SearchPoint, contents: StageContents): number {
+  return costTable === null ? 1 : shareOf({ model, layout }, contents);
 }
 
 function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: CutShapes): ChunkTimes[] {
@@ -269,7 +326,8 @@ function heldBytes(
   }
   const slices = slicesInFlight(group)(stage);
   const whole = Math.floor(slices / group.slices);
-  const begun = slices - whole * group.slices;
+  // Which slices have begun is not known where they are solved for.
+  const begun = group.solved === true ? 0 : slices - whole * group.slices;
   const ofBegun = begun === 0 ? 0 : own.reduce((sum, chunk) => sum + (known.savedSlices(group, chunk)[begun] ?? 0), 0);
   return whole * saved.reduce((sum, bytes) => sum + bytes, 0) + ofBegun;
 }

@@ -10,6 +10,8 @@ import { kindFor, operationCount, scheduleLabel } from '../partition/scheduling'
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
+import { givenScheme } from './schedules';
+import { solvedScheme } from './solved-slices';
 import { sentence, type Value } from '../sentence';
 
 /*
@@ -61,6 +63,13 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     const { schedule } = point;
     return measure(pipeline(point), { id: candidateIdOf[schedule], name: groupName(point), schedule, scheme, certificate: null }, signal);
   };
+  const solved = new WeakMap<SearchPoint, Scheme>();
+  const schemeFor = (point: SearchPoint, signal?: CancelSignal): Scheme => {
+    if (point.solved !== true) return schemeOf(request, point);
+    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), microBatchesOf(point), signal);
+    solved.set(point, found);
+    return found;
+  };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
     operationCount(kindFor(schedule, layout), layout, scheme);
   return {
@@ -69,9 +78,11 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     pipeline,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     candidate: (point, scheme, signal) =>
-      scheme === undefined ? (measured.get(point) ?? candidate(point, schemeOf(request, point), signal)) : candidate(point, scheme, signal),
+      scheme === undefined ? (measured.get(point) ?? candidate(point, schemeFor(point, signal), signal)) : candidate(point, scheme, signal),
     evaluate: (point, signal) => {
-      const scheme = schemeOf(request, point);
+      const shortest = point.solved === true ? wholeSequences(point) : schemeOf(request, point);
+      if (operations(point, shortest) > maximumOperations) return 'too-large';
+      const scheme = schemeFor(point, signal);
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
         const found = candidate(point, scheme, signal);
@@ -87,15 +98,23 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
 
 /** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
 function schemeOf(request: PlanRequest, group: CandidateGroup): Scheme {
-  if (request.slicing.scheme !== null && scheduleKind(group.schedule).sliced) return request.slicing.scheme;
+  const { microBatch } = group.training;
+  const given = givenScheme(request, { microBatches: microBatchesOf(group), microBatch });
+  if (given !== null && scheduleKind(group.schedule).sliced) return given;
   const tokens = lengthsOf(request, group);
   return Array.from({ length: microBatchesOf(group) }, () => ({ batch: group.training.microBatch, tokens }));
 }
 
-/** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `ZBVZeroBubble`, `TeraPipe, 8 slices`. */
-export function groupName({ layout, schedule, slices }: CandidateGroup): Value {
+function wholeSequences(group: CandidateGroup): Scheme {
+  const { microBatch, sequenceLength } = group.training;
+  return Array.from({ length: microBatchesOf(group) }, () => ({ batch: microBatch, tokens: [sequenceLength] }));
+}
+
+/** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `TeraPipe, 8 slices`, `TeraPipe, solved slices`. */
+export function groupName({ layout, schedule, slices, solved }: CandidateGroup): Value {
   const kind = kindFor(schedule, layout);
   const name = scheduleLabel(kind);
   if (kind.chunksPerStage === 'several') return sentence`${name}, ${kind.chunks} virtual stages`;
+  if (solved === true) return sentence`${name}, solved slices`;
   return slices > 1 ? sentence`${name}, ${slices} slices` : name;
 }

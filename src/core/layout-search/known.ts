@@ -20,6 +20,7 @@ import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
 import { unitOf } from './schedules';
+import { gridTimes, leastRatio, leastWeighed, solvedUnit, type GridTimes } from './solved-slices';
 import { interning, shapesFor } from './shapes';
 import type { CandidateGroup } from './candidate-group';
 
@@ -38,6 +39,11 @@ export interface Known {
   readonly times: (group: CandidateGroup, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
   readonly sumMs: (group: CandidateGroup) => number;
+  /** Every slice of one micro-batch that may be solved for, on a stage. */
+  readonly gridTimes: (group: CandidateGroup, contents: StageContents, share?: number) => GridTimes;
+  /** By them: see `leastRatio` and `leastWeighed`. */
+  readonly leastRatio: (own: GridTimes, base: GridTimes) => number;
+  readonly leastWeighed: (times: GridTimes, microBatches: number, weight: number) => number;
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
   readonly afterwardsMs: (group: CandidateGroup) => number;
   readonly staticBytes: (group: KeyedGroup, contents: StageContents) => number;
@@ -88,12 +94,15 @@ export function knownOf(request: PlanRequest): Known {
     sliced,
   );
   /** Without what depends on the cut: waits for copies to the host and for sharded weights, and every n-th layer's recompute. */
-  const computeTimes = byGroupAndShape((group: CandidateGroup, contents) => {
+  const computeMs = byGroupAndShape((group: CandidateGroup, contents) => {
     const inputs = inputsOf(request, group);
     const { recompute, zeroStage } = inputs.training;
     const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
     const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
-    return sliceTimes(partCosts(request, kept)(contents, 1), group, request);
+    const cost = partCosts(request, kept)(contents, 1);
+    if (group.solved === true) return gridOf(request, group, cost).leastSumMs;
+    const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
+    return forwardMs + backwardMs;
   }, sliced);
   const afterwards = (order: RankOrder) =>
     byGroupAndShape(
@@ -104,6 +113,8 @@ export function knownOf(request: PlanRequest): Known {
       ({ keys }) => keys.holding,
     );
   const afterwardsIn = { data: afterwards('data'), pipeline: afterwards('pipeline') };
+  const ratios = new Map<GridTimes, Map<GridTimes, number>>();
+  const weighed = new Map<GridTimes, Map<string, number>>();
   const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
     layers: request.model.layers / pipeline,
     first: false,
@@ -127,10 +138,20 @@ export function knownOf(request: PlanRequest): Known {
     kinds,
     cost: costs,
     times,
-    sumMs: (group) => {
-      const { forwardMs, backwardMs } = computeTimes(group, whole);
-      return (request.costTable === null ? 1 : group.layout.pipeline) * (forwardMs + backwardMs);
-    },
+    sumMs: (group) => (request.costTable === null ? 1 : group.layout.pipeline) * computeMs(group, whole),
+    gridTimes: byGroupAndShape((group: CandidateGroup, contents, share) => gridOf(request, group, costs(group, contents, share)), sliced),
+    leastRatio: (own, base) =>
+      memoized(
+        memoized(ratios, base, () => new Map<GridTimes, number>()),
+        own,
+        () => leastRatio(own, base),
+      ),
+    leastWeighed: (times, microBatches, weight) =>
+      memoized(
+        memoized(weighed, times, () => new Map<string, number>()),
+        `${microBatches},${weight}`,
+        () => leastWeighed(times, microBatches, weight),
+      ),
     afterwardsMs: (group) => afterwardsIn[runtimeOf(group.training).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: byGroupAndShape(
       (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
@@ -174,9 +195,10 @@ export function microBatchesOf({ layout, training }: CandidateGroup): number {
   return training.globalBatch / layout.data / training.microBatch;
 }
 
-/** Tokens of each slice of a sequence. */
-export function lengthsOf({ training, slicing }: PlanRequest, { slices }: CandidateGroup): number[] {
+/** Tokens of each slice of a sequence; where slices are solved for, of the most that there may be. */
+export function lengthsOf({ training, slicing }: PlanRequest, { slices, solved }: CandidateGroup): number[] {
   if (slices === 1) return [training.sequenceLength];
+  if (solved === true) return uniformLengths(training.sequenceLength, solvedUnit({ training, slicing }), slices);
   return uniformLengths(training.sequenceLength, unitOf(training.sequenceLength, slicing.unit), slices);
 }
 
@@ -199,6 +221,10 @@ function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest
   return { forwardMs, backwardMs, weightMs, firstForwardMs, lastBackwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
 }
 
+function gridOf(request: PlanRequest, { training }: CandidateGroup, cost: SliceCost): GridTimes {
+  return gridTimes(cost, training.microBatch, training.sequenceLength, solvedUnit(request));
+}
+
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };
 
 /** The slices of a micro-batch. */
@@ -215,7 +241,9 @@ function savedUnits(request: PlanRequest, group: CandidateGroup, contents: Stage
   const inputs = inputsOf(request, group);
   return sums(
     unitsOf(request, group).map((unit) => {
-      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, group.slices > 1);
+      // Of slices that are not known, the least: no keys and values besides, and of scores what the shortest slices have.
+      const isSliced = group.slices > 1 && group.solved !== true;
+      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, isSliced);
       return activations + keysValues + logits;
     }),
   );

@@ -2,6 +2,8 @@ import { scheduleKind, placeChunks } from '../schedules/registry';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
 import type { Layout, PlanRequest } from '../spec/request';
+import type { ScheduleName } from '../spec/schedule-names';
+import type { Scheme } from '../spec/scheme';
 import type { FoundPlan } from './result';
 import { searchKeys } from './search-problem';
 
@@ -20,9 +22,16 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
     training,
     layout: layoutOf(point),
     schedule,
-    slicing: scheduleKind(schedule).sliced ? { ...request.slicing, scheme } : { unit: request.slicing.unit, scheme: null },
+    slicing: slicingOf(request.slicing, schedule, scheme),
     assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
   };
+}
+
+/** Those that were found for the layout, whatever the files cut theirs into; what gave those is said only where it gives these. */
+function slicingOf({ unit, split }: PlanRequest['slicing'], schedule: ScheduleName, scheme: Scheme): PlanRequest['slicing'] {
+  if (!scheduleKind(schedule).sliced) return { unit, scheme: null };
+  const isSplit = split !== undefined && scheme.every(({ tokens }) => tokens.join() === split.lengths.join());
+  return { unit, scheme, ...(isSplit ? { split } : {}) };
 }
 
 /** The layout of a point with its cut, chunk by chunk where it has virtual stages. */

@@ -83,7 +83,10 @@ export interface SearchResult {
   readonly improvements: readonly Improvement[];
   readonly cost: CostProvenance;
   readonly tokenBudget: number | null;
-  /** No layout of the space (with equal slices) is faster than this; the best is this fast, so proved, unless nothing fits. */
+  /**
+   * No layout of the space (with slices that are equal, or solved for each) is faster than this; the best is this fast, so proved, unless
+   * nothing fits.
+   */
   readonly lowerBoundMs: number;
   readonly proved: boolean;
   readonly counts: SearchCounts;

@@ -7,6 +7,8 @@ import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } f
 import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
+import { mostSolvedSlices } from './solved-slices';
+import type { Scheme } from '../spec/scheme';
 import type { SearchProblem } from './search-problem';
 
 /** One schedule on one layout. */
@@ -16,8 +18,9 @@ export interface ScheduleChoice {
   readonly virtualStages: number;
   /** Chunks on each stage: the virtual stages, or the schedule's own where those are 1. */
   readonly chunks: number;
-  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. */
+  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. Where they are solved for, the most that there may be. */
   readonly slices: number;
+  readonly solved?: true;
 }
 
 const mostVirtualStages = 16;
@@ -36,8 +39,8 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
       const kind = kindFor(name, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
-      const slices = kind.sliced ? slicesOf(problem.request, sizes, asked !== null, kind.mostSlices ?? 1) : [1];
-      return slices.map((count) => ({ name, virtualStages, chunks: kind.chunks, slices: count }));
+      const slices = kind.sliced ? slicesOf(problem.request, sizes, microBatches, asked !== null, kind) : [{ slices: 1 }];
+      return slices.map((cut) => ({ name, virtualStages, chunks: kind.chunks, ...cut }));
     }),
   );
 }
@@ -136,14 +139,39 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   return !isStrict && isDecided && request.model.layers >= fewestLayers(request.model, kind, { pipeline, virtualStages });
 }
 
-/** Powers of two of equal token slices. */
-function slicesOf({ training, slicing }: PlanRequest, { context }: Sizes, asked: boolean, most: number): number[] {
-  if (slicing.scheme !== null) return [1];
-  if (context > 1 && !asked) return [];
+/** Powers of two of equal token slices, and those that are solved for. */
+function slicesOf(
+  request: PlanRequest,
+  sizes: Sizes,
+  microBatches: number,
+  asked: boolean,
+  { bound, mostSlices = 1 }: NamedKind,
+): Pick<ScheduleChoice, 'slices' | 'solved'>[] {
+  const { training, slicing } = request;
+  const batch = training.globalBatch / sizes.data;
+  if (givenScheme(request, { microBatches, microBatch: batch / microBatches }) !== null) return [{ slices: 1 }];
+  if (sizes.context > 1 && !asked) return [];
   const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
-  const choices: number[] = asked ? [1] : [];
-  for (let slices = 2; slices <= Math.min(most, units); slices *= 2) choices.push(slices);
-  return choices;
+  const choices: Pick<ScheduleChoice, 'slices' | 'solved'>[] = asked ? [{ slices: 1 }] : [];
+  for (let slices = 2; slices <= Math.min(mostSlices, units); slices *= 2) choices.push({ slices });
+  const solved = mostSolvedSlices(request);
+  const isBounded = bound === 'drained' || bound === 'sliced';
+  return isBounded && solved > 1 && sizes.pipeline > 1 ? [...choices, { slices: solved, solved: true }] : choices;
+}
+
+/**
+ * The slices that the files give, for so many micro-batches: as they are where they cover them; where every sequence is cut alike, dealt to
+ * them anew. Null where no file gives any, or those of another batch.
+ */
+export function givenScheme(
+  { slicing }: PlanRequest,
+  { microBatches, microBatch }: { readonly microBatches: number; readonly microBatch: number },
+): Scheme | null {
+  const { scheme } = slicing;
+  if (scheme === null || scheme.reduce((sequences, { batch }) => sequences + batch, 0) === microBatches * microBatch) return scheme;
+  const [first] = scheme;
+  if (first === undefined || scheme.some(({ tokens }) => tokens.join() !== first.tokens.join())) return null;
+  return Array.from({ length: microBatches }, () => ({ batch: microBatch, tokens: first.tokens }));
 }
 
 /** Tokens that slices are multiples of. */

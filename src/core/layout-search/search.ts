@@ -64,6 +64,8 @@ export interface Found {
   readonly perSchedule: ReadonlyMap<string, Predicted>;
   /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
   readonly perSizes: readonly Predicted[];
+  /** Every one that fits with slices solved for it, fastest first. */
+  readonly solved: readonly Predicted[];
   /** Narrowly ruled out by memory: for each set of parallel sizes, the layout that might be fastest. */
   readonly excluded: readonly Excluded[];
   readonly lowerBoundMs: number;
@@ -82,6 +84,12 @@ const nodesBetweenReports = 4096;
 export const planningAnyway = 40e6;
 /** Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound say so. */
 const mostPlanning = 200e6;
+/**
+ * Layouts whose slices are solved for the Pareto front and the sizes too; beyond that, only for those that may be the fastest of all or of
+ * their schedule, and no more than so many, which the counts and the bound say.
+ */
+export const solvedAnyway = 16;
+const mostSolved = 100;
 
 /**
  * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what
@@ -107,7 +115,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let phase: SchedulePhase = 'usual';
   /** All groups are in the queue. */
   let isWhole = false;
-  const planning = planningBudget(evaluator);
+  const budget = budgetOf(evaluator, counts);
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
@@ -121,7 +129,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { group: node, bound });
       return true;
     }
-    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, planning.isForFastest(node))) return false;
+    if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, budget.wanted(node))) return false;
     counts.bounded++;
     return true;
   };
@@ -142,15 +150,13 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       enter(point, evaluator.pointBound(point));
     }
   };
-  const mayPlan = (point: SearchPoint): boolean => {
-    if (!scheduleKind(point.schedule).planned) return true;
-    const isAffordable = planning.affords(point);
-    if (isAffordable) counts.planned++;
-    return isAffordable;
-  };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = mayPlan(point) ? evaluator.evaluate(point, signal) : 'too-large';
+    if (budget.isToBeBounded(point)) {
+      enter(point, evaluator.solvedBound(point));
+      return;
+    }
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, signal) : 'too-large';
     if (predicted === 'too-large') {
       leaveOut(bound);
       return;
@@ -192,6 +198,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     paretoFront: kept.paretoFront(),
     perSchedule: kept.perSchedule,
     perSizes: kept.perSizes(),
+    solved: kept.solved(),
     excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
     lowerBoundMs: lowerBound(),
     counts,
@@ -209,6 +216,35 @@ function planningBudget(evaluator: Evaluator) {
       if (left < 0) return false;
       left -= workFor(evaluator.operations(point));
       return true;
+    },
+  };
+}
+
+/** What of an answer an entry may still be: any of it; the fastest of all or of its schedule; the fastest of all, or the first. */
+type Wanted = 'all' | 'schedule' | 'fastest';
+
+/** What planning orders and solving for slices may take: either is as much as predicting tens of others. */
+function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
+  const planning = planningBudget(evaluator);
+  const bounded = new WeakSet<SearchPoint>();
+  let solved = 0;
+  return {
+    wanted: (node: CandidateGroup): Wanted => {
+      if (node.solved === true) return solved < solvedAnyway ? 'all' : 'schedule';
+      return planning.isForFastest(node) ? 'fastest' : 'all';
+    },
+    /** Once for each point with solved slices. */
+    isToBeBounded: (point: SearchPoint): boolean => {
+      if (point.solved !== true || bounded.has(point)) return false;
+      bounded.add(point);
+      return true;
+    },
+    affords: (point: SearchPoint): boolean => {
+      if (point.solved === true) return solved++ < mostSolved;
+      if (!scheduleKind(point.schedule).planned) return true;
+      const isAffordable = planning.affords(point);
+      if (isAffordable) counts.planned++;
+      return isAffordable;
     },
   };
 }
@@ -265,22 +301,25 @@ function keeper(bestOnly: boolean) {
   const front = paretoFront<Predicted>();
   const perSchedule = new Map<string, Predicted>();
   const bySizes = new Map<string, Predicted>();
+  const solved: Predicted[] = [];
   let best: Predicted | null = null;
   /** Time of the slowest of the kept sizes. */
   let slowestKeptMs = Infinity;
   const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
 
-  const mayImprove = (group: CandidateGroup, bound: Bound, fastestOnly: boolean): boolean => {
+  const mayImprove = (group: CandidateGroup, bound: Bound, wanted: Wanted): boolean => {
     if (best === null || isBetter(bound, best)) return true;
     if (bestOnly) return false;
     const ofSchedule = perSchedule.get(scheduleKey(group));
-    if (fastestOnly) return ofSchedule === undefined;
+    if (wanted === 'fastest') return ofSchedule === undefined;
     if (isBetter(bound, ofSchedule)) return true;
+    if (wanted === 'schedule') return false;
     if (!front.dominates(bound)) return true;
     return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(group)));
   };
   const add = (found: Predicted): boolean => {
     front.add(found);
+    if (found.point.solved === true) solved.push(found);
     for (const [map, key] of [
       [perSchedule, scheduleKey(found.point)],
       [bySizes, sizesKey(found.point)],
@@ -291,5 +330,14 @@ function keeper(bestOnly: boolean) {
     best = found;
     return true;
   };
-  return { add, mayImprove, perSchedule, paretoFront: front.entries, perSizes: ranked, best: (): Predicted | null => best };
+  const bySpeed = (): readonly Predicted[] => solved.toSorted((a, b) => a.iterationMs - b.iterationMs);
+  return {
+    add,
+    mayImprove,
+    perSchedule,
+    solved: bySpeed,
+    paretoFront: front.entries,
+    perSizes: ranked,
+    best: (): Predicted | null => best,
+  };
 }

@@ -82,7 +82,7 @@ export function* candidateGroups(
     const sequenceParallel = fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1;
     for (const microBatch of microBatchesOf(problem, batch)) {
       const count = batch / microBatch;
-      const alike = `${sizes.pipeline},${sizes.context > 1},${count}`;
+      const alike = `${sizes.pipeline},${sizes.data},${sizes.context > 1},${count}`;
       const possible = memoized(choices, alike, () => scheduleChoices(problem, sizes, count));
       const schedules = possible.map((choice) => ({
         ...choice,
@@ -109,9 +109,9 @@ export function* candidateGroups(
         for (const { optimizer, holding } of held) {
           const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
           const whole = { time, sliced: time, holding };
-          for (const { layout, name, slices } of alike) {
-            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}`, holding };
-            yield { layout, training: trained, schedule: name, slices, keys };
+          for (const { layout, name, slices, solved } of alike) {
+            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}${solved === true ? ' solved' : ''}`, holding };
+            yield { layout, training: trained, schedule: name, slices, ...(solved === true ? { solved } : {}), keys };
           }
         }
       }

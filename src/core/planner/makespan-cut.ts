@@ -139,7 +139,8 @@ function withinMemory(
   }
   for (let tries = 0; tries < moreSlices.times && fewest <= most; tries++) {
     const from = fewest;
-    const solution = solve({ ...problem, known: [], mayFit: (slices) => slices >= from });
+    const known = (problem.known ?? []).filter((cut) => cut.length >= from && fits(cut));
+    const solution = solve({ ...problem, known, mayFit: (slices) => slices >= from });
     if (solution !== null && fits(solution.lengths)) return { solution, fewest };
     fewest = Math.max(fewest + 1, Math.round(fewest * moreSlices.share));
   }

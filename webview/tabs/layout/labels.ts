@@ -63,7 +63,7 @@ export function keyName(key: SearchKey): string {
 export function proofSentence({ plans, best, lowerBoundMs, gap, proved }: LayoutAnswer): string {
   if (plans[best]?.fits !== true) return t('No layout fits: the one with the least memory is shown.');
   return proved
-    ? t('Proved: no layout with equal slices is faster.')
+    ? t('Proved: no layout with equal or solved slices is faster.')
     : t('No layout is faster than {0}: a gap of {1}.', formatDuration(lowerBoundMs), formatPercent(gap));
 }
 

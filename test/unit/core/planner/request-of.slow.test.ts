@@ -100,4 +100,36 @@ describe('a layout that a search found, opened as a plan', () => {
     assert.ok(whole !== undefined, '1F1B on other replicas');
     assertSame(wanted, whole);
   });
+
+  it('runs the slices that were found for it on other replicas, those of the config dealt anew or solved for', () => {
+    const base = request('A100-40GB', gpt(8, 1024, 16, 50304), {
+      training: { globalBatch: 8, sequenceLength: 1024 },
+      layout: { pipeline: 2, data: 4 },
+    });
+    const lengths = [640, 384];
+    const alike = Array.from({ length: 2 }, () => ({ batch: 1, tokens: lengths }));
+    const unlike = [alike[0] ?? { batch: 1, tokens: lengths }, { batch: 1, tokens: [512, 512] }];
+    const split = { runtime: 'seq1f1b', slices: 2, rule: 'list', lengths } as const;
+    const fixed = new Set(['tensor', 'recompute', 'zeroStage', 'context', 'schedule', 'microBatch'] as const);
+    for (const [slicing, isKept] of [
+      [{ scheme: alike }, true],
+      [{ scheme: alike, split }, true],
+      [{ scheme: unlike }, false],
+    ] as const) {
+      const wanted: PlanRequest = { ...base, schedule: 'Seq1F1B', slicing: { unit: 128, ...slicing } };
+      const found = searchLayouts({ request: wanted, fixed });
+      const others = shownOf(found).filter(({ point }) => point.layout.data !== 4 && point.layout.pipeline > 1);
+      assert.ok(others.length > 0, 'other replicas');
+      for (const plan of others) {
+        const batch = 8 / plan.point.layout.data;
+        assert.equal(
+          plan.scheme.reduce((sum, chunk) => sum + chunk.batch, 0),
+          batch,
+        );
+        if (isKept) assert.deepEqual(plan.scheme.map(({ tokens }) => tokens), Array.from({ length: batch }, () => lengths)); // prettier-ignore
+        assert.equal(requestOf(wanted, plan).slicing.split !== undefined, 'split' in slicing);
+        assertSame(wanted, plan);
+      }
+    }
+  });
 });

@@ -6,7 +6,7 @@ import { measure, predict, type CandidateSpec } from '../../../planner/predict';
 import { solvedAlike } from '../../../planner/sliced';
 import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../spec/request';
-import type { Scheme } from '../../../spec/scheme';
+import { roundsOf, type Scheme } from '../../../spec/scheme';
 import { quoted } from '../../../text';
 import type { Remark } from '../../launchers/launch-settings';
 import type { WrittenSlices, SliceExport } from '../slice-export';
@@ -50,7 +50,7 @@ function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark 
 }
 
 function isOneScheme(scheme: Scheme): boolean {
-  return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1;
+  return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1 && roundsOf(scheme).length === 1;
 }
 
 function specOf(scheme: Scheme, called: string): CandidateSpec {

@@ -1,0 +1,144 @@
+import type { CancelSignal } from '../errors';
+import { leastCommonMultiple } from '../numbers';
+import { shortestCut, type CutEffort } from '../planner/makespan-cut';
+import { cutAlike } from '../planner/makespan-problem';
+import type { Pipeline } from '../planner/pipeline';
+import { slicingCost } from '../planner/slicing-cost';
+import { scheduleKind } from '../schedules/registry';
+import type { SliceMs } from '../slicing/problem';
+import { solveSlicing } from '../slicing/solve';
+import { defaultUnit, type PlanRequest } from '../spec/request';
+import type { Scheme } from '../spec/scheme';
+import type { SliceCost } from '../spec/slice-cost';
+import type { CandidateGroup } from './candidate-group';
+
+/*
+ * Slices that are solved for each layout, on a grid that is coarse enough to do so for many: their lengths are multiples of a unit, of
+ * which a sequence has at most 128. Bounds below are of every cut on that grid, so of those that are found too.
+ */
+
+const mostUnits = 128;
+/** Thresholds of a bound and of a solution, at most: both are good long before. */
+const mostEvaluations = 400;
+/** Steps and operations of a search with the makespan of a schedule: a few tenths of a second. */
+const effort: CutEffort = { mostSteps: 2e6, mostOperations: 100_000, tolerance: 2e-3 };
+
+/** Tokens that solved slices are multiples of. */
+export function solvedUnit({ training, slicing }: Pick<PlanRequest, 'training' | 'slicing'>): number {
+  const { sequenceLength: tokens } = training;
+  const asked = slicing.unit ?? defaultUnit(tokens);
+  return asked * Math.ceil(tokens / asked / mostUnits);
+}
+
+/** Slices that a sequence is cut into at most. */
+export function mostSolvedSlices(request: Pick<PlanRequest, 'training' | 'slicing'>): number {
+  return Math.ceil(request.training.sequenceLength / solvedUnit(request));
+}
+
+/** Every slice of the grid on a stage, ms: entry `from * (units + 1) + to`, the boundaries of units where it starts and ends. */
+export interface GridTimes {
+  readonly units: number;
+  readonly forwardMs: Float64Array;
+  readonly backwardMs: Float64Array;
+  /** Forward and backward of all slices of the cut for which they add up to the least: equation 8 without a threshold. */
+  readonly leastSumMs: number;
+  /** Forward and backward of the first slice at least, however long it is. */
+  readonly leastFirstMs: number;
+}
+
+/** The times of every slice of `batch` sequences on the grid, and what no cut goes below, exact for any cost. */
+export function gridTimes(cost: SliceCost, batch: number, tokens: number, unit: number): GridTimes {
+  const units = Math.ceil(tokens / unit);
+  const end = (index: number): number => Math.min(tokens, index * unit);
+  const [forward, backward] = [new Float64Array((units + 1) ** 2), new Float64Array((units + 1) ** 2)];
+  const least = new Float64Array(units + 1).fill(Infinity);
+  least[0] = 0;
+  let [firstForwardMs, firstBackwardMs] = [Infinity, Infinity];
+  for (let from = 0; from < units; from++)
+    for (let to = from + 1; to <= units; to++) {
+      const { forwardMs, backwardMs } = cost(batch, end(to) - end(from), end(from));
+      forward[from * (units + 1) + to] = forwardMs;
+      backward[from * (units + 1) + to] = backwardMs;
+      least[to] = Math.min(least[to] ?? 0, (least[from] ?? 0) + forwardMs + backwardMs);
+      if (from > 0) continue;
+      firstForwardMs = Math.min(firstForwardMs, forwardMs);
+      firstBackwardMs = Math.min(firstBackwardMs, backwardMs);
+    }
+  return { units, forwardMs: forward, backwardMs: backward, leastSumMs: least[units] ?? 0, leastFirstMs: firstForwardMs + firstBackwardMs };
+}
+
+/** How many times as long as on `base` every slice takes on a stage at least, forward and backward. */
+export function leastRatio(own: GridTimes, base: GridTimes): number {
+  if (own === base) return 1;
+  let least = Infinity;
+  for (const [mine, other] of [
+    [own.forwardMs, base.forwardMs],
+    [own.backwardMs, base.backwardMs],
+  ] as const)
+    mine.forEach((ms, slice) => {
+      const of = other[slice] ?? 0;
+      if (of > 0 && ms < least * of) least = ms / of;
+    });
+  return least === Infinity ? 0 : least;
+}
+
+/**
+ * The least over all cuts of the sum of all slices of so many micro-batches and `weight` times the slowest, ms, on one stage.
+ */
+export function leastWeighed({ units, forwardMs, backwardMs }: GridTimes, microBatches: number, weight: number): number {
+  return solveSlicing({
+    batch: microBatches,
+    tokens: units,
+    unit: 1,
+    stages: weight + 1,
+    maximumBatchSlice: 1,
+    maximumEvaluations: mostEvaluations,
+    cost: (_, length, from) => {
+      const at = from * (units + 1) + from + length;
+      return (forwardMs[at] ?? 0) + (backwardMs[at] ?? 0);
+    },
+  }).lowerBoundMs;
+}
+
+function solvedOf(request: PlanRequest, { layout }: CandidateGroup, cost: SliceMs, microBatches: number, signal?: CancelSignal) {
+  return solveSlicing(
+    {
+      batch: microBatches,
+      tokens: request.training.sequenceLength,
+      unit: solvedUnit(request),
+      stages: layout.pipeline,
+      maximumBatchSlice: 1,
+      maximumEvaluations: mostEvaluations,
+      cost,
+    },
+    { signal },
+  );
+}
+
+/**
+ * The slices of every micro-batch, all on the grid, that are found for a layout: by equation 5 for a schedule that fills and drains, else
+ * by its simulated makespan within memory. Where none fit, equal slices as short as can be.
+ * @throws CancelledError.
+ */
+export function solvedScheme(
+  request: PlanRequest,
+  group: CandidateGroup,
+  pipeline: Pipeline,
+  microBatches: number,
+  signal?: CancelSignal,
+): Scheme {
+  const { training, layout, schedule } = group;
+  const { microBatch } = training;
+  const cost = slicingCost(pipeline);
+  const own: SliceMs = (_, tokens, context) => cost(microBatch, tokens, context);
+  const drained = solvedOf(request, group, own, microBatches, signal).scheme;
+  if (scheduleKind(schedule).bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
+  const unit = solvedUnit(request);
+  const asked = { ...request, training, layout, slicing: { unit, scheme: null } };
+  const found = shortestCut(asked, pipeline, schedule, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal });
+  const shortest = leastCommonMultiple(unit, training.sequenceParallel ? layout.tensor : 1);
+  const tokens = request.training.sequenceLength;
+  const slices = Math.ceil(tokens / shortest);
+  const finest = Array.from({ length: slices }, (_, index) => Math.min(tokens, (index + 1) * shortest) - index * shortest);
+  return cutAlike({ microBatches, microBatch }, found?.lengths ?? finest);
+}

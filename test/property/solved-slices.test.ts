@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { evaluatorOf } from '../../src/core/layout-search/evaluate';
+import type { SearchPoint } from '../../src/core/layout-search/known';
+import { mostSolvedSlices } from '../../src/core/layout-search/solved-slices';
+import { cutAlike } from '../../src/core/planner/makespan-problem';
+import type { Scheme } from '../../src/core/spec/scheme';
+import { gpt, llama3, request } from '../golden/requests';
+import { cases } from './cases';
+
+const units = 6;
+
+const drawn = fc.record({
+  model: fc.constantFrom(
+    (layers: number) => gpt(layers, 2048, 16, 50304, 8192),
+    (layers: number) => llama3('70b', layers),
+    (layers: number) => ({ ...llama3('70b', layers), hidden: 2048, heads: 16, kvHeads: 4, ffn: 5632, vocab: 0 }),
+  ),
+  stageLayers: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 4 }),
+  unit: fc.constantFrom(64, 512, 2048),
+  microBatches: fc.integer({ min: 1, max: 4 }),
+  microBatch: fc.constantFrom(1, 2),
+  attention: fc.constantFrom('flash' as const, 'unfused' as const),
+  recompute: fc.constantFrom('none' as const, 'full' as const, 'selective' as const),
+  runtime: fc.constantFrom('megatron' as const, 'terapipe' as const),
+  schedule: fc.constantFrom('TeraPipe' as const, 'Seq1F1B' as const),
+});
+
+/** Every cut of a sequence at multiples of the unit. */
+function everyCut(unit: number): number[][] {
+  return Array.from({ length: 2 ** (units - 1) }, (_, mask) => {
+    const ends = Array.from({ length: units }, (__, end) => end + 1).filter((end) => end === units || ((mask >> (end - 1)) & 1) === 1);
+    return ends.map((end, index) => (end - (ends[index - 1] ?? 0)) * unit);
+  });
+}
+
+describe('slices solved for a layout', () => {
+  it('take no less than their bounds say, in time and memory, however a sequence is cut', () => {
+    let closest = 0;
+    fc.assert(
+      fc.property(drawn, ({ model, stageLayers, unit, microBatches, microBatch, schedule, ...training }) => {
+        const layers = stageLayers.reduce((sum, count) => sum + count, 0);
+        const pipeline = stageLayers.length;
+        const base = request('A100-80GB', model(layers), {
+          training: { ...training, sequenceLength: units * unit, globalBatch: microBatches * microBatch, microBatch },
+          layout: { tensor: 1, pipeline, data: 1 },
+        });
+        const wanted = { ...base, slicing: { unit, scheme: null } };
+        const evaluator = evaluatorOf(wanted);
+        const point: SearchPoint = {
+          layout: wanted.layout,
+          training: wanted.training,
+          schedule,
+          slices: mostSolvedSlices(wanted),
+          solved: true,
+          keys: { time: 'all', sliced: 'all', holding: 'all' },
+          stageLayers,
+        };
+        assert.equal(point.slices, units);
+        const bounds = [evaluator.groupBound(point), evaluator.pointBound(point), evaluator.solvedBound(point)];
+        const scheme = (tokens: readonly number[]): Scheme => cutAlike({ microBatches, microBatch }, tokens);
+        const every = everyCut(unit).map((tokens) => evaluator.candidate(point, scheme(tokens)));
+        const leastMs = Math.min(...every.map(({ iterationMs }) => iterationMs));
+        for (const { iterationMs, peakBytes } of bounds) {
+          assert.ok(iterationMs <= leastMs, `${iterationMs} ms above ${leastMs}`);
+          for (const { memory } of every) assert.ok(peakBytes <= Math.max(...memory.stages.map((stage) => stage.peakBytes)));
+        }
+        closest += Math.max(...bounds.map(({ iterationMs }) => iterationMs)) / leastMs;
+        const found = evaluator.candidate(point);
+        assert.ok(found.iterationMs >= leastMs * (1 - 1e-9) || schedule === 'TeraPipe');
+      }),
+      { numRuns: cases(12, 1000), seed: 4 },
+    );
+    const mean = closest / cases(12, 1000);
+    console.log(`      bounds are ${(100 * mean).toFixed(1)} % of the best cut in the mean`);
+    assert.ok(mean > 0.85);
+  });
+});
