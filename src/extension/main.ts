@@ -122,7 +122,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = { ...changes, sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
+  const commandParts = { ...changes, context, sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,

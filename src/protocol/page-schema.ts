@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { whatIfKeys } from '../core/layout-search/what-if';
 import { candidateIds } from '../core/planner/plan';
+import { knownModels } from './known-models';
 
 /*
  * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
@@ -66,6 +67,8 @@ export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);
 
 export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('ready') }),
+  // Open a first plan of a known model.
+  v.object({ type: v.literal('startModel'), model: v.picklist(knownModels) }),
   v.object({ type: v.literal('command'), command: v.picklist(pageCommands) }),
   v.object({ type: v.literal('reveal'), place }),
   v.object({ type: v.literal('change'), change: controlChange }),

@@ -12,15 +12,18 @@ const said = sentence`${hostile}`;
 /** Every state that a page can be in beside showing a plan. */
 export const stateCases: readonly Case[] = [
   {
-    name: 'states: nothing open is one sentence and one button',
+    name: 'states: nothing open says what there is to see, and offers known models and the samples',
     options: side,
     state: () => null,
     steps: async ({ page, messages }) => {
       await page.getByText('Open a model config').waitFor();
       assert.deepEqual(await messages(), [{ type: 'ready' }]);
-      await page.getByRole('button').click();
+      await page.getByRole('button', { name: 'Open sample workspace' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.openSample' });
-      assert.equal(await page.getByRole('button').count(), 1);
+      await page.getByRole('button', { name: 'DeepSeek-V3' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'startModel', model: 'deepseek-v3' });
+      assert.equal(await page.locator('.known-models button').count(), 5);
+      assert.equal(await page.locator('.picture rect').count(), 18);
       return undefined;
     },
   },

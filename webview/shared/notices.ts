@@ -1,5 +1,6 @@
 import { startErrors } from '../../src/core/findings';
 import { plural } from '../../src/core/format';
+import { knownModelNames, knownModels } from '../../src/protocol/known-models';
 import type { PageState } from '../../src/protocol/page';
 import type { PageError } from '../../src/protocol/page-error';
 import { h, icon } from '../base/dom';
@@ -8,6 +9,7 @@ import { sentence } from './sentence';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 import { incumbentText } from './incumbent';
+import { picture } from './picture';
 import { say } from '../../src/core/sentence';
 
 /** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */
@@ -93,7 +95,7 @@ function restrictedNotice(): HTMLElement {
   );
 }
 
-/** What is on screen before there is a plan: one sentence and one button, or what stops it with the `findings` that explain it. */
+/** What is on screen before there is a plan: what it shows, known models and the samples, or what stops it with the `findings` that explain it. */
 export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
   if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host), findings);
   if (state.progress !== null || state.file !== null)
@@ -107,7 +109,26 @@ export function emptyPage(state: PageState, host: Host, findings: HTMLElement | 
   return h(
     'div',
     { class: 'empty' },
+    picture('pipeline'),
     h('p', {}, t('Open a model config to see its pipeline schedule and memory.')),
+    h(
+      'p',
+      { class: 'hint' },
+      t('A config.json of Hugging Face, a terapipe.json, or a launcher of Megatron, NeMo, TorchTitan, DeepSpeed or GPT-NeoX.'),
+    ),
+    h('h2', {}, t('Or start with a known model')),
+    h(
+      'ul',
+      { class: 'known-models' },
+      ...knownModels.map((model) => {
+        const start = (): void => host.post({ type: 'startModel', model });
+        return h(
+          'li',
+          {},
+          h('button', { class: 'link', type: 'button', 'data-focus': `known-${model}`, onclick: start }, knownModelNames[model]),
+        );
+      }),
+    ),
     button({ label: t('Open sample workspace'), onClick: () => host.post({ type: 'command', command: 'terapipe.openSample' }) }),
   );
 }

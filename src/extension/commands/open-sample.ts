@@ -7,15 +7,22 @@ import { showQuickPick } from '../platform/ui';
 import { uriOf } from './target';
 
 const pending = 'terapipe.openSampleFile';
-const firstFile = ['gpt3-175b', 'terapipe.json'] as const;
+/** Samples that can be opened by themselves. */
+const samples = ['gpt3-175b'] as const;
+const firstFile = [samples[0], 'terapipe.json'] as const;
 
 /**
  * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own
  * storage or a
  * folder of the user's choice. Files that are there already are kept. An open workspace keeps its window, except in a browser, which blocks
  * new ones.
+ * With the name of a sample as argument that one alone is opened, in this window.
  */
 export async function openSampleCommand(context: vscode.ExtensionContext, argument: unknown): Promise<void> {
+  if (argument === samples[0]) {
+    await openSample(context, argument);
+    return;
+  }
   const target = uriOf(argument) ?? (await askFolder(context.globalStorageUri));
   await copyMissing(vscode.Uri.joinPath(context.extensionUri, 'media', 'samples'), target);
   const folders = vscode.workspace.workspaceFolders ?? [];
@@ -26,6 +33,13 @@ export async function openSampleCommand(context: vscode.ExtensionContext, argume
   await context.globalState.update(pending, target.toString());
   const newWindow = folders.length > 0 && vscode.env.uiKind === vscode.UIKind.Desktop;
   await vscode.commands.executeCommand('vscode.openFolder', target, { forceNewWindow: newWindow, forceReuseWindow: !newWindow });
+}
+
+/** Opens one sample in this window, from a copy in the extension's own storage: nothing is asked, and no other folder is opened. */
+export async function openSample(context: vscode.ExtensionContext, sample: (typeof samples)[number]): Promise<void> {
+  const target = vscode.Uri.joinPath(context.globalStorageUri, 'samples');
+  await copyMissing(vscode.Uri.joinPath(context.extensionUri, 'media', 'samples', sample), vscode.Uri.joinPath(target, sample));
+  await openFirstFile(target);
 }
 
 /** In the window that `openSampleCommand` opened: shows the first config and its schedule, once. */

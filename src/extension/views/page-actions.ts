@@ -6,6 +6,7 @@ import { applyControl, writeSizes, type ChangeCommands } from '../commands/chang
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
+import { startModel } from '../commands/start-model';
 import { savePageText, savePlan } from '../commands/save';
 import { applyFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';
@@ -15,6 +16,7 @@ import { displayPath } from '../sessions/sources';
 import type { WhatIfs } from '../sessions/what-ifs';
 
 interface ActSources {
+  readonly context: vscode.ExtensionContext;
   readonly profiles: Profiles;
   readonly comparisons: Comparisons;
   readonly whatIfs: WhatIfs;
@@ -23,7 +25,7 @@ interface ActSources {
 
 /** Does what a page asked for. A page can reach the files of its own session alone. */
 export async function actForPage(
-  { profiles, comparisons, whatIfs, histories, ...commands }: ApplyCommands & ExportLayoutCommands & ChangeCommands & ActSources,
+  { context, profiles, comparisons, whatIfs, histories, ...commands }: ApplyCommands & ExportLayoutCommands & ChangeCommands & ActSources,
   message: PageAction,
   session: SessionState | null,
 ): Promise<void> {
@@ -33,6 +35,9 @@ export async function actForPage(
       if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
         await savePlan(session.file, session.plan, null);
       else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
+      return;
+    case 'startModel':
+      await startModel(context, commands.log, message.model);
       return;
     case 'save':
       await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);

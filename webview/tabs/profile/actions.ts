@@ -2,6 +2,7 @@ import type { PageState, ProfileState } from '../../../src/protocol/page';
 import { fill, h, setAttributes } from '../../base/dom';
 import type { Host } from '../../base/host';
 import { sentence } from '../../shared/sentence';
+import { picture } from '../../shared/picture';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { stoppedNotice } from './notices';
@@ -59,7 +60,16 @@ export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; r
   const what = t(
     'Measures how long one layer of this model takes on this machine, for slices of different length, and plans with that instead of an analytic model. Takes a few minutes and keeps the GPU busy.',
   );
-  const content = h('div', { class: 'empty profile-empty' }, error, h('p', {}, what), start.element, hint, importLink(host));
+  const content = h(
+    'div',
+    { class: 'empty profile-empty' },
+    error,
+    picture('profile'),
+    h('p', {}, what),
+    start.element,
+    hint,
+    importLink(host),
+  );
   const element = h('div', { class: 'profile-none' }, content);
   return {
     element,
