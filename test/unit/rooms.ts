@@ -196,7 +196,7 @@ export interface WebviewRoom {
 const importsOfTabs: Readonly<Record<string, readonly string[]>> = {
   timeline: ['tabs/memory'],
   memory: ['tabs/timeline'],
-  slices: ['tabs/timeline'],
+  slices: ['tabs/layout', 'tabs/memory', 'tabs/timeline'],
   compare: ['tabs/layout', 'tabs/timeline'],
   profile: ['tab', 'tabs/timeline'],
   elastic: ['tabs/timeline'],

@@ -14,6 +14,7 @@ import { takePictures } from './pictures';
 import { profileCases } from './profile';
 import { scheduleCases } from './schedule';
 import { sideCases } from './side';
+import { sliceCases } from './slices';
 import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
@@ -43,6 +44,7 @@ export async function runWebviewTests({
     ...compareCases,
     ...comparedCases,
     ...timelineCases,
+    ...sliceCases,
     ...scheduleCases,
     ...profileCases,
     ...elasticCases,

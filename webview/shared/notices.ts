@@ -95,7 +95,10 @@ function restrictedNotice(): HTMLElement {
   );
 }
 
-/** What is on screen before there is a plan: what it shows, known models and the samples, or what stops it with the `findings` that explain it. */
+/**
+ * What is on screen before there is a plan: what it shows, known models and the samples, or what stops it with the `findings` that
+ * explain it.
+ */
 export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
   if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host), findings);
   if (state.progress !== null || state.file !== null)

@@ -16,7 +16,7 @@ const drawings = {
   /** Three stages, whole sequences forward and back. */
   pipeline: [0, 1, 2].flatMap((stage) => [
     ...steps([3, 3, 3], 3 * stage, stage, 'forward'),
-    ...steps([5, 5, 5], 19 - 3 * stage, stage, 'backward'),
+    ...steps([5, 5, 5], 21 - 3 * stage, stage, 'backward'),
   ]),
   /** A sequence, and the slices that it is cut into, shorter to its end. */
   slices: [...steps([24], 0, 0, 'quiet'), ...steps([8, 6, 4, 3, 3], 0, 1, 'forward'), ...steps([8, 6, 4, 3, 3], 8, 2, 'forward')],

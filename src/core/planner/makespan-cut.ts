@@ -14,7 +14,8 @@ import { makespanProblem, cutAlike } from './makespan-problem';
 import { chunksOn, type Pipeline } from './pipeline';
 import { candidateIdOf, type Certificate, type Cut } from './plan';
 import type { CandidateSpec } from './predict';
-import { sliceWork, type SlicingListener } from './sliced';
+import { sliceWork } from './slice-work';
+import type { SlicingListener } from './sliced';
 import { sentence, type Sentence } from '../sentence';
 
 /** How long to look for the slices of a schedule. */

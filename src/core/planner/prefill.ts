@@ -12,7 +12,7 @@ import { pipelineOf, type Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 import type { LengthShare } from '../spec/lengths';
 import { servedCuts, type PrefillCut, type ServedCut } from './serving';
-import { sliceWork } from './sliced';
+import { sliceWork } from './slice-work';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends PrefillCut {

@@ -2,11 +2,10 @@ import { analyticKinks, profileKinks } from '../time-model/context-kinks';
 import { tableKinks } from '../time-model/table';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatDuration, formatNumber, formatPercent } from '../format';
+import { sliceWork } from './slice-work';
 import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
-import type { ModelSpec } from '../spec/model';
 import { uniformLengths, uniformScheme, type Baselines } from '../slicing/baselines';
-import { workOf, type SliceWork } from '../slicing/chunk-rules';
 import type { SlicingProblem } from '../slicing/problem';
 import type { Scheme } from '../spec/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../slicing/solve';
@@ -340,11 +339,6 @@ function kinksOf(
 /** Layers whose time grows with the context; undefined where all are alike. */
 function attendingLayers(groups: readonly LayerGroup[] | undefined): number | undefined {
   return groups?.reduce((sum, { kind, layers }) => sum + (hasAttention(kind) ? layers : 0), 0);
-}
-
-/** Arithmetic of a slice as Seq1F1B counts it; a gated feed-forward has half as much again, and a token visits only the active experts. */
-export function sliceWork(model: ModelSpec): SliceWork {
-  return workOf({ ...model, ffn: model.ffn * (model.gatedMlp ? 1.5 : 1) * (model.experts?.active ?? 1) });
 }
 
 /** How others would cut every sequence. */

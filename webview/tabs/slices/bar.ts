@@ -10,6 +10,21 @@ export function makeSliceBar(rows: () => readonly SliceRow[]): { readonly canvas
   return { canvas: surface.canvas, redraw: surface.redraw };
 }
 
+/** One strip of shares: widths are the values, a stronger shade a longer time. */
+export interface Share {
+  readonly value: number;
+  readonly ms: number;
+  /** Inside, where there is room. */
+  readonly text: string;
+}
+
+/** Values of a sequence's slices side by side. */
+export function makeShareStrip(shares: () => readonly Share[]): { readonly canvas: HTMLCanvasElement; readonly redraw: () => void } {
+  const surface = makeSurface('share-strip', (target) => drawShares(target, theme(), shares()));
+  onThemeChange(surface.redraw);
+  return { canvas: surface.canvas, redraw: surface.redraw };
+}
+
 /** Slice under an x, or null; `width` in the unit of `x`. */
 export function sliceAt(rows: readonly SliceRow[], x: number, width: number): SliceRow | null {
   const total = rows.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -18,23 +33,32 @@ export function sliceAt(rows: readonly SliceRow[], x: number, width: number): Sl
 }
 
 function drawSlices(surface: Surface, colors: Theme, rows: readonly SliceRow[]): void {
+  const shares = rows.map(({ tokens, forwardMs, backwardMs }): Share => ({
+    value: tokens,
+    ms: (forwardMs ?? 0) + (backwardMs ?? 0),
+    text: String(tokens),
+  }));
+  drawShares(surface, colors, shares);
+}
+
+function drawShares(surface: Surface, colors: Theme, shares: readonly Share[]): void {
   const { context } = surface;
   const scale = surface.scale();
   const width = Math.round(surface.width() * scale);
   const height = Math.round(surface.height() * scale);
-  const total = rows.reduce((sum, { tokens }) => sum + tokens, 0);
-  const times = rows.map(({ forwardMs, backwardMs }) => (forwardMs ?? 0) + (backwardMs ?? 0));
-  const longest = times.reduce((most, ms) => Math.max(most, ms), 0);
-  const shortest = times.reduce((least, ms) => Math.min(least, ms), longest);
-  const gap = width / Math.max(1, rows.length) >= 4 * scale ? Math.max(1, Math.round(scale)) : 0;
+  const total = shares.reduce((sum, { value }) => sum + value, 0);
+  const longest = shares.reduce((most, { ms }) => Math.max(most, ms), 0);
+  const shortest = shares.reduce((least, { ms }) => Math.min(least, ms), longest);
+  const gap = width / Math.max(1, shares.length) >= 4 * scale ? Math.max(1, Math.round(scale)) : 0;
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  rows.forEach(({ tokens, context: before }, index) => {
+  let before = 0;
+  shares.forEach(({ value, ms, text }, index) => {
     const x0 = Math.round((before / total) * width);
-    const x1 = Math.round(((before + tokens) / total) * width) - (index < rows.length - 1 ? gap : 0);
-    const share = longest > shortest ? ((times[index] ?? 0) - shortest) / (longest - shortest) : 1;
-    const color = mix(colors.forward, colors.background, 0.6 - 0.6 * share);
+    before += value;
+    const x1 = Math.round((before / total) * width) - (index < shares.length - 1 ? gap : 0);
+    const color = mix(colors.forward, colors.background, longest > shortest ? 0.6 - (0.6 * (ms - shortest)) / (longest - shortest) : 0);
     if (colors.highContrast) {
       context.strokeStyle = css(colors.foreground);
       context.lineWidth = Math.max(1, Math.round(scale));
@@ -43,7 +67,6 @@ function drawSlices(surface: Surface, colors: Theme, rows: readonly SliceRow[]):
       context.fillStyle = css(color);
       context.fillRect(x0, 0, Math.max(1, x1 - x0), height);
     }
-    const text = String(tokens);
     if (height < 14 * scale || x1 - x0 < (text.length * 6.8 + 6) * scale) return;
     context.fillStyle = colors.highContrast ? css(colors.foreground) : css(withAlpha(readableOn(color), 0.88));
     context.fillText(text, (x0 + x1) / 2, height / 2 + scale * 0.5);

@@ -26,8 +26,8 @@ export function cutRows({ cuts, optimumMs }: Certificate, scheme: Candidate['sch
   ];
 }
 
-/** Cells of a row: name, slices, latency, how much longer. */
-export function cutCells({ rule, slices: [fewest, most], latencyMs, longer }: CutRow): string[] {
+/** What a way to cut is called. */
+export function ruleName(rule: CutRow['rule']): string {
   const names: Readonly<Record<CutRow['rule'], string>> = {
     whole: t('Whole sequence'),
     uniform: t('Best equal slices'),
@@ -35,8 +35,13 @@ export function cutCells({ rule, slices: [fewest, most], latencyMs, longer }: Cu
     'equal-time': t('Equal time'),
     solved: t('Optimized'),
   };
+  return names[rule];
+}
+
+/** Cells of a row: name, slices, latency, how much longer. */
+export function cutCells({ rule, slices: [fewest, most], latencyMs, longer }: CutRow): string[] {
   return [
-    names[rule],
+    ruleName(rule),
     fewest === most ? formatCount(most) : `${formatCount(fewest)}–${formatCount(most)}`,
     formatDuration(latencyMs),
     rule === 'solved' ? '–' : formatPercent(Math.max(0, longer)),

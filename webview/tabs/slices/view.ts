@@ -9,7 +9,10 @@ import { shownCandidate, type Store } from '../../base/store';
 import { place } from '../timeline/pane';
 import { makeSliceBar, sliceAt } from './bar';
 import { cutCells, cutRows, type CutRow } from './cuts';
+import { makeCutEditor } from './editor';
 import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
+import { makeInvitation } from './invitation';
+import { whyText } from './words';
 import { say } from '../../../src/core/sentence';
 
 /** More different chunks than this are only listed in the table. */
@@ -17,19 +20,16 @@ const mostBars = 12;
 
 /** The slices tab: the batch as the paper draws it, what was proved, and every slice in a table. */
 export function makeSlicesView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const why = h('p', { class: 'slices-why' });
+  const invitation = makeInvitation(store);
+  const editor = makeCutEditor(store);
   const bars = h('div', { class: 'slice-groups' });
   const proof = h('div', { class: 'proof' });
   const cuts = makePagedTable();
   const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Baselines') }, cuts.element);
   const table = makePagedTable();
-  const element = h(
-    'div',
-    { class: 'slices-view' },
-    bars,
-    proof,
-    cutSection,
-    h('section', { class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element),
-  );
+  const tableSection = h('section', { class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element);
+  const element = h('div', { class: 'slices-view' }, why, invitation.element, editor.element, bars, proof, cutSection, tableSection);
   let shown: Candidate | null = null;
   const update = (): void => {
     const { plan } = store.state();
@@ -41,31 +41,41 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
     const stage = busiestStage(candidate.busyMs);
     const rows = sliceRows(candidate.scheme, candidate.timeline, stage);
     const total = candidate.scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
+    const isSliced = candidate.scheme.some(({ tokens }) => tokens.length > 1);
+    why.textContent = whyText(rowsOf(groups[0], groups, rows));
+    invitation.element.hidden = isSliced;
+    for (const part of [editor.element, proof, tableSection]) part.hidden = !isSliced;
+    if (isSliced) editor.update(plan, candidate);
+    else invitation.update(plan, candidate);
     fill(
       bars,
       h('p', { class: 'lead' }, h('code', {}, schemeText(groups.slice(0, mostBars)))),
-      ...groups.slice(0, mostBars).map((group) => groupBar(group, rowsOf(group, groups, rows))),
+      // One kind is what can be moved above.
+      ...(isSliced && groups.length > 1 ? groups.slice(0, mostBars) : []).map((group) => groupBar(group, rowsOf(group, groups, rows))),
       groups.length > mostBars ? h('p', { class: 'hint' }, t('{0} more kinds of chunk are in the table.', groups.length - mostBars)) : null,
-      h(
-        'p',
-        { class: 'hint' },
-        t(
-          '{0} in {1}. Width is tokens, a stronger shade takes longer.',
-          plural(total, t('slice'), t('slices')),
-          plural(candidate.scheme.length, t('batch chunk'), t('batch chunks')),
-        ),
-      ),
+      isSliced
+        ? h(
+            'p',
+            { class: 'hint' },
+            t(
+              '{0} in {1}. Width is tokens, a stronger shade takes longer.',
+              plural(total, t('slice'), t('slices')),
+              plural(candidate.scheme.length, t('batch chunk'), t('batch chunks')),
+            ),
+          )
+        : null,
     );
     const { certificate } = candidate;
     fill(proof, ...proofOf(certificate));
-    cutSection.hidden = certificate === null;
+    cutSection.hidden = certificate === null || !isSliced;
     if (certificate !== null) showCuts(cuts, cutRows(certificate, candidate.scheme));
     showTable(table, rows, stage, groups.length > 1);
   };
   return { element, update };
 }
 
-function rowsOf(group: SchemeGroup, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
+function rowsOf(group: SchemeGroup | undefined, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
+  if (group === undefined) return [];
   const before = groups.slice(0, groups.indexOf(group)).reduce((sum, { chunk }) => sum + chunk.tokens.length, 0);
   return rows.slice(before, before + group.chunk.tokens.length);
 }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { formatDuration } from '../../src/core/format';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import type { OpenOptions } from './browser';
+import { drawnColors, type Case } from './cases';
+import { planOf, stateOf } from './fixtures';
+
+const tab: OpenOptions = { kind: 'tab', width: 1280, height: 1000, savedState: { tab: 'slices' } };
+const small = { layers: 8, stages: 4, tensor: 1, nodes: 1, hidden: 2048, unit: 128 } as const;
+const sliced = (): Plan => planOf({ ...small, schedule: 'TeraPipe' });
+const whole = (): Plan => planOf({ ...small, schedule: '1F1B', training: { globalBatch: 8 } });
+
+/** Cuts that are moved, and what that costs. */
+export const sliceCases: readonly Case[] = [
+  {
+    name: 'slices: every way to cut stands above the schedule that it makes, and one sentence says why the plan cuts so',
+    options: tab,
+    state: () => stateOf('tab', sliced()),
+    steps: async (open) => {
+      const { page } = open;
+      assert.match(await page.locator('.slices-why').innerText(), /^[^.]+( [\d.]+ (ms|%))?[^.]*\S\.$|tokens/);
+      const ways = page.locator('.cut-way');
+      assert.ok((await ways.count()) >= 3);
+      assert.match(await ways.first().innerText(), new RegExp(`Optimized\\s+${formatDuration(chosenOf(sliced()).iterationMs)}`));
+      assert.equal(await ways.first().getAttribute('aria-pressed'), 'true');
+      await page.getByRole('button', { name: /^Whole sequence/ }).click();
+      assert.match(
+        await page.locator('.cut-editor .cut-answer').innerText(),
+        /^[\d.]+ ms a step: [\d.]+ % \([\d.]+ ms\) longer than the plan\. Fits, /,
+      );
+      assert.equal(await page.locator('.cut-handle').count(), 0);
+      assert.ok((await drawnColors(open, '.cut-lanes')) > 3);
+      assert.match(await page.locator('.cut-memory').innerText(), /At most \d+ slices? in flight on stage \d+: .+ of activations/);
+      await page.getByRole('button', { name: 'Back to the plan' }).click();
+      assert.match(await page.locator('.cut-editor .cut-answer').innerText(), /a step, as the plan\./);
+      return undefined;
+    },
+  },
+  {
+    name: 'slices: a cut is moved by keys and by mouse, simulated again, and what it costs is said',
+    options: tab,
+    state: () => stateOf('tab', sliced()),
+    steps: async ({ page }) => {
+      const answer = page.locator('.cut-editor .cut-answer');
+      const cut = page.getByRole('slider', { name: 'Cut 1', exact: true });
+      const before = Number(await cut.getAttribute('aria-valuenow'));
+      const own = await answer.innerText();
+      await cut.press('ArrowLeft');
+      assert.equal(Number(await cut.getAttribute('aria-valuenow')), before - 128);
+      assert.match((await cut.getAttribute('aria-valuetext')) ?? '', /^after \d+ tokens: slices of \d+ tokens and \d+ tokens$/);
+      assert.match(await answer.innerText(), /than the plan|as the plan/);
+      assert.equal(await answer.getAttribute('aria-live'), 'polite');
+      await cut.press('ArrowRight');
+      assert.equal(await answer.innerText(), own);
+      const count = await page.locator('.cut-handle').count();
+      await cut.press('Delete');
+      assert.equal(await page.locator('.cut-handle').count(), count - 1);
+      await page.getByRole('button', { name: 'Back to the plan' }).click();
+      const box = (await cut.boundingBox())!;
+      const strip = (await page.locator('.cut-handles').boundingBox())!;
+      await page.mouse.move(box.x + 4, box.y + 10);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 4 - (strip.width * 128) / 2048, box.y + 10, { steps: 4 });
+      await page.mouse.up();
+      await page.evaluate('harness.drawn()');
+      assert.equal(Number(await cut.getAttribute('aria-valuenow')), before - 128);
+      assert.notEqual(await answer.innerText(), own);
+      return undefined;
+    },
+  },
+  {
+    name: 'slices: where nothing is sliced the tab says what slices are, tries them and plans with them',
+    options: tab,
+    state: () => stateOf('tab', whole()),
+    steps: async ({ page, messages }) => {
+      assert.equal(await page.locator('.slices-view .picture').count(), 1);
+      assert.doesNotMatch(await page.locator('.slices-view').innerText(), /Slice 0|\[\(/);
+      await page.getByRole('button', { name: 'Try 4 slices' }).click();
+      assert.match(
+        await page.locator('.invitation .cut-answer').innerText(),
+        /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+ % (shorter|longer)\.$/,
+      );
+      await page.getByRole('button', { name: 'Plan with Seq1F1B' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'schedule', value: 'Seq1F1B' } });
+      return undefined;
+    },
+  },
+];
