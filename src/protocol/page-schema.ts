@@ -59,8 +59,11 @@ export const whatIfSets = v.pipe(
   v.readonly(),
 );
 
-/** Files that the host makes of a candidate: for PyTorch (passes alone, or with communication, for 2.15 or older) and for Perfetto. */
-export const exportFormat = v.picklist(['pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
+/**
+ * Files that the host makes of a candidate: the report of the plan; for PyTorch (passes alone, or with communication, for 2.15 or older);
+ * for Perfetto.
+ */
+export const exportFormat = v.picklist(['html', 'pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
 
 /** What a page may do to its comparison. */
 export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);
@@ -96,7 +99,8 @@ export const pageMessage = v.variant('type', [
   v.object({
     type: v.literal('save'),
     name: v.pipe(text(200), v.minLength(1)),
-    mime: v.picklist(['image/svg+xml', 'application/json', 'text/tab-separated-values']),
+    mime: v.picklist(['image/svg+xml', 'image/png', 'application/json', 'text/tab-separated-values', 'text/csv', 'text/markdown']),
+    // Of a PNG its bytes in base64.
     text: text(100_000_000),
   }),
   v.object({ type: v.literal('log'), level: v.picklist(['error', 'info']), message: text(10_000) }),

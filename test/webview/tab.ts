@@ -217,8 +217,27 @@ export const tabCases: readonly Case[] = [
         await page.getByRole('button', { name: 'Export' }).click();
         await page.getByRole('menuitem', { name: item }).click();
       };
+      await run('Picture as PNG');
+      await run('Picture as SVG');
+      const [png, svg] = (await messages()).filter((message) => message.type === 'save');
+      assert.deepEqual([png?.name, svg?.name], ['gpt3-175b-timeline.png', 'gpt3-175b-timeline.svg']);
+      const bytes = Buffer.from(png?.text ?? '', 'base64');
+      const shown = (await page.locator('.panel-timeline').boundingBox())!;
+      assert.deepEqual([bytes.toString('latin1', 1, 4), bytes.readUInt32BE(16)], ['PNG', Math.round(shown.width)]);
+      assert.match(svg?.text ?? '', /<image [^>]*href="data:image\/png[\s\S]*<text [^>]*>Memory of stage/);
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      await run('Tables as CSV');
+      const csv = (await messages()).at(-1);
+      assert.ok(csv?.type === 'save' && csv.mime === 'text/csv' && csv.text.split('\r\n').length > 50);
+      assert.match(csv.text, /^Stage,/);
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await run('Copy tables as Markdown');
+      await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' });
+      assert.match(await page.evaluate<string>('navigator.clipboard.readText()'), /^\| Stage \|[^\n]*\n\|( --- \|)+\n\| 0 \|/);
+      await page.getByRole('tab', { name: 'Timeline' }).click();
       await run('Timeline as SVG');
       await run('Plan as JSON');
+      await run('Report as HTML');
       await run('Schedule as PyTorch CSV');
       await run('Chrome trace for Perfetto');
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -227,12 +246,13 @@ export const tabCases: readonly Case[] = [
       assert.deepEqual(
         said.filter(({ type }) => type === 'export'),
         [
+          { type: 'export', format: 'html', candidate: 'terapipe' },
           { type: 'export', format: 'pytorch-csv', candidate: 'terapipe' },
           { type: 'export', format: 'chrome-trace', candidate: 'terapipe' },
         ],
       );
-      const saved = said.find((message) => message.type === 'save')!;
-      assert.equal(saved.name, 'gpt3-175b-terapipe.svg');
+      const saved = said.find((message) => message.type === 'save' && message.name === 'gpt3-175b-terapipe.svg')!;
+      assert.ok(saved.type === 'save');
       assert.match(saved.text, /^<svg [\s\S]*<\/svg>\n$/);
       assert.ok(said.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
       await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' });

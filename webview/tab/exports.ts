@@ -6,6 +6,8 @@ import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Store } from '../base/store';
 import { theme } from '../base/theme';
 import { operationsAsTsv } from '../tabs/timeline/table';
+import { pictureAsPng, pictureAsSvg, pictureOf } from './picture';
+import { tablesAsCsv, tablesAsMarkdown, tablesIn, type Cells } from './table-text';
 import { timeText } from '../tabs/timeline/labels';
 
 const svgWidth = 1600;
@@ -21,6 +23,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
     },
   });
   return [
+    ...shownItems(store, tell),
     {
       label: t('Timeline as SVG'),
       run: () => {
@@ -52,6 +55,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
       ? []
       : [
           { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
+          exportOf(t('Report as HTML'), 'html'),
           exportOf(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
           exportOf(t('PyTorch 2.15 CSV with sends'), 'pytorch-csv-comms'),
           exportOf(t('PyTorch 2.14 CSV with sends'), 'pytorch-csv-comms-2.14'),
@@ -68,6 +72,52 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
           () => host.post({ type: 'save', name: `${fileName(titleOf(store))}.tsv`, mime: 'text/tab-separated-values', text }),
         );
       },
+    },
+  ];
+}
+
+/** What of the tab on screen can be taken away: a picture of it, and its tables. */
+function shownItems(store: Store, tell: (message: string) => void): readonly MenuItem[] {
+  const { host } = store;
+  const shown = (): HTMLElement | null => {
+    const panels = document.querySelectorAll<HTMLElement>('.panels > .panel:not([hidden]), .schedule-main');
+    return [...panels].find((panel) => panel.getClientRects().length > 0) ?? null;
+  };
+  const name = (ending: string): string => `${fileName(`${titleOf(store)}-${store.view().tab}`)}.${ending}`;
+  const withPanel = (run: (panel: HTMLElement) => void) => (): void => {
+    const panel = shown();
+    if (panel !== null) run(panel);
+  };
+  const withTables = (run: (tables: readonly Cells[]) => void): (() => void) =>
+    withPanel((panel) => {
+      const tables = tablesIn(panel);
+      if (tables.length === 0) tell(t('No table is on screen. Show one first.'));
+      else run(tables);
+    });
+  return [
+    {
+      label: t('Picture as PNG'),
+      run: withPanel((panel) => host.post({ type: 'save', name: name('png'), mime: 'image/png', text: pictureAsPng(pictureOf(panel)) })),
+    },
+    {
+      label: t('Picture as SVG'),
+      run: withPanel((panel) =>
+        host.post({ type: 'save', name: name('svg'), mime: 'image/svg+xml', text: pictureAsSvg(pictureOf(panel)) }),
+      ),
+    },
+    {
+      label: t('Tables as CSV'),
+      run: withTables((tables) => host.post({ type: 'save', name: name('csv'), mime: 'text/csv', text: tablesAsCsv(tables) })),
+    },
+    {
+      label: t('Copy tables as Markdown'),
+      run: withTables((tables) => {
+        const text = tablesAsMarkdown(tables);
+        navigator.clipboard.writeText(text).then(
+          () => tell(t('Copied')),
+          () => host.post({ type: 'save', name: name('md'), mime: 'text/markdown', text }),
+        );
+      }),
     },
   ];
 }

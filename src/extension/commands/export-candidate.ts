@@ -5,14 +5,21 @@ import type { CandidateId } from '../../core/planner/plan';
 import { writeScheduleCsv } from '../../core/schedules/pytorch-csv/write';
 import type { ExportFormat } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
+import { exportReport, type ExportLayoutCommands } from './export-layout';
 import { saveText } from './save';
 import { say, sentence } from '../../core/sentence';
 
 /** Saves a candidate of a session's plan, as people load it elsewhere. @throws ExpectedError where its schedule cannot be written so. */
 export async function exportCandidate(
-  { file, plan }: SessionState,
+  commands: ExportLayoutCommands,
+  session: SessionState,
   { format, candidate: id }: { readonly format: ExportFormat; readonly candidate: CandidateId },
 ): Promise<void> {
+  if (format === 'html') {
+    await exportReport(commands, session);
+    return;
+  }
+  const { file, plan } = session;
   const candidate = plan?.candidates.find((each) => each.id === id);
   const timeline = candidate?.timeline ?? null;
   if (plan === null || candidate === undefined || timeline === null)

@@ -146,6 +146,11 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 
+/** Saves the report of the plan that a page shows. */
+export async function exportReport(commands: ExportLayoutCommands, session: SessionState): Promise<void> {
+  if (session.plan !== null) await report(commands, session, { plan: session.plan });
+}
+
 async function report(commands: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
   const whole = await planOf(commands, source);
   const told =

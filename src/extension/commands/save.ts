@@ -35,18 +35,24 @@ export async function savePlan(file: string, plan: Plan, findings: readonly Find
   await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
 }
 
+/** A text, whole or in pieces, or bytes. */
+type Content = string | Uint8Array | Iterable<string>;
+
 /** How long the status bar says that something was saved. */
 const savedShownMs = 5000;
 
 const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> = {
   'image/svg+xml': { SVG: ['svg'] },
+  'image/png': { PNG: ['png'] },
   'application/json': { JSON: ['json'] },
   'text/tab-separated-values': { TSV: ['tsv', 'txt'] },
+  'text/csv': { CSV: ['csv'] },
+  'text/markdown': { Markdown: ['md'] },
 };
 
 /** Saves what a page made (a picture, a table) where the user says. */
 export async function savePageText(beside: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
-  await saveText(beside, name, filters[mime], text);
+  await saveText(beside, name, filters[mime], mime === 'image/png' ? Buffer.from(text, 'base64') : text);
 }
 
 /**
@@ -58,7 +64,7 @@ export async function saveText(
   beside: vscode.Uri | null,
   name: string,
   types: Record<string, string[]>,
-  text: string | Iterable<string>,
+  text: Content,
 ): Promise<vscode.Uri> {
   const safeName = name.replace(/[^\p{L}\p{N} ._-]+/gu, '-').replace(/^\.+/, '');
   const folder = beside === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(beside, '..');
@@ -74,8 +80,9 @@ export async function saveText(
   return target;
 }
 
-async function write(target: vscode.Uri, text: string | Iterable<string>): Promise<void> {
+async function write(target: vscode.Uri, text: Content): Promise<void> {
   if (target.scheme === 'file') await writeWhole(target.fsPath, text, { replace: true });
+  else if (text instanceof Uint8Array) await vscode.workspace.fs.writeFile(target, text);
   else
     await vscode.workspace.fs.writeFile(
       target,

@@ -43,7 +43,7 @@ export async function actForPage(
       await savePageText(session === null ? null : vscode.Uri.parse(session.file), message);
       return;
     case 'export':
-      if (session !== null) await exportCandidate(session, message);
+      if (session !== null) await exportCandidate(commands, session, message);
       return;
     case 'reveal': {
       const { place } = message;
