@@ -1,10 +1,12 @@
 // Prints how far the slices found for a schedule are from the bound on all others, and what that takes, on random real-sized problems:
-// `node --import tsx test/bench/slices.ts [problems] [seconds of processor time] [first]`. The search is cut off by processor time here; in
-// a plan by steps.
+// `node --import tsx test/bench/slices.ts [problems] [seconds of processor time] [first] [kinds, with commas]`. The search is cut off by
+// processor time here; in a plan by steps.
 import { fastestRule, randomProblems } from '../property/random-makespans';
+import { scheduleKind } from '../../src/core/schedules/registry';
 import { shortestMakespan } from '../../src/core/slicing/makespan/search';
 
-const [problems = 50, seconds = 2, first = 0] = process.argv.slice(2).map(Number);
+const [problems = 50, seconds = 2, first = 0] = process.argv.slice(2, 5).map(Number);
+const kinds = process.argv[5]?.split(',').map((name) => scheduleKind(name).name);
 
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
@@ -18,7 +20,7 @@ function middle(values: readonly number[]): number {
 const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 const gaps: number[] = [];
 let slower = 0;
-for (const { name, problem } of randomProblems(first + problems).slice(first)) {
+for (const { name, problem } of randomProblems(first + problems, kinds).slice(first)) {
   const start = cpuMs();
   const solution = shortestMakespan(problem, { mostSteps: Infinity, isOver: () => cpuMs() - start > 1000 * seconds });
   const ms = cpuMs() - start;

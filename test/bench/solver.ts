@@ -124,7 +124,17 @@ const knee: Coefficients = { fixed: 0.95, perToken: 0.01, tile: 1, perTokenSquar
 const flash: Coefficients = { fixed: 4, perToken: 0.015, tile: 1, perTokenSquared: 1.1e-6, perContext: 0, perTokenContext: 2.2e-6 };
 const tiled: Coefficients = { fixed: 0, perToken: 0.01, tile: 128, perTokenSquared: 2e-6, perContext: 5e-4, perTokenContext: 4e-6 };
 
+/** Nothing is compiled yet: what a person waits for the first time, slice times by the analytic model included. */
+function firstCall(problem: SlicingProblem): void {
+  const began = performance.now();
+  const { latencyMs, evaluations } = solveSlicing(problem);
+  console.log(
+    line('first call in this process, TeraPipe setting (1)', performance.now() - began, latencyMs, `${evaluations} thresholds`, ''),
+  );
+}
+
 function main(): void {
+  firstCall({ batch: 16, tokens: 2048, unit: 8, stages: 24, cost: settingOne(), contextKinks: [] });
   console.log('Long sequences, batch 1, unit 64');
   const million = { batch: 1, tokens: 2 ** 20, unit: 64, stages: 64, contextKinks: [] };
   const prefill = { ...knee, perTokenSquared: 1e-7, perTokenContext: 2e-7 };

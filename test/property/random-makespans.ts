@@ -1,6 +1,7 @@
 import { makespanProblem } from '../../src/core/planner/makespan-problem';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { analyticKinks } from '../../src/core/time-model/context-kinks';
+import { scheduleKind } from '../../src/core/schedules/registry';
 import { uniformLengths } from '../../src/core/slicing/baselines';
 import { equalWorkLengths, workOf } from '../../src/core/slicing/chunk-rules';
 import { makespanOf } from '../../src/core/slicing/makespan/pass-graph';
@@ -23,13 +24,14 @@ export function drawn(seed: number): () => number {
   };
 }
 
-const kinds: readonly ScheduleName[] = ['Seq1F1B', 'TeraPipe'];
+const usualKinds: readonly ScheduleName[] = ['Seq1F1B', 'TeraPipe'];
 
 /**
  * Problems of 4 to 16 stages, 2 to 64 micro-batches and 4,096 to 131,072 tokens in units of 64 and more, on models and GPUs that are there:
- * times and sends are the planner's, so the last stage has the head. The same whatever their number.
+ * times and sends are the planner's, so the last stage has the head. The same whatever their number. Two chunks a stage where a kind takes
+ * several.
  */
-export function randomProblems(count: number): readonly RandomProblem[] {
+export function randomProblems(count: number, kinds: readonly ScheduleName[] = usualKinds): readonly RandomProblem[] {
   const next = drawn(20261123);
   const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
   return Array.from({ length: count }, () => {
@@ -39,7 +41,8 @@ export function randomProblems(count: number): readonly RandomProblem[] {
     const unit = one([64, 64, 128, 256]);
     const schedule = one(kinds);
     const layersPerStage = one([1, 2, 3, 5]);
-    const layers = pipeline * layersPerStage;
+    const virtualStages = scheduleKind(schedule).chunksPerStage === 'several' ? 2 : 1;
+    const layers = pipeline * layersPerStage * virtualStages;
     const [modelName, model] = one([
       ['GPT of 2,048', gpt(layers, 2048, 16, 51200)],
       ['GPT of 5,120', gpt(layers, 5120, 40, 51200)],
@@ -50,7 +53,7 @@ export function randomProblems(count: number): readonly RandomProblem[] {
     const recompute = one(['none', 'full'] as const);
     const wanted = request(gpu, model, {
       training: { sequenceLength: tokens, globalBatch: microBatches, attention: 'flash', recompute, dropout: false },
-      layout: { tensor, pipeline },
+      layout: { tensor, pipeline, virtualStages },
     });
     const made = pipelineOf(wanted);
     const units = Math.ceil(tokens / unit);

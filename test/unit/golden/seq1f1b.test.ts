@@ -10,8 +10,8 @@ import { goldenRows } from '../../golden/data';
 import { terapipeRequest, terapipeSettings } from '../../golden/terapipe';
 import { requestOf, wildCases } from '../../golden/wild';
 
-const columns = ['1F1B', 'Interleaved1F1B', 'Seq1F1B', 'Seq1F1B-I'] as const;
-type Measured = Readonly<Record<'sequenceLength' | 'microBatches', number> & Record<(typeof columns)[number], number | null>>;
+type Column = '1F1B' | 'Interleaved1F1B' | 'Seq1F1B' | 'Seq1F1B-I';
+type Measured = Readonly<Record<'sequenceLength' | 'microBatches', number> & Record<Column, number | null>>;
 
 const rows = goldenRows('seq1f1b-throughput') as readonly Measured[];
 

@@ -37,6 +37,23 @@ describe('slices of the schedule that is asked for', () => {
     assert.match(said(line), /proved optimal|at most [\d.]+ % above the best possible/);
   });
 
+  for (const [schedule, name, virtualStages] of [
+    ['Seq1F1B', 'Seq1F1B-I', 2],
+    ['Seq1F1B-I', 'Seq1F1B-I', 1],
+    ['Seq1F1B-ZB', 'Seq1F1B-ZB', 1],
+    ['Seq1F1B-ZB', 'Seq1F1B-ZB-I', 2],
+  ] as const)
+    it(`are those of ${name} where ${schedule} is asked for on ${virtualStages} virtual stages`, () => {
+      const coarse = { ...long, schedule, slicing: { ...long.slicing, unit: 4096 }, layout: { ...long.layout, virtualStages } };
+      const plan = makePlan(coarse);
+      const { certificate, pipelineMs, timeline } = chosenOf(plan);
+      assert.equal(timeline?.name, name);
+      assert.ok(certificate !== null && certificate.judgedBy === 'makespan');
+      assert.ok(nearly(certificate.optimumMs, pipelineMs), `${certificate.optimumMs} found, ${pipelineMs} predicted`);
+      for (const { rule, latencyMs } of certificate.cuts) assert.ok(certificate.optimumMs <= latencyMs * (1 + 1e-9), rule);
+      assert.ok(plan.reasons.some((reason) => /its slices are .*(proved optimal|above the best possible)/.test(said(reason))));
+    });
+
   it('are no slower than those solved for by equation 5 for the same schedule', () => {
     const asked = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
     const compared = makePlan({ ...long, schedule: 'TeraPipe' }).candidates.find(({ id }) => id === 'Seq1F1B');
