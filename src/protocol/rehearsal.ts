@@ -15,6 +15,8 @@ export interface RehearsedStep {
   readonly batch: number;
   /** The head is the token table. */
   readonly tied: boolean;
+  /** Layers alone, forward alone: a prompt on its way to its first token. */
+  readonly forwardOnly?: boolean;
 }
 
 // What follows comes from our own code on the other side of a process boundary: envelopes are checked, not every number in them.

@@ -122,6 +122,15 @@ function prefillTimes(request: PlanRequest) {
   return { pipeline, costs, timeMs, tokens };
 }
 
+/** The time to the first token of the prompt of `request` in chunks of these lengths, ms. */
+export function prefillTimeOf(request: PlanRequest): (chunks: readonly number[]) => number {
+  const { pipeline, timeMs } = prefillTimes(request);
+  return (chunks) => {
+    const times = chunkTimes(timeMs, chunks);
+    return times.reduce((sum, ms) => sum + ms, 0) + (pipeline.stages.length - 1) * Math.max(...times);
+  };
+}
+
 /** For each serving engine what makes its own rule come nearest: over prompts of many lengths, or the one of `request`. */
 export function servedPrefill(request: PlanRequest, lengths: readonly LengthShare[] | null, capMs: number): readonly ServedCut[] {
   const { pipeline, timeMs, tokens } = prefillTimes(request);

@@ -45,6 +45,8 @@ export interface Schedule {
   readonly unit: Uint32Array;
   /** 1 on a forward that runs at the same time as the backward in the next row (OVERLAP_F_B of DualPipeV); null where no rows do. */
   readonly overlapsNext: Uint8Array | null;
+  /** Nothing runs backward: a prompt on its way to its first token. */
+  readonly forwardOnly?: true;
 }
 
 /**

@@ -24,6 +24,8 @@ export interface RunningOptions {
   readonly signal?: AbortSignal | undefined;
   /** Hears how many passes have run since something was asked for, of all processes together. */
   readonly onPassed: (passes: number) => void;
+  /** Only schedules without backward will be run: layers alone, without the head. */
+  readonly forwardOnly?: boolean;
 }
 
 /** A step that ran. */
@@ -49,6 +51,8 @@ export interface RunningStages {
   readonly time: (cells: readonly Cell[], rounds: number) => Promise<CellTime>;
   /** Runs a schedule on the chunks of the design; where all stages are in one process its clock is the schedule's. */
   readonly step: (schedule: Schedule) => Promise<RanStep>;
+  /** The same of a schedule without backward. */
+  readonly forward: (schedule: Schedule) => Promise<RanStep>;
   readonly close: () => Promise<void>;
 }
 
@@ -77,7 +81,15 @@ export async function runStages(
     },
   });
   try {
-    return await openedStages({ design, stagesOf, largestBatch, provider: options.provider, processes, passed });
+    return await openedStages({
+      design,
+      stagesOf,
+      largestBatch,
+      provider: options.provider,
+      processes,
+      passed,
+      forwardOnly: options.forwardOnly ?? false,
+    });
   } catch (error) {
     await processes.close();
     throw error;
@@ -90,19 +102,20 @@ interface Started {
   readonly stagesOf: readonly (readonly number[])[];
   readonly largestBatch: number;
   readonly provider: ProviderName;
+  readonly forwardOnly: boolean;
   readonly processes: StageProcesses;
   /** Passes that each has run since something was asked for. */
   readonly passed: number[];
 }
 
-async function openedStages({ design, stagesOf, largestBatch, provider, processes, passed }: Started): Promise<RunningStages> {
+async function openedStages({ design, stagesOf, largestBatch, provider, forwardOnly, processes, passed }: Started): Promise<RunningStages> {
   const { chunks, tokens, batch, tied, schedule } = design;
   const split = splitsBackward(schedule);
   const opened = await processes.ask(
     stagesOf.map((stages) => ({
       type: 'open' as const,
       provider,
-      step: { job: jobOf(design, largestBatch), chunks, tokens, batch, tied },
+      step: { job: jobOf(design, largestBatch), chunks, tokens, batch, tied, forwardOnly },
       split,
       stages: [...stages],
       addresses: [...processes.addresses],
@@ -110,7 +123,7 @@ async function openedStages({ design, stagesOf, largestBatch, provider, processe
     'opened',
   );
   let peaks: readonly number[] = [];
-  const run = async (ran: Schedule, keep: 'reference' | 'compared'): Promise<RanStep> => {
+  const run = async (ran: Schedule, keep: 'reference' | 'compared' | 'nothing'): Promise<RanStep> => {
     passed.fill(0);
     const others = otherWork();
     const replies = await processes.ask(
@@ -127,6 +140,7 @@ async function openedStages({ design, stagesOf, largestBatch, provider, processe
     peakRssBytes: () => peaks,
     reference: () => run(unslicedSchedule(schedule), 'reference'),
     step: (ran) => run(ran, 'compared'),
+    forward: (ran) => run(ran, 'nothing'),
     close: processes.close,
     async time(cells, rounds) {
       const all = Array.from(schedule.stageOfChunk, (stage, chunk) => ({ stage, chunk }));

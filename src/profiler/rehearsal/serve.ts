@@ -53,11 +53,12 @@ export function createStageServer(parts: StageServerParts): (request: RehearsalR
 
 async function openStages(parts: StageServerParts, { provider, step, split, stages, addresses }: Asked<'open'>) {
   const runtime = await parts.loadRuntime();
-  const kinds: readonly StepPart[] = ['embedding', 'layer', 'head'];
+  const { forwardOnly = false } = step;
+  const kinds: readonly StepPart[] = forwardOnly ? ['embedding', 'layer'] : ['embedding', 'layer', 'head'];
   let refused: unknown = new Error('no attention to try');
   for (const attention of attentionOperators(step.job)) {
     try {
-      const sessions = await openStepSessions(runtime, provider, step.job, attention, { parts: kinds, split });
+      const sessions = await openStepSessions(runtime, provider, step.job, attention, { parts: kinds, split, forwardOnly });
       const runners = new Map(stages.map((stage) => [stage, createStageRunner(runtime, step, sessions)]));
       const [own] = stages;
       const mail = addresses.length === 0 || own === undefined ? null : await parts.openMail(runtime, own, addresses);

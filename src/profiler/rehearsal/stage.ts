@@ -129,6 +129,10 @@ async function forward(work: Work, place: Place): Promise<Tensor> {
     keys.push(only(results, ['presentKey', 'presentValue']));
     x = tensorOf(results, 'y');
   }
+  if (step.forwardOnly === true) {
+    shelf.put({ what: 'keys', chunk, unit: index }, keys);
+    return x;
+  }
   if (isLast) {
     const bag = new Map([
       ['x', x],

@@ -39,19 +39,19 @@ const handedOn = ['y', 'loss', 'presentKey', 'presentValue'];
 
 /**
  * Opens what a step runs. All operands are inputs: one session of a layer serves all layers.
- * @param split whether backward is, at least in places. @throws Error of ONNX Runtime.
+ * @param split whether backward is, at least in places. @param forwardOnly nothing is saved for it. @throws Error of ONNX Runtime.
  */
 export async function openStepSessions(
   runtime: Runtime,
   provider: ProviderName,
   job: ProfilerJob,
   attention: AttentionOperator,
-  { parts, split }: { readonly parts: readonly StepPart[]; readonly split: boolean },
+  { parts, split, forwardOnly }: { readonly parts: readonly StepPart[]; readonly split: boolean; readonly forwardOnly: boolean },
 ): Promise<StepSessions> {
   const opened = new Map<string, StepSession>();
   const sessions: InferenceSession[] = [];
   for (const part of parts) {
-    const wanted = passes.filter((pass) => pass === 'forward' || (part !== 'embedding' && (split || pass === 'backward')));
+    const wanted = passes.filter((pass) => pass === 'forward' || (!forwardOnly && part !== 'embedding' && (split || pass === 'backward')));
     const graphs = new Map(wanted.map((pass) => [pass, stepGraph(job, attention, part, pass)]));
     const taken = new Set([...graphs].flatMap(([pass, { inputs }]) => (pass === 'forward' ? [] : inputs.map(({ name }) => name))));
     for (const [pass, graph] of graphs) {

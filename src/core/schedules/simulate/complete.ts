@@ -17,15 +17,17 @@ export type Fault =
 /** Parts of a unit's work on a chunk, as bits: a full backward is both parts of backward. */
 const partsOfKind = [1, 6, 2, 4] as const;
 const allParts = 7;
+const forwardPart = 1;
 /** Faults found at most: more say nothing new. */
 const mostFaults = 1000;
 
 /**
- * Every unit must run on every chunk forward once, and backward once: whole, or input and weight apart. Linear; the faults by row, then
- * those of what is missing, at most 1000.
+ * Every unit must run on every chunk forward once and, unless nothing runs backward, backward once: whole, or input and weight apart.
+ * Linear; the faults by row, then those of what is missing, at most 1000.
  */
 export function faultsOf(schedule: Schedule): Fault[] {
-  const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = schedule;
+  const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext, forwardOnly = false } = schedule;
+  const whole = forwardOnly ? forwardPart : allParts;
   const { forward } = operationKind;
   const faults: Fault[] = [];
   const done = new Uint8Array(stageOfChunk.length * units.length);
@@ -48,7 +50,8 @@ export function faultsOf(schedule: Schedule): Fault[] {
     }
   }
   for (let cell = 0; cell < done.length; cell++)
-    if (done[cell] !== allParts) add(faults, ...missingOf(done[cell] ?? 0, Math.floor(cell / units.length), cell % units.length));
+    if (((done[cell] ?? 0) & whole) !== whole)
+      add(faults, ...missingOf(done[cell] ?? 0, Math.floor(cell / units.length), cell % units.length));
   return faults;
 }
 

@@ -11,6 +11,8 @@ import { handlingOf } from '../../../../src/core/rehearsal/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../src/core/rehearsal/result';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../src/profiler/rehearsal-run';
 import { said } from '../../said';
+import { runStages } from '../../../../src/profiler/rehearsal/running';
+import { forwardOnlySchedule } from '../../../../src/core/schedules/forward-only';
 import { bundleChild, profilerEntry, type BundledChild } from '../bundle';
 import { asPlanned, tinyConfig, tinyPlan } from './tiny-plan';
 
@@ -161,6 +163,29 @@ describe('a rehearsal in processes', () => {
     );
     assert.ok(Math.abs(rankCorrelation) <= 1);
     assert.ok(doing.some((line) => line.includes('whole sequences')));
+  });
+
+  it('runs chunks of a prompt forward alone, without head and gradients', async () => {
+    const { design } = prepareRehearsal(await tinyPlan(), asPlanned, { steps: 1, clock: 'virtual' }, machine);
+    const running = await runStages(design, [[0, 1]], 1, {
+      childFile: child.file,
+      provider: 'cpu',
+      libraryPath: [],
+      onPassed: () => undefined,
+      forwardOnly: true,
+    });
+    try {
+      for (const chunks of [[64], [40, 16, 8]]) {
+        const { workMs, endMs, makespanMs, gradients, loss } = await running.forward(forwardOnlySchedule(chunks, 2));
+        assert.equal(workMs.length, 2 * chunks.length);
+        assert.ok(workMs.every((ms) => ms > 0));
+        assert.equal(makespanMs, Math.max(...endMs));
+        assert.deepEqual([gradients, loss], [null, 0]);
+      }
+    } finally {
+      await running.close();
+    }
+    assertNothingRuns();
   });
 
   it('starts nothing where memory or cores do not suffice', async () => {

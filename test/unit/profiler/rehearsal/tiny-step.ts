@@ -36,7 +36,11 @@ export async function tinyModel(
   }: { readonly attention?: AttentionOperator; readonly tokens?: number; readonly layers?: number } = {},
 ): Promise<TinyModel> {
   const job = jobOf(shape, { limits: { batch: 2, tokens, sequence: tokens }, attention: attention === 'plain' ? 'plain' : 'fused' });
-  const sessions = await openStepSessions(ort, 'cpu', job, attention, { parts: ['embedding', 'layer', 'head'], split: true });
+  const sessions = await openStepSessions(ort, 'cpu', job, attention, {
+    parts: ['embedding', 'layer', 'head'],
+    split: true,
+    forwardOnly: false,
+  });
   const withLayers = (count: number, recomputed = 0): TinyModel => ({
     sessions,
     tokens,
