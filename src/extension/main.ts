@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { ResolveDefaults } from '../core/resolve/defaults';
-import { createPlannerClient } from '../worker/client';
+import { createPlannerClient, type PlannerClient } from '../worker/client';
 import { registerCodeLens } from './language/code-lens';
 import { comparisonHost } from './sessions/comparison-context';
 import { createComparisons } from './sessions/comparisons';
@@ -21,6 +21,7 @@ import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions'
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
+import { createPrefills, modelFolder, type Prefills } from './sessions/prefills';
 import { createRehearsals } from './sessions/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
@@ -118,17 +119,32 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: defaultsOf(run.file) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
+  const prefills = keep(createPrefills(sessions, servingPlanner(searcher, profiles, defaultsOf)));
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = { ...changes, context, sessions, shown, log, layouts, comparisons, diffs, shell, plan: planner.plan, profiles };
+  const commandParts = {
+    ...changes,
+    context,
+    sessions,
+    shown,
+    log,
+    layouts,
+    comparisons,
+    prefills,
+    diffs,
+    shell,
+    plan: planner.plan,
+    profiles,
+  };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
     comparisons,
     profiles,
+    prefills,
     ...changes,
     log,
     act: (message, session) =>
@@ -155,7 +171,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
       log,
     ),
   );
-  keepLanguage(context, keep, { sessions, layouts, shown, onError });
+  keepLanguage(context, keep, { sessions, layouts, prefills, shown, onError });
   keep(registerStatusBar(sessions, shown));
   keep(
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -172,21 +188,35 @@ function keepLanguage(
   {
     sessions,
     layouts,
+    prefills,
     shown,
     onError,
   }: {
     readonly sessions: PlanSessions;
     readonly layouts: LayoutSearches;
+    readonly prefills: Prefills;
     readonly shown: ShownConfig;
     readonly onError: (error: unknown) => void;
   },
 ): void {
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
   keep(registerQuickFixes(sessions, layouts, selector));
-  keep(registerCodeLens(sessions, layouts, shown, selector, onError));
+  keep(registerCodeLens(sessions, { layouts, prefills }, shown, selector, onError));
   keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
-  keep(registerHovers(sessions, [...selector, ...scheduleSelector]));
+  keep(registerHovers(sessions, prefills, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));
+}
+
+/** Answers for prompts, with the profiles near a config. */
+function servingPlanner(
+  searcher: PlannerClient,
+  profiles: Profiles,
+  defaultsOf: (file: string) => ResolveDefaults,
+): Parameters<typeof createPrefills>[1] {
+  return async (run, asked, signal) => {
+    const found = await profiles.found(run.file);
+    return searcher.prefill({ run, found, defaults: defaultsOf(run.file), model: modelFolder(run.file) }, asked, { signal });
+  };
 }
 
 /** Sizes that are tried, the plans that there were, and the edits of pages. */

@@ -25,6 +25,7 @@ export const pageCommands = [
   'terapipe.searchLayout',
   'terapipe.cancelSearch',
   'terapipe.compareWith',
+  'terapipe.planPrefill',
 ] as const;
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

@@ -12,6 +12,7 @@ import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-fil
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
 import type { LayoutState } from './layout';
+import type { PrefillState } from './prefill';
 import type { HistoryState, WhatIfState } from './what-if';
 import type { Sentence } from '../core/sentence';
 
@@ -68,13 +69,15 @@ export interface TabParts {
   readonly layout: LayoutState | null;
   /** The plan beside another one or a measured run; null while nothing is compared. */
   readonly comparison: PageComparison | null;
+  /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
+  readonly prefill: PrefillState | null;
   /** Sizes that the page tries; null without a plan. */
   readonly whatIf: WhatIfState | null;
   /** The plans that there were; null without a plan. */
   readonly history: HistoryState | null;
 }
 
-export const noTabParts: TabParts = { profile: null, layout: null, comparison: null, whatIf: null, history: null };
+export const noTabParts: TabParts = { profile: null, layout: null, comparison: null, prefill: null, whatIf: null, history: null };
 
 /** Everything a page shows. Sent whole where much changed: a hidden page may have missed any earlier one. */
 export interface PageState extends TabParts {

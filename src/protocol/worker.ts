@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { PrefillAnswer, PrefillAsked } from '../core/export/prefill-answer';
 import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
@@ -64,6 +65,13 @@ export type WorkerData = v.InferOutput<typeof workerData>;
 const workerRequest = v.variant('type', [
   v.object({ type: v.literal('plan'), id, request: planRequest }),
   v.object({ type: v.literal('resolve'), id, ...resolveAsked.entries }),
+  v.object({
+    type: v.literal('prefill'),
+    id,
+    ...resolveAsked.entries,
+    model: v.string(),
+    asked: ours<PrefillAsked>({ tokens: v.number(), stages: v.nullable(v.number()) }),
+  }),
   // `plan`, without its timelines, is of `run` and does not fit.
   v.object({ type: v.literal('remedies'), id, plan, ...resolveAsked.entries }),
   // The run with other sizes; its plan comes without timelines.
@@ -122,6 +130,7 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('searching'), id, update }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('resolve'), id, request: planRequest }),
+  v.object({ type: v.literal('prefill'), id, answer: ours<PrefillAnswer>({ prefill: some, engines: v.array(some) }) }),
   v.object({ type: v.literal('whatIf'), id, plan }),
   v.object({
     type: v.literal('remedies'),

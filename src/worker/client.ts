@@ -1,5 +1,6 @@
 import { CancelledError } from '../core/errors';
 import type { Comparison } from '../core/export/comparison-json';
+import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../core/export/prefill-answer';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
@@ -51,6 +52,8 @@ export interface PlannerClient {
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */
   readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
+  /** How a config's model is best served a prompt: `answerPrefill`. */
+  readonly prefill: (question: PrefillQuestion, asked: PrefillAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PrefillAnswer>;
   /**
    * The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its
    * own where plans are waited for.
@@ -92,6 +95,8 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
       (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
     planElastic: async (request, options = {}) =>
       (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options.signal, planTeller(options))).answer,
+    prefill: async ({ run, defaults, found, model }, asked, { signal } = {}) =>
+      (await ask<'prefill'>({ type: 'prefill', id: ++lastId, run, defaults, found, model, asked }, signal, () => undefined)).answer,
     search: async (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) => {
       const message = { type: 'search' as const, id: ++lastId, problem, tokenBudget, improvements };
       const tell = (reply: ProgressReply): void => {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
+import { answerPrefill, servedRequest } from '../core/export/prefill-answer';
 import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../core/rehearsal/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
@@ -24,6 +25,8 @@ else
     whatIf: ({ run, defaults, found }, sets, signal) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: (request, { signal }) => answerElastic(request, signal),
+    prefill: ({ run, defaults, found, model }, asked, signal) =>
+      answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),
     search: answerSearch,
     compare: makeCompare(),
     rehearsal: preparedRehearsal,

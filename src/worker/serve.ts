@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
+import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../core/export/prefill-answer';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
@@ -34,6 +35,7 @@ export interface Planners {
   readonly resolve: (asked: ResolveAsked, signal: CancelSignal) => PlanRequest;
   readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], signal: CancelSignal) => Plan;
   readonly remedies: (asked: ResolveAsked, plan: Plan, signal: CancelSignal) => readonly Remedy[];
+  readonly prefill: (question: PrefillQuestion, asked: PrefillAsked, signal: CancelSignal) => PrefillAnswer;
   readonly elastic: (request: ElasticRequest, options: PlannerOptions) => ElasticAnswer;
   readonly search: typeof answerSearch;
   readonly compare: Compare;
@@ -88,6 +90,8 @@ async function answerTo(
   switch (request.type) {
     case 'plan':
       return { type: 'plan', id, plan: planners.plan(request.request, options) };
+    case 'prefill':
+      return { type: 'prefill', id, answer: planners.prefill(request, request.asked, signal) };
     case 'resolve':
       return { type: 'resolve', id, request: planners.resolve(request, signal) };
     case 'whatIf':

@@ -199,6 +199,7 @@ const importsOfTabs: Readonly<Record<string, readonly string[]>> = {
   slices: ['tabs/layout', 'tabs/memory', 'tabs/timeline'],
   compare: ['tabs/layout', 'tabs/timeline'],
   profile: ['tab', 'tabs/timeline'],
+  prefill: ['tabs/elastic'],
   elastic: ['tabs/timeline'],
 };
 

@@ -6,6 +6,7 @@ import type { PageState } from '../../src/protocol/page';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
 import { layoutOf, layoutState, usualSearch } from './layouts';
+import { prefillState } from './prefill';
 import { known, profileOf, profilesOf } from './profiles';
 import type { ThemeName } from './themes';
 
@@ -46,6 +47,7 @@ function scenes(): readonly Scene[] {
       state: tab,
       act: tabNamed(name),
     })),
+    ...[480, 1280].map((width): Scene => ({ ...tall, name: `prefill-${width}`, width, state: prefillState(), act: tabNamed('Prefill') })),
     { name: 'zoomed', kind: 'tab', width: 1440, height: 900, state: tab, act: (page) => page.mouse.dblclick(600, 520) },
     ...[480, 1440].map((width): Scene => ({
       ...tall,

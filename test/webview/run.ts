@@ -8,6 +8,7 @@ import type { Case } from './cases';
 import { compareCases } from './compare';
 import { comparedCases } from './compared';
 import { elasticCases } from './elastic';
+import { prefillCases } from './prefill';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
@@ -48,6 +49,7 @@ export async function runWebviewTests({
     ...scheduleCases,
     ...profileCases,
     ...elasticCases,
+    ...prefillCases,
     ...layoutCases,
     ...whatIfCases,
   ].filter(asked);

@@ -3,6 +3,7 @@ import { compareTab } from './compare/tab';
 import { elasticTab } from './elastic/tab';
 import { layoutTab } from './layout/tab';
 import { memoryTab } from './memory/tab';
+import { prefillTab } from './prefill/tab';
 import { profileTab } from './profile/tab';
 import { slicesTab } from './slices/tab';
 import { timelineTab } from './timeline/tab';
@@ -15,5 +16,6 @@ export const tabs: Readonly<Record<string, Tab>> = {
   compare: compareTab,
   layout: layoutTab,
   profile: profileTab,
+  prefill: prefillTab,
   elastic: elasticTab,
 };

@@ -1,5 +1,5 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
-import { servingCommand, type ServingCommand } from '../../core/export/serving-command';
+import { launchOf, regretOf, type ServedEngine } from '../../core/export/prefill-answer';
 import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
 import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
 import { say } from '../../core/sentence';
@@ -33,11 +33,10 @@ export function prefillAnswer(found: PrefillFound): Answer {
   const { request, prefill, times, prompts, served } = found;
   const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs } = prefill;
   const { layout } = request;
-  const regretOf = (ms: number): number => Math.max(0, ms / timeToFirstTokenMs - 1);
   const engines = served.map((cut) => ({
     ...cut,
-    regret: prompts === 1 ? regretOf(cut.timeToFirstTokenMs) : Math.max(0, cut.meanMs / times.meanMs - 1),
-    ...launchOf(found, cut),
+    ...launchOf(request, found.model, cut),
+    regret: prompts === 1 ? regretOf(cut.timeToFirstTokenMs, timeToFirstTokenMs) : regretOf(cut.meanMs, times.meanMs),
   }));
   const remedy = prefillRemedy(memory);
   const json = {
@@ -49,7 +48,7 @@ export function prefillAnswer(found: PrefillFound): Answer {
       lowerBoundMs,
       exact,
       unit,
-      rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: regretOf(rule.timeToFirstTokenMs) })),
+      rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs) })),
       ...times,
       memory: { ...memory, remedy: remedy === null ? null : say(remedy) },
       engines: engines.map(({ notes, ...engine }) => ({ ...engine, notes: notes.map((note) => say(note)) })),
@@ -59,13 +58,7 @@ export function prefillAnswer(found: PrefillFound): Answer {
   return { json, text: textOf(found, engines), exitCode: memory.fits ? 0 : 1 };
 }
 
-function launchOf({ request: { layout }, model }: PrefillFound, cut: ServedCut): ServingCommand {
-  return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
-}
-
-type Engine = ServedCut & ServingCommand & { readonly regret: number };
-
-function textOf(found: PrefillFound, engines: readonly Engine[]): string {
+function textOf(found: PrefillFound, engines: readonly ServedEngine[]): string {
   const { to, prefill } = found;
   if (to === 'list') return prefill.chunks.join('\n');
   const asked = engines.find(({ runtime }) => runtime === to);
@@ -108,18 +101,18 @@ function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
     say(rule.name),
     column.duration(rule.timeToFirstTokenMs),
     plural(rule.chunks.length, 'chunk'),
-    `${formatPercent(Math.max(0, rule.timeToFirstTokenMs / timeToFirstTokenMs - 1))} slower`,
+    `${formatPercent(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))} slower`,
   ]);
 }
 
-function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: Engine, { prompts }: PrefillFound): string {
+function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts }: PrefillFound): string {
   const slower = `${formatPercent(regret)} slower`;
   if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;
   return `${formatDuration(meanMs)} on average with its own chunks, ${slower}`;
 }
 
 /** What a launch is, as comments above it. */
-function commentsOf(engine: Engine, found: PrefillFound): string[] {
+function commentsOf(engine: ServedEngine, found: PrefillFound): string[] {
   return [
     `# ${engine.title}: ${regretText(engine, found)} than the best chunks (${shown(found.prefill.chunks)})`,
     `# Its chunks: ${shown(engine.chunks)}`,

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { sentence } from '../../core/sentence';
 import { quoted } from '../../core/text';
+import { servedRequest, usualPrompt } from '../../core/export/prefill-answer';
 import { prefillOf, servedPrefill, timesOfLengths } from '../../core/planner/prefill';
 import { servingRuntimes } from '../../core/planner/serving';
-import { resolveRun } from '../../core/resolve/resolve';
 import { prefillAnswer, type PrefillExport } from '../answers/prefill';
 import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
 import { configOptions } from '../common-options';
@@ -38,15 +38,9 @@ export const prefillCommand = defineCommand({
     const to = given.to === undefined ? null : oneOf(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) => {
       const lengths = given.lengths === undefined ? null : readLengths((await readInto(texts, given.lengths)).text);
-      const asServed = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
-      const sized = (tokens: number): string => `training.sequenceLength=${tokens}`;
-      const first = { ...line, sets: [...asServed, ...line.sets] };
-      const config = await runConfig(await namedConfig(first, terminal, texts), first, texts);
-      const positions = config.run.model.maxPositions.value ?? longestUsual;
-      const tokens = prompt ?? (lengths === null ? Math.min(positions, longestUsual) : Math.max(...lengths.map((each) => each.tokens)));
-      const own = { ...line, sets: [...first.sets, sized(tokens)] };
-      const { run } = await runConfig(await namedConfig(own, terminal, texts), own, texts);
-      const request = resolveRun(run, line.defaults);
+      const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+      const tokens = prompt ?? (lengths === null ? usualPrompt(run) : Math.max(...lengths.map((each) => each.tokens)));
+      const request = servedRequest(run, { tokens, stages: null }, line.defaults);
       const prefill = prefillOf(request, capMs, terminal.signal);
       const { timeToFirstTokenMs: ms } = prefill;
       const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
@@ -64,9 +58,6 @@ function modelOf(file: string): string {
   const name = path.basename(file);
   return name === 'config.json' ? path.dirname(file) : file;
 }
-
-/** The prompt where nothing names one, and the model has more positions. */
-const longestUsual = 131_072;
 
 function capOf(written: string | undefined): number {
   if (written === undefined) return Infinity;

@@ -11,7 +11,7 @@ import { analyticKinks } from '../time-model/context-kinks';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 import type { LengthShare } from '../spec/lengths';
-import { servedCuts, type PrefillCut, type ServedCut } from './serving';
+import { chunkTimes, servedCuts, type PrefillCut, type ServedCut } from './serving';
 import { sliceWork } from './slice-work';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
@@ -24,8 +24,6 @@ export interface Prefill extends PrefillCut {
   readonly unit: number;
   /** How others cut it, by the same time. */
   readonly rules: readonly (PrefillCut & { readonly name: Sentence })[];
-  /** Of each chunk. */
-  readonly chunkMs: readonly number[];
   readonly stages: number;
   readonly memory: PrefillMemory;
 }
@@ -75,6 +73,7 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
     },
     { signal },
   );
+  const chunkMs = (length: number, context: number): number => timeMs(1, length, context);
   const { uniform, equalTime, equalWork, dynamicChunks, wholeMs } = baselines;
   const rules = [
     { name: sentence`whole prompt`, chunks: [tokens], timeToFirstTokenMs: wholeMs },
@@ -84,7 +83,9 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
     ...(dynamicChunks === null
       ? []
       : [{ name: sentence`SGLang's dynamic chunks`, chunks: dynamicChunks.tokens, timeToFirstTokenMs: dynamicChunks.latencyMs }]),
-  ].filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity);
+  ]
+    .filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity)
+    .map((rule) => ({ ...rule, chunkMs: chunkTimes(chunkMs, rule.chunks) }));
   return {
     chunks: scheme[0]?.tokens ?? [],
     timeToFirstTokenMs: latencyMs,
@@ -93,19 +94,10 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
     stagesAlike: costs.length === 1,
     unit,
     rules,
-    chunkMs: chunkTimes(timeMs, scheme[0]?.tokens ?? []),
+    chunkMs: chunkTimes(chunkMs, scheme[0]?.tokens ?? []),
     stages: pipeline.stages.length,
     memory: memoryOf(request, pipeline),
   };
-}
-
-function chunkTimes(timeMs: SliceTime, chunks: readonly number[]): number[] {
-  let context = 0;
-  return chunks.map((tokens) => {
-    const ms = timeMs(1, tokens, context);
-    context += tokens;
-    return ms;
-  });
 }
 
 /** Time of a chunk on a stage with its send, ms. */
@@ -126,7 +118,7 @@ function prefillTimes(request: PlanRequest) {
 export function prefillTimeOf(request: PlanRequest): (chunks: readonly number[]) => number {
   const { pipeline, timeMs } = prefillTimes(request);
   return (chunks) => {
-    const times = chunkTimes(timeMs, chunks);
+    const times = chunkTimes((length, context) => timeMs(1, length, context), chunks);
     return times.reduce((sum, ms) => sum + ms, 0) + (pipeline.stages.length - 1) * Math.max(...times);
   };
 }

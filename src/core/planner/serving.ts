@@ -9,6 +9,8 @@ export type ServingRuntime = (typeof servingRuntimes)[number];
 export interface PrefillCut {
   readonly chunks: readonly number[];
   readonly timeToFirstTokenMs: number;
+  /** Of each chunk on a stage, with its send. */
+  readonly chunkMs: readonly number[];
 }
 
 /** What an engine is told of its chunks. */
@@ -66,12 +68,20 @@ export interface Judge {
   readonly capMs: number;
 }
 
-/** The time to the first token of a prompt in these chunks over equal stages, ms; infinite where one takes too long. */
-function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
-  let [context, sum, slowest] = [0, 0, 0];
-  for (const tokens of chunks) {
+/** The time of each chunk after those before it, ms. */
+export function chunkTimes(chunkMs: Judge['chunkMs'], chunks: readonly number[]): number[] {
+  let context = 0;
+  return chunks.map((tokens) => {
     const ms = chunkMs(tokens, context);
     context += tokens;
+    return ms;
+  });
+}
+
+/** The time to the first token of a prompt in these chunks over equal stages, ms; infinite where one takes too long. */
+function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
+  let [sum, slowest] = [0, 0];
+  for (const ms of chunkTimes(chunkMs, chunks)) {
     sum += ms;
     slowest = Math.max(slowest, ms);
   }
@@ -101,7 +111,9 @@ function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly Leng
       if (meanMs >= (best?.meanMs ?? Infinity)) continue;
       const chunks = chunksOf(longest);
       const leastChunk = saysLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
-      best = { runtime, chunks, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings: { firstChunk, smoothing, leastChunk } };
+      const chunkMs = chunkTimes(judge.chunkMs, chunks);
+      const settings = { firstChunk, smoothing, leastChunk };
+      best = { runtime, chunks, chunkMs, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings };
     }
   return best;
 }

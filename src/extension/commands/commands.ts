@@ -8,6 +8,7 @@ import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
+import { planPrefillCommand, type PrefillCommands } from './plan-prefill';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { rehearseCommand, type RehearseCommands } from './rehearse';
@@ -38,11 +39,12 @@ export interface Commands {
   readonly 'terapipe.importProfile': (config?: unknown) => Promise<void>;
   readonly 'terapipe.rehearse': (config?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.cancelRehearsal': () => void;
+  readonly 'terapipe.planPrefill': (config?: unknown, asked?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
 }
 
-export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands {
+export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
 }
@@ -72,6 +74,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.importProfile': (config) => importProfileCommand(services, config),
     'terapipe.rehearse': (config) => rehearseCommand(services, config),
     'terapipe.cancelRehearsal': services.rehearsals.cancel,
+    'terapipe.planPrefill': (config, asked) => planPrefillCommand(services, config, asked),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
   };

@@ -3,6 +3,7 @@ import { isLauncher } from '../../core/formats/registry';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { lensesOf, type LensText } from './lens-text';
+import type { Prefills } from '../sessions/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
@@ -13,7 +14,7 @@ import { commandOf } from '../platform/ui';
 /** Lenses over every config: what is known of it now. */
 export function registerCodeLens(
   sessions: PlanSessions,
-  layouts: LayoutSearches,
+  { layouts, prefills }: { readonly layouts: LayoutSearches; readonly prefills: Prefills },
   shown: ShownConfig,
   selector: vscode.DocumentSelector,
   onError: (error: unknown) => void,
@@ -30,7 +31,7 @@ export function registerCodeLens(
   };
 
   function textsOf(state: SessionState): readonly LensText[] {
-    return lensesOf(state, layouts.stateOf(state.file), vscode.l10n.t);
+    return lensesOf(state, layouts.stateOf(state.file), vscode.l10n.t, prefills.stateOf(state.file));
   }
 
   function lensesAt(state: SessionState, uri: vscode.Uri): vscode.CodeLens[] {
@@ -62,6 +63,7 @@ export function registerCodeLens(
     }),
     sessions.onDidChange(({ file }) => tell(file)),
     layouts.onDidChange(tell),
+    prefills.onDidChange(tell),
   );
 }
 

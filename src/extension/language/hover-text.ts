@@ -6,6 +6,9 @@ import { explanations } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
+import type { PrefillAnswer } from '../../core/export/prefill-answer';
+import { formatBytes, formatDuration, formatTokens } from '../../core/format';
+import type { PrefillSession } from '../sessions/prefills';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
@@ -13,9 +16,15 @@ import { say } from '../../core/sentence';
 /**
  * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
  * what was
- * planned.
+ * planned. @param state with what is known of a prompt.
  */
-export function hoverAt(state: SessionState, file: string, text: string, offset: number, t: Translate): HoverText | null {
+export function hoverAt(
+  state: SessionState & { readonly prefill?: PrefillSession | null },
+  file: string,
+  text: string,
+  offset: number,
+  t: Translate,
+): HoverText | null {
   const { run, launcher } = state;
   if (state.texts.get(file) !== text) return null;
   if (state.format === 'pytorch-schedule') return scheduleHover(state, text, offset, t);
@@ -42,7 +51,26 @@ export function hoverAt(state: SessionState, file: string, text: string, offset:
   const elastic = state.staleEdits === 0 && state.elastic !== null ? state.elastic.plan : null;
   const derived = plan === null ? [] : (explanation.derived?.(plan, t) ?? []);
   const frozen = elastic === null ? [] : (explanation.elastic?.(elastic, t) ?? []);
-  return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines: [explanation.meaning(t), ...derived, ...frozen] };
+  const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
+  const lines = [explanation.meaning(t), ...derived, ...frozen, ...served];
+  return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines };
+}
+
+/** What a server makes of the positions. */
+function servedLines(answer: PrefillAnswer | null, t: Translate): string[] {
+  if (answer === null) return [];
+  const { asked, prefill } = answer;
+  const { chunks, stages, timeToFirstTokenMs, memory } = prefill;
+  return [
+    t(
+      'The first token of a prompt of {0} is there after {1}, in {2} chunks over {3} stages.',
+      formatTokens(asked.tokens),
+      formatDuration(timeToFirstTokenMs),
+      chunks.length,
+      stages,
+    ),
+    t('Its keys and values take {0} on a GPU.', formatBytes(memory.keyValueBytes)),
+  ];
 }
 
 /** A whole section (`"training": {...}`, or `"model": "config.json"`): what it leaves out and what was taken instead. */

@@ -1,11 +1,12 @@
 import * as vscode from 'vscode';
 import { hoverAt } from './hover-text';
 import { markdownParagraphs } from './markdown-text';
+import type { Prefills } from '../sessions/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import { isEnabled } from '../platform/settings';
 
 /** Hovers on the values of every file that a session read. */
-export function registerHovers(sessions: PlanSessions, selector: vscode.DocumentSelector): vscode.Disposable {
+export function registerHovers(sessions: PlanSessions, prefills: Prefills, selector: vscode.DocumentSelector): vscode.Disposable {
   return vscode.languages.registerHoverProvider(selector, {
     provideHover: (document, position) => {
       const file = document.uri.toString();
@@ -13,7 +14,7 @@ export function registerHovers(sessions: PlanSessions, selector: vscode.Document
       const text = document.getText();
       for (const state of sessions.all()) {
         if (!sessions.reads(state.file).has(file)) continue;
-        const hover = hoverAt(state, file, text, document.offsetAt(position), vscode.l10n.t);
+        const hover = hoverAt({ ...state, prefill: prefills.stateOf(state.file) }, file, text, document.offsetAt(position), vscode.l10n.t);
         if (hover === null) continue;
         const range = new vscode.Range(document.positionAt(hover.range.start), document.positionAt(hover.range.end));
         return new vscode.Hover(markdownOf(hover.title, hover.lines), range);

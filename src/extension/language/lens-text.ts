@@ -1,11 +1,12 @@
 import { startErrors } from '../../core/findings';
-import { formatDuration, formatNumber, plural } from '../../core/format';
+import { formatDuration, formatNumber, formatTokens, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
 import { isLauncher } from '../../core/formats/registry';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
+import type { PrefillSession } from '../sessions/prefills';
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
@@ -28,10 +29,15 @@ const longestName = 30;
  * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured
  * times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
  */
-export function lensesOf(state: SessionState, search: LayoutSearch | null, t: Translate): readonly LensText[] {
+export function lensesOf(
+  state: SessionState,
+  search: LayoutSearch | null,
+  t: Translate,
+  prefill: PrefillSession | null = null,
+): readonly LensText[] {
   const totals = totalsLens(state, t);
   const elastic = elasticLens(state, t);
-  const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic])];
+  const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic]), ...prefillLens(state, prefill, t)];
   if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...more];
   return elastic !== null && state.error === null ? more : [planless(state, t), ...more];
 }
@@ -97,6 +103,21 @@ function elasticLens(state: SessionState, t: Translate): LensText | null {
   if (state.elastic === null) return null;
   const title = aged(state, t('Elastic: {0}', elasticText(state.elastic.plan, t)), t);
   return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
+}
+
+/** Of files that a server reads too: a model's config beside no launcher; of others once a prompt was planned. */
+function prefillLens({ format, launcher, plan, run }: SessionState, prefill: PrefillSession | null, t: Translate): readonly LensText[] {
+  const answer = prefill?.answer ?? null;
+  if (plan === null || (answer === null && (format !== 'huggingface' || launcher !== null))) return [];
+  const lens = {
+    runs: 'terapipe.planPrefill',
+    tooltip: t('Chunks of a prompt with which its first token is there soonest'),
+    isOfFile: true,
+  };
+  if (answer === null) return [{ ...lens, title: t('Plan prefill') }];
+  const { asked, prefill: found } = answer;
+  const title = t('First token of {0} in {1}', formatTokens(asked.tokens), formatDuration(found.timeToFirstTokenMs));
+  return [{ ...lens, title: prefill?.run === run ? title : t('{0} (before the last edits)', title) }];
 }
 
 /** That it is of an older text, where nothing newer is under way. */

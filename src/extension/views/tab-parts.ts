@@ -7,6 +7,8 @@ import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
 import { pageComparisonOf } from './comparison-page';
 import { pageLayoutOf } from './layout-page';
+import { noPrefill, type PrefillState } from '../../protocol/prefill';
+import type { PrefillSession, Prefills } from '../sessions/prefills';
 import { figuresOf, type WhatIfState } from '../../protocol/what-if';
 import type { PageEdits } from '../commands/page-edits';
 import type { PlanHistories } from '../sessions/plan-histories';
@@ -23,12 +25,13 @@ export interface PartSources {
   readonly whatIfs: WhatIfs;
   readonly histories: PlanHistories;
   readonly edits: PageEdits;
+  readonly prefills: Prefills;
 }
 
 type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
 
 /** The host's side of what tabs show beside the plan. Each part has one line in `of` and one in `changes`. */
-export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits }: PartSources): {
+export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits, prefills }: PartSources): {
   /** What they show for a config. @param sent id of the comparison that the page has. */
   readonly of: (session: SessionState, sent: string | null) => TabParts;
   /** Events with the config whose part changed. */
@@ -40,6 +43,7 @@ export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, hi
       profile: profiles.stateOf(session.file),
       layout: pageLayoutOf(session, layouts.stateOf(session.file)),
       comparison: pageComparisonOf(session.file, comparisons.stateOf(session.file), { displayPath, textsOf, sent }),
+      prefill: pagePrefillOf(session, prefills.stateOf(session.file)),
       whatIf: pageWhatIfOf(session, whatIfs.stateOf(session.file)),
       history: session.plan === null ? null : { plans: histories.plansOf(session.file), canUndo: edits.canUndo(session.file) },
     }),
@@ -47,9 +51,21 @@ export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, hi
       profile: profiles.onDidChange,
       layout: layouts.onDidChange,
       comparison: comparisons.onDidChange,
+      prefill: prefills.onDidChange,
       whatIf: whatIfs.onDidChange,
       history: histories.onDidChange,
     },
+  };
+}
+
+function pagePrefillOf({ format, launcher, run, texts }: SessionState, known: PrefillSession | null): PrefillState | null {
+  if (known === null) return format === 'huggingface' && launcher === null && run !== null ? noPrefill : null;
+  const { answer, isRunning, error } = known;
+  return {
+    answer,
+    isRunning,
+    isStale: answer !== null && known.run !== run,
+    error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
   };
 }
 

@@ -121,7 +121,7 @@ describe('terapipe prefill', () => {
 
   it('writes launches in the flags of each engine', () => {
     const shape = { model: "/models/it's 70b", tensor: 8, pipeline: 4, stageLayers: [21, 20, 20, 19] };
-    const cut = { chunks: [20480, 512], timeToFirstTokenMs: 1, meanMs: 1 };
+    const cut = { chunks: [20480, 512], chunkMs: [1, 1], timeToFirstTokenMs: 1, meanMs: 1 };
     const of = (runtime: 'sglang' | 'vllm' | 'vllm-ascend', smoothing: number) =>
       servingCommand({ ...cut, runtime, settings: { firstChunk: 20480, smoothing, leastChunk: 5120 } }, shape);
     const sglang = of('sglang', 0.75);

@@ -16,6 +16,7 @@ else
     resolve: () => assert.fail('not scripted'),
     remedies: () => [],
     whatIf: () => assert.fail('not scripted'),
+    prefill: () => assert.fail('not scripted'),
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ request }, asked, watching) => {
       const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };

@@ -51,7 +51,8 @@ const quiet = {
   profiles: unchanging,
   comparisons: unchanging,
   whatIfs: unchanging,
+  prefills: unchanging,
   histories: { ...unchanging, plansOf: () => [] },
   edits: { canUndo: () => false },
   layouts: { ...unchanging, findingsOf: () => [] },
-} as unknown as Pick<PageServices, 'profiles' | 'comparisons' | 'layouts' | 'whatIfs' | 'histories' | 'edits'>;
+} as unknown as Pick<PageServices, 'profiles' | 'comparisons' | 'layouts' | 'whatIfs' | 'histories' | 'edits' | 'prefills'>;

@@ -19,8 +19,8 @@ export interface StepPane {
   readonly focus: () => void;
 }
 
-/** Makes an empty pane. */
-export function makeStepPane(): StepPane {
+/** Makes an empty pane. @param name of an operation, where that is not its micro-batch. */
+export function makeStepPane(name: (operation: Operation) => string = ofMicroBatch): StepPane {
   let operations: Operations | null = null;
   let timeline: Timeline | null = null;
   let viewport: Viewport | null = null;
@@ -113,7 +113,7 @@ export function makeStepPane(): StepPane {
 }
 
 /** Slices are whole samples here: the micro-batch and the stage say it all. */
-function name({ kind, unit, stage }: Operation): string {
+function ofMicroBatch({ kind, unit, stage }: Operation): string {
   return kind === 0
     ? t('Forward of micro-batch {0} on stage {1}', unit.microBatch, stage)
     : t('Backward of micro-batch {0} on stage {1}', unit.microBatch, stage);

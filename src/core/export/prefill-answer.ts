@@ -1,0 +1,95 @@
+import type { CancelSignal } from '../errors';
+import { applyOverrides } from '../formats/overrides';
+import type { Run } from '../formats/run';
+import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from '../planner/prefill';
+import type { ServedCut } from '../planner/serving';
+import type { ResolveDefaults } from '../resolve/defaults';
+import { resolveRun } from '../resolve/resolve';
+import type { Sentence } from '../sentence';
+import type { NamedProfile } from '../spec/profile';
+import type { PlanRequest } from '../spec/request';
+import { servingCommand, type ServingCommand } from './serving-command';
+
+/** The prompt where nothing names one, and the model has more positions. */
+const longestUsual = 131_072;
+
+/** A prefill that is asked for. */
+export interface PrefillAsked {
+  readonly tokens: number;
+  /** Null: as many as the layout has. */
+  readonly stages: number | null;
+}
+
+/** An engine with what launches it, and how much longer than the best its chunks take, as a share. */
+export type ServedEngine = ServedCut & ServingCommand & { readonly regret: number };
+
+/** How a prompt is best cut, for pages: plain data. */
+export interface PrefillAnswer {
+  readonly asked: PrefillAsked;
+  readonly tensor: number;
+  readonly gpu: string;
+  /** Device that times were measured on; null: they are those of the model. */
+  readonly measuredOn: string | null;
+  readonly prefill: Prefill;
+  readonly engines: readonly ServedEngine[];
+  readonly remedy: Sentence | null;
+}
+
+/** As many tokens as a model has positions for, up to a usual limit. */
+export function usualPrompt({ model }: Run): number {
+  return Math.min(model.maxPositions.value ?? longestUsual, longestUsual);
+}
+
+/** A run as a server runs a prompt of so many tokens: one replica, one sequence, nothing kept for backward. */
+export function servedRequest(
+  run: Run,
+  { tokens, stages }: PrefillAsked,
+  defaults: ResolveDefaults,
+  found: readonly NamedProfile[] = [],
+  signal?: CancelSignal,
+): PlanRequest {
+  const sets = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
+  const sizes = [`training.sequenceLength=${tokens}`, ...(stages === null ? [] : [`layout.pipeline=${stages}`])];
+  return resolveRun(applyOverrides(run, [...sets, ...sizes]), defaults, found, signal);
+}
+
+/** What launches an engine with the chunks that its rule then makes. @param model folder or name of the model. */
+export function launchOf({ layout }: PlanRequest, model: string, cut: ServedCut): ServingCommand {
+  return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
+}
+
+/** How much longer a time is than the best, as a share. */
+export function regretOf(ms: number, bestMs: number): number {
+  return Math.max(0, ms / bestMs - 1);
+}
+
+/**
+ * The best chunks of the prompt of a request, beside rules and engines.
+ * @param model what engines call the model. @throws as `prefillOf`.
+ */
+export function answerPrefill(request: PlanRequest, model: string, signal?: CancelSignal): PrefillAnswer {
+  const { layout, training, cluster, profile } = request;
+  const prefill = prefillOf(request, Infinity, signal);
+  return {
+    asked: { tokens: training.sequenceLength, stages: layout.pipeline },
+    tensor: layout.tensor,
+    gpu: cluster.gpu.name,
+    measuredOn: profile?.profile.device.name ?? null,
+    prefill,
+    engines: servedPrefill(request, null, Infinity).map((cut) => ({
+      ...cut,
+      ...launchOf(request, model, cut),
+      regret: regretOf(cut.timeToFirstTokenMs, prefill.timeToFirstTokenMs),
+    })),
+    remedy: prefillRemedy(prefill.memory),
+  };
+}
+
+/** What is asked of. */
+export interface PrefillQuestion {
+  readonly run: Run;
+  readonly defaults: ResolveDefaults;
+  readonly found: readonly NamedProfile[];
+  /** What engines call the model. */
+  readonly model: string;
+}

@@ -1,0 +1,87 @@
+import { usualPrompt, type PrefillAnswer, type PrefillAsked } from '../../core/export/prefill-answer';
+import { ExpectedError } from '../../core/errors';
+import { sentence } from '../../core/sentence';
+import type { Run } from '../../core/formats/run';
+import type { PlanSessions } from './plan-sessions';
+
+/** Prompts that are planned, one a config. */
+export interface Prefills {
+  /** Null before the first. */
+  readonly stateOf: (file: string) => PrefillSession | null;
+  /** Plans a prompt, in place of an earlier one; an error is in the state too. @throws ExpectedError of the planner; CancelledError. */
+  readonly plan: (file: string, asked: PrefillAsked) => Promise<PrefillAnswer>;
+  readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
+  readonly dispose: () => void;
+}
+
+/** What is known of the prompt of a config. */
+export interface PrefillSession {
+  /** The last answer; null before the first, and where that failed. */
+  readonly answer: PrefillAnswer | null;
+  /** The run that `answer` is of. */
+  readonly run: Run;
+  readonly isRunning: boolean;
+  readonly error: ExpectedError | null;
+}
+
+/** @param ask the planner's answer for a run. */
+export function createPrefills(
+  sessions: PlanSessions,
+  ask: (run: Run, asked: PrefillAsked, signal: AbortSignal) => Promise<PrefillAnswer>,
+): Prefills {
+  const known = new Map<string, PrefillSession>();
+  const listeners = new Set<(file: string) => void>();
+  const running = new Map<string, AbortController>();
+  const put = (file: string, state: PrefillSession): void => {
+    known.set(file, state);
+    for (const listener of listeners) listener(file);
+  };
+  const subscription = sessions.onDidChange(({ file }) => {
+    // Closed files are forgotten; of an edited one the answer is told to be older.
+    for (const each of known.keys()) if (sessions.get(each) === undefined) known.delete(each);
+    if (known.has(file)) for (const listener of listeners) listener(file);
+  });
+  return {
+    stateOf: (file) => known.get(file) ?? null,
+    async plan(file, asked) {
+      const run = sessions.get(file)?.run ?? null;
+      if (run === null) throw new ExpectedError('no-plan', sentence`There is no model to serve`, sentence`fix the config first`);
+      running.get(file)?.abort();
+      const own = new AbortController();
+      running.set(file, own);
+      const before = known.get(file)?.answer ?? null;
+      put(file, { answer: before, run, isRunning: true, error: null });
+      try {
+        const answer = await ask(run, asked, own.signal);
+        put(file, { answer, run, isRunning: false, error: null });
+        return answer;
+      } catch (error) {
+        if (running.get(file) === own)
+          put(file, { answer: before, run, isRunning: false, error: error instanceof ExpectedError ? error : null });
+        throw error;
+      } finally {
+        if (running.get(file) === own) running.delete(file);
+      }
+    },
+    onDidChange: (listener) => {
+      listeners.add(listener);
+      return { dispose: () => listeners.delete(listener) };
+    },
+    dispose: () => {
+      subscription.dispose();
+      for (const own of running.values()) own.abort();
+      listeners.clear();
+      known.clear();
+    },
+  };
+}
+
+/** What is asked for where nobody says: the model's positions over the stages of its plan, or four. */
+export function usualPrefill(run: Run, pipeline: number | null): { readonly tokens: number; readonly stages: number } {
+  return { tokens: usualPrompt(run), stages: pipeline !== null && pipeline > 1 ? pipeline : Math.min(4, run.model.layers.value) };
+}
+
+/** What engines call a model: the folder of its config. @param file its URI. */
+export function modelFolder(file: string): string {
+  return decodeURIComponent(new URL(file).pathname).replace(/\/config\.json$/, '');
+}

@@ -1,0 +1,14 @@
+import type { PrefillAnswer } from '../core/export/prefill-answer';
+import type { PageError } from './page-error';
+
+/** The Prefill tab's part of a page. */
+export interface PrefillState {
+  /** Null before the first prompt was planned. */
+  readonly answer: PrefillAnswer | null;
+  readonly isRunning: boolean;
+  /** The config has changed since. */
+  readonly isStale: boolean;
+  readonly error: PageError | null;
+}
+
+export const noPrefill: PrefillState = { answer: null, isRunning: false, isStale: false, error: null };

@@ -1,0 +1,46 @@
+import type { PrefillAnswer } from '../../../src/core/export/prefill-answer';
+import { forwardOnlySchedule } from '../../../src/core/schedules/forward-only';
+import { noTransfers, simulate, wholeBackward } from '../../../src/core/schedules/simulate/simulate';
+import type { Timeline } from '../../../src/core/schedules/schedule';
+import { say } from '../../../src/core/sentence';
+import { t } from '../../base/strings';
+
+/** A way to cut the prompt, as the tab lists it. */
+export interface NamedCut {
+  readonly name: string;
+  readonly chunks: readonly number[];
+  readonly chunkMs: readonly number[];
+  readonly timeToFirstTokenMs: number;
+  /** How much longer than the best, as a share. */
+  readonly regret: number;
+}
+
+/** The best, the rules beside it, and what engines make of theirs; fastest first. */
+export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedCut[] {
+  const bestMs = prefill.timeToFirstTokenMs;
+  const others = [
+    ...prefill.rules.map((rule) => ({ ...rule, name: say(rule.name, t) })),
+    ...engines.map((engine) => ({ ...engine, name: t('{0}, launched for this', engine.title) })),
+  ];
+  const best = { name: t('best chunks'), chunks: prefill.chunks, chunkMs: prefill.chunkMs, timeToFirstTokenMs: bestMs };
+  return [best, ...others.sort((a, b) => a.timeToFirstTokenMs - b.timeToFirstTokenMs)].map(
+    ({ name, chunks, chunkMs, timeToFirstTokenMs }) => ({
+      name,
+      chunks,
+      chunkMs,
+      timeToFirstTokenMs,
+      regret: Math.max(0, timeToFirstTokenMs / bestMs - 1),
+    }),
+  );
+}
+
+/** Operations that are drawn at most. */
+const mostDrawn = 100_000;
+
+/** The chunks on their way down the stages; null where there are too many to draw. */
+export function timelineOf({ chunks, chunkMs }: NamedCut, stages: number): Timeline | null {
+  if (chunks.length * stages > mostDrawn) return null;
+  const cells = stages * chunks.length;
+  const forwardMs = Float64Array.from({ length: cells }, (_, cell) => chunkMs[cell % chunks.length] ?? 0);
+  return simulate(forwardOnlySchedule(chunks, stages), wholeBackward(forwardMs, new Float64Array(cells)), noTransfers(chunks.length));
+}

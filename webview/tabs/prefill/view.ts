@@ -1,0 +1,172 @@
+import type { PrefillAnswer, ServedEngine } from '../../../src/core/export/prefill-answer';
+import {
+  bytesOfQuantity,
+  column,
+  durationQuantity,
+  formatBytes,
+  formatCount,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../../src/core/format';
+import { say } from '../../../src/core/sentence';
+import { fill, h, icon } from '../../base/dom';
+import { makePagedTable } from '../../base/paged-table';
+import type { Store } from '../../base/store';
+import { t } from '../../base/strings';
+import { button } from '../../base/ui';
+import { figure } from '../../shared/figures';
+import { sentence } from '../../shared/sentence';
+import { makeStepPane } from '../elastic/step';
+import { cutsOf, timelineOf, type NamedCut } from './cuts';
+
+/** The prefill tab: when the first token is there, the chunks on their way down the stages, and what other ways to cut lose. */
+export function makePrefillView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  let shown: PrefillAnswer | null = null;
+  let cuts: readonly NamedCut[] = [];
+  let picked = 0;
+  const plan = (label: string): HTMLElement =>
+    button({ label, appearance: 'secondary', onClick: () => store.host.post({ type: 'command', command: 'terapipe.planPrefill' }) });
+  const notice = h('p', { class: 'hint', role: 'status' });
+  const head = h('div', { class: 'prefill-head' });
+  const pane = makeStepPane(({ unit, stage }) => t('Chunk {0} of {1} on stage {2}', unit.slice, formatTokens(unit.tokens), stage));
+  const title = h('h2', {});
+  const rules = makePagedTable();
+  const chunks = makePagedTable();
+  const launches = h('section', { class: 'prefill-launches', 'aria-label': t('Launches') });
+  const content = h(
+    'div',
+    { class: 'prefill-content' },
+    head,
+    h('section', { class: 'prefill-timeline', 'aria-label': t('Chunks on the stages') }, title, pane.element),
+    h('section', { class: 'table-twin', 'aria-label': t('Ways to cut') }, rules.element),
+    h('section', { class: 'table-twin', 'aria-label': t('Chunks') }, chunks.element),
+    launches,
+  );
+  const empty = h(
+    'div',
+    { class: 'empty' },
+    h('p', {}, t('A server runs a prompt down its pipeline in chunks. Their lengths decide when the first token is there.')),
+    plan(t('Plan prefill')),
+  );
+  const element = h('div', { class: 'prefill-view' }, notice, content, empty);
+
+  const showCut = (): void => {
+    const cut = cuts[picked];
+    if (cut === undefined || shown === null) return;
+    title.textContent = t('{0}: {1}', cut.name, plural(cut.chunks.length, t('chunk'), t('chunks')));
+    pane.show(timelineOf(cut, shown.prefill.stages));
+    showRules(rules, cuts, picked, (row) => {
+      picked = row;
+      showCut();
+    });
+    showChunks(chunks, cut);
+  };
+  const update = (): void => {
+    const { prefill } = store.state();
+    const answer = prefill?.answer ?? null;
+    notice.textContent = noticeOf(prefill);
+    notice.hidden = notice.textContent === '';
+    content.hidden = answer === null;
+    empty.hidden = answer !== null || prefill?.isRunning === true;
+    if (answer === null || answer === shown) return;
+    shown = answer;
+    cuts = cutsOf(answer);
+    picked = 0;
+    fill(head, ...headOf(answer), plan(t('Change prompt or stages')));
+    fill(launches, h('h2', {}, t('What launches it')), ...answer.engines.map(launchOf));
+    showCut();
+  };
+  return { element, update };
+}
+
+function noticeOf(prefill: ReturnType<Store['state']>['prefill']): string {
+  if (prefill === null) return '';
+  if (prefill.error !== null) return sentence(`${say(prefill.error.message, t)}; ${say(prefill.error.remedy, t)}`);
+  if (prefill.isRunning) return t('Planning…');
+  return prefill.isStale ? t('From before the last edits.') : '';
+}
+
+function headOf({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
+  const { timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit, chunks, memory } = prefill;
+  const { used, capacity, unit: bytesUnit } = bytesOfQuantity(memory.weightsBytes + memory.keyValueBytes, memory.usableBytes);
+  const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward alone', measuredOn);
+  const proof = exact ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(1 - lowerBoundMs / timeToFirstTokenMs));
+  const alike = stagesAlike ? '' : ` ${t('All stages count as slow as the slowest.')}`;
+  const parts = t('{0} of weights, {1} of keys and values', formatBytes(memory.weightsBytes), formatBytes(memory.keyValueBytes));
+  return [
+    h(
+      'p',
+      { class: 'lead' },
+      t('Prompt of {0} over {1} of {2} × {3}', formatTokens(asked.tokens), plural(prefill.stages, t('stage'), t('stages')), tensor, gpu),
+    ),
+    h(
+      'dl',
+      { class: 'figures' },
+      figure(durationQuantity(timeToFirstTokenMs), t('to the first token'), null, source, 'plain'),
+      figure({ value: formatCount(chunks.length), unit: '' }, t('chunks'), null, t('In multiples of {0}', formatTokens(unit)), 'plain'),
+      figure(
+        { value: used, unit: `/ ${capacity} ${bytesUnit}` },
+        t('weights, keys and values'),
+        null,
+        parts,
+        memory.fits ? 'plain' : 'error',
+      ),
+    ),
+    h('p', { class: 'hint' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)}${alike} ${sentence(source)}`),
+    ...(remedy === null ? [] : [h('p', { role: 'alert' }, sentence(t('Does not fit: {0}', say(remedy, t))))]),
+  ];
+}
+
+function showRules(table: ReturnType<typeof makePagedTable>, cuts: readonly NamedCut[], marked: number, pick: (row: number) => void): void {
+  table.show({
+    caption: t('Ways to cut the prompt, by the same time'),
+    columns: [
+      { title: t('Cut'), numeric: false },
+      { title: t('Chunks'), numeric: true },
+      { title: t('First token'), numeric: true },
+      { title: t('Longer by'), numeric: true },
+    ],
+    total: cuts.length,
+    rows: ({ first, end }) =>
+      cuts
+        .slice(first, end)
+        .map(({ name, chunks, timeToFirstTokenMs, regret }) => [
+          name,
+          formatCount(chunks.length),
+          column.duration(timeToFirstTokenMs),
+          formatPercent(regret),
+        ]),
+    marked,
+    onRow: pick,
+  });
+}
+
+function showChunks(table: ReturnType<typeof makePagedTable>, { name, chunks, chunkMs }: NamedCut): void {
+  const contexts = chunks.map((_, index) => chunks.slice(0, index).reduce((sum, tokens) => sum + tokens, 0));
+  table.show({
+    caption: t('Chunks: {0}', name),
+    columns: [t('Chunk'), t('Tokens'), t('Context'), t('Time, ms')].map((heading) => ({ title: heading, numeric: true })),
+    total: chunks.length,
+    rows: ({ first, end }) =>
+      chunks
+        .slice(first, end)
+        .map((tokens, index) => [
+          String(first + index),
+          formatCount(tokens),
+          formatCount(contexts[first + index] ?? 0),
+          column.number(chunkMs[first + index] ?? 0),
+        ]),
+    marked: null,
+  });
+}
+
+function launchOf({ title, command, notes, regret }: ServedEngine): HTMLElement {
+  return h(
+    'div',
+    { class: 'prefill-launch' },
+    h('h3', {}, t('{0}: {1} slower', title, formatPercent(regret))),
+    h('pre', { tabindex: 0, 'aria-label': t('Launch of {0}', title) }, h('code', {}, command)),
+    ...notes.map((note) => h('p', { class: 'hint' }, sentence(say(note, t)))),
+  );
+}
