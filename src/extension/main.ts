@@ -124,20 +124,8 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const commandParts = {
-    ...changes,
-    context,
-    sessions,
-    shown,
-    log,
-    layouts,
-    comparisons,
-    prefills,
-    diffs,
-    shell,
-    plan: planner.plan,
-    profiles,
-  };
+  const answers = { layouts, comparisons, prefills };
+  const commandParts = { ...changes, ...answers, context, sessions, shown, log, diffs, shell, plan: planner.plan, profiles };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,

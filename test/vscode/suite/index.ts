@@ -21,6 +21,7 @@ export async function run(): Promise<void> {
   await import('./elastic.test');
   await import('./launchers.test');
   await import('./layouts.test');
+  await import('./prefill.test');
   await import('./profile.test');
   await import('./rehearse.test');
   await import('./schedules.test');
