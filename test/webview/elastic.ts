@@ -56,7 +56,7 @@ export const elasticCases: readonly Case[] = [
       ]);
       assert.match(String(await page.locator('.elastic-view .figure').first().getAttribute('title')), /instead of .*\nFrom: analytic/);
       await until('epochs are drawn', async () => (await drawnColors(open, '.epochs')) > 4);
-      await until('the step is drawn', async () => (await drawnColors(open, '.step-pane .lanes')) > 4);
+      await until('the step is drawn', async () => (await drawnColors(open, '.elastic-view .step-pane .lanes')) > 4);
       assert.equal(await page.locator('.toolbar').locator('visible=true').count(), 0);
       assert.equal(await overflows(open), false);
       return undefined;
@@ -109,7 +109,7 @@ export const elasticCases: readonly Case[] = [
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
       await until('an operation said', async () =>
-        /Forward of micro-batch \d+.* stage 0/.test(String(await page.locator('.step-pane [role=status]').textContent())),
+        /Forward of micro-batch \d+.* stage 0/.test(String(await page.locator('.elastic-view .step-pane [role=status]').textContent())),
       );
       const box = (await chart.boundingBox())!;
       await page.mouse.click(box.x + box.width - 20, box.y + 30);

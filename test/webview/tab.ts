@@ -271,7 +271,7 @@ export const tabCases: readonly Case[] = [
       await page.getByRole('button', { name: 'Export' }).focus();
       await page.keyboard.press('Enter');
       await page.keyboard.press('ArrowDown');
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Plan as JSON');
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Picture as SVG');
       await page.keyboard.press('Escape');
       assert.equal(await page.getByRole('menu').count(), 0);
       assert.match(await page.evaluate<string>('document.activeElement.textContent'), /Export/);
