@@ -31,7 +31,7 @@ export interface Relation {
 
 export interface Exception {
   readonly why: string;
-  readonly of: (request: PlanRequest, way: Pick<Prediction, 'schedule' | 'chunksPerStage'>) => boolean;
+  readonly of: (request: PlanRequest, way: Pick<Prediction, 'schedule' | 'chunksPerStage' | 'scheme'>) => boolean;
 }
 
 export type Direction = 'not more' | 'not less' | 'same' | 'any';
@@ -67,6 +67,15 @@ const rounds: Exception = {
   why: 'interleaved schedules go in rounds of as many micro-batches as stages, longer ones where the micro-batches are no multiple of the stages',
   of: ({ training, layout }, { chunksPerStage: chunks }) =>
     chunks > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0,
+};
+
+/** Sequences of a sliced schedule go one by one here: a larger micro-batch is more of them. */
+const slicedRounds: Exception = {
+  why: 'sequences of sliced interleaved schedules go in rounds of so many as have a slice for every stage, longer ones where they are no multiple',
+  of: ({ layout, training }, { chunksPerStage: chunks, scheme }) => {
+    const slices = scheme[0]?.tokens.length ?? 1;
+    return chunks > 1 && slices > 1 && (training.globalBatch / layout.data) % Math.ceil(layout.pipeline / slices) !== 0;
+  },
 };
 
 const copied: Exception = {
@@ -163,6 +172,7 @@ export function relations(times: number): readonly Relation[] {
       time: 'not less',
       throughput: 'not less',
       memory: 'not less',
+      except: slicedRounds,
       changed: (run) => withTraining(run, { globalBatch: 2 * run.training.globalBatch, microBatch: 2 * run.training.microBatch }),
     },
     {

@@ -35,7 +35,7 @@ export const prefillCases: readonly Case[] = [
       await page.getByRole('tab', { name: 'Prefill' }).click();
       assert.match(await page.locator('.prefill-head .lead').innerText(), /^Prompt of 16.+ tokens over 4 stages of 8 × H100-80GB$/);
       assert.match(await page.locator('.prefill-head').innerText(), /Proved optimal/);
-      const rows = page.getByRole('region', { name: 'Ways to cut' }).locator('tbody tr');
+      const rows = page.getByRole('region', { name: 'Chunk lengths by rule' }).locator('tbody tr');
       const names = await rows.allInnerTexts();
       assert.ok(names[0]?.startsWith('best chunks') && names[0].includes('0 %'));
       for (const name of ['equal chunks', "SGLang's dynamic chunks", 'vLLM, launched for this'])

@@ -20,7 +20,7 @@ import { sentence } from '../../shared/sentence';
 import { makeStepPane } from '../elastic/step';
 import { cutsOf, timelineOf, type NamedCut } from './cuts';
 
-/** The prefill tab: when the first token is there, the chunks on their way down the stages, and what other ways to cut lose. */
+/** The prefill tab: when the first token is there, the chunks on their way down the stages, and what other chunk lengths lose. */
 export function makePrefillView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let shown: PrefillAnswer | null = null;
   let cuts: readonly NamedCut[] = [];
@@ -39,7 +39,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
     { class: 'prefill-content' },
     head,
     h('section', { class: 'prefill-timeline', 'aria-label': t('Chunks on the stages') }, title, pane.element),
-    h('section', { class: 'table-twin', 'aria-label': t('Ways to cut') }, rules.element),
+    h('section', { class: 'table-twin', 'aria-label': t('Chunk lengths by rule') }, rules.element),
     h('section', { class: 'table-twin', 'aria-label': t('Chunks') }, chunks.element),
     launches,
   );
@@ -113,16 +113,16 @@ function headOf({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnsw
         memory.fits ? 'plain' : 'error',
       ),
     ),
-    h('p', { class: 'hint' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)}${alike} ${sentence(source)}`),
+    h('p', { class: 'hint prefill-proof' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)}${alike} ${sentence(source)}`),
     ...(remedy === null ? [] : [h('p', { role: 'alert' }, sentence(t('Does not fit: {0}', say(remedy, t))))]),
   ];
 }
 
 function showRules(table: ReturnType<typeof makePagedTable>, cuts: readonly NamedCut[], marked: number, pick: (row: number) => void): void {
   table.show({
-    caption: t('Ways to cut the prompt, by the same time'),
+    caption: t('Chunk lengths by rule, fastest first'),
     columns: [
-      { title: t('Cut'), numeric: false },
+      { title: t('Rule'), numeric: false },
       { title: t('Chunks'), numeric: true },
       { title: t('First token'), numeric: true },
       { title: t('Longer by'), numeric: true },

@@ -36,10 +36,10 @@ export interface CutEditor {
   readonly update: (plan: Plan, base: Candidate) => void;
 }
 
-/** Ways to cut above the schedule that they make, the cuts of one to be moved, and the memory that is in flight beside it. */
+/** Slicing schemes above the schedule of one, the cuts of one to be moved, and the memory that is in flight beside it. */
 export function makeCutEditor(store: Store): CutEditor {
   let trial: Trial | null = null;
-  const ways = h('div', { class: 'cut-ways', role: 'group', 'aria-label': t('Ways to cut') });
+  const ways = h('div', { class: 'cut-ways', role: 'group', 'aria-label': t('Slicing schemes') });
   const answer = h('p', { class: 'cut-answer', 'aria-live': 'polite' });
   const reset = button({ label: t('Back to the plan'), appearance: 'secondary', onClick: () => pick('plan') });
   const add = button({
@@ -140,7 +140,7 @@ function flowOf(schedule: HTMLElement, bars: HTMLCanvasElement, memoryText: HTML
   return h(
     'div',
     { class: 'cut-flow' },
-    named('cut-schedule', t('The schedule that they make'), schedule),
+    named('cut-schedule', t('Schedule with these slices'), schedule),
     named('cut-memory', t('Memory of the stages'), h('div', { class: 'strip-canvas cut-bars' }, bars), memoryText),
   );
 }

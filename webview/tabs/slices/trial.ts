@@ -80,7 +80,7 @@ export function workShares(request: PlanRequest, lengths: Lengths): number[] {
   });
 }
 
-/** Ways to cut that can be tried: the plan's own, and how others would. */
+/** Slicing schemes that can be tried: the plan's own, and how others would. */
 export interface KnownCut {
   readonly rule: Cut['rule'] | 'plan';
   readonly lengths: Lengths;
