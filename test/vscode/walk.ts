@@ -158,6 +158,10 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
         await look('history');
         await tab.getByRole('button', { name: 'Undo' }).click();
         await figuresOnBoth(page, same);
+        // The text is that of the disk again; saved, its editor closes without a question.
+        await goBehind(page, '"pipeline": 96');
+        await page.keyboard.press('Control+S');
+        await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
       },
     },
     {
