@@ -5,7 +5,6 @@ import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
-import { walkElastic } from './walk-elastic';
 import { walkLayout } from './walk-layout';
 import {
   chooseFix,
@@ -40,7 +39,6 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
     await walkSteps(steps, emit, () => failed('demo'));
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
-    await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
     await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());
   } finally {
     await demo.stop().catch(() => undefined);
