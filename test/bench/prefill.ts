@@ -1,5 +1,5 @@
-// Prints how chunks of a prompt rank that are run here beside how a measured profile ranks them: `npm run bench:prefill`, about 15 minutes
-// where nothing else runs. A layer of hidden 512 with 8 heads on each of 4 stages, a prompt of 8,192 tokens, one CPU, on the virtual clock.
+// Prints how chunks of a prompt rank that are run here beside how a measured profile ranks them: `npm run bench:prefill`, 34 minutes with
+// other work on two cores. A layer of hidden 512 with 8 heads on each of 4 stages, a prompt of 8,192 tokens, one CPU, on the virtual clock.
 // `--quick` runs less of it, to see that it runs.
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-import { recover, type Loss, type Recovery, type WayId } from '../../core/recovery/recover';
+import { recover, type Failure, type Recovery, type WayId } from '../../core/recovery/recover';
 import { startErrors } from '../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
@@ -16,7 +16,7 @@ const wayNames: Readonly<Record<WayId, string>> = {
 };
 
 /** `terapipe plan --without` and `--slow`: the ways to go on with what is left, the cheapest first named. */
-export function recoveryAnswer({ plan, findings }: Planned, loss: Loss, texts: Texts): Answer {
+export function recoveryAnswer({ plan, findings }: Planned, loss: Failure, texts: Texts): Answer {
   const recovery = recover(plan, loss);
   const best = recovery.ways.find(({ id }) => id === recovery.cheapest);
   return {

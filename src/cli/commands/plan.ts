@@ -5,7 +5,7 @@ import { currentName } from '../../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
 import { lowMedian } from '../../core/numbers';
-import type { Loss } from '../../core/recovery/recover';
+import type { Failure } from '../../core/recovery/recover';
 import { namedSchedules } from '../../core/spec/schedule-names';
 import { quoted } from '../../core/text';
 import type { Answer } from '../answer';
@@ -87,7 +87,7 @@ export const planCommand = defineCommand({
 });
 
 /** What was lost; a path of a measured run whose straggler is meant. @throws ExpectedError `usage`. */
-function lossOf(without: string | undefined, slow: string | undefined): Loss | string | null {
+function lossOf(without: string | undefined, slow: string | undefined): Failure | string | null {
   if (without !== undefined) {
     const [, node] = /^(?:node)?(\d{1,6})$/.exec(without) ?? [];
     if (node === undefined) throw usage(sentence`--without is ${quoted(without)}`, sentence`name a node, counted from 0, as node3`);
@@ -102,7 +102,7 @@ function lossOf(without: string | undefined, slow: string | undefined): Loss | s
 }
 
 /** The stage that a measured run shows to be slow, over the others. @throws ExpectedError `recovery-straggler` when it shows none. */
-async function stragglerOf(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Loss> {
+async function stragglerOf(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Failure> {
   const read = await readOther(path, texts, terminal.signal);
   if (read.kind === 'config') throw usage(sentence`--slow is ${quoted(path)}`, sentence`give stage5=1.2, a trace or step times`);
   const { straggler, stages } =

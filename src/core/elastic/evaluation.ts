@@ -10,13 +10,18 @@ export interface EvaluatedEpoch {
   readonly cache: Pick<CacheDecision, 'used' | 'movedMs'>;
 }
 
+/** Whether what is evaluated after every so many epochs, and after the last, is evaluated after this one; 0: never. */
+export function isEvaluatedAfter(every: number, epoch: number, epochs: number): boolean {
+  return every > 0 && ((epoch + 1) % every === 0 || epoch === epochs - 1);
+}
+
 /**
  * Evaluation after an epoch, ms: a forward pass of the samples on all pipelines, and of the training data, whose frozen layers are read
  * where they are cached. Source: `CVTrainer.eval` of PipeTransformer's code, which runs it after the last epoch too.
  */
 export function evaluationMs(context: ElasticContext, question: StepQuestion, { epoch, calibration, cache }: EvaluatedEpoch): number {
   const { evaluation, epochs, datasetSize } = context.request;
-  const isDue = (every: number): boolean => every > 0 && ((epoch + 1) % every === 0 || epoch === epochs - 1);
+  const isDue = (every: number): boolean => isEvaluatedAfter(every, epoch, epochs);
   const due = [
     { samples: isDue(evaluation.every) ? evaluation.samples : 0, cached: false },
     { samples: isDue(evaluation.trainingEvery) ? datasetSize : 0, cached: cache.used },

@@ -84,7 +84,8 @@ function epochsOf(csv: Csv, { epoch, isStep }: Columns): (row: number) => number
   if (!isStep) return (row) => indexAt(csv, row, epoch, 'epoch');
   const stepAt = (row: number): number => csvNumber((csv.rows[row]?.cells[epoch] ?? '').trim());
   const steps = [...new Set(csv.rows.map((_, row) => stepAt(row)).filter(Number.isFinite))].sort((a, b) => a - b);
-  return (row) => steps.indexOf(stepAt(row));
+  const epochOfStep = new Map(steps.map((step, index) => [step, index]));
+  return (row) => epochOfStep.get(stepAt(row)) ?? -1;
 }
 
 function readTracked(csv: Csv, columns: Columns): NormTable {
@@ -186,10 +187,7 @@ const opening = '{"norms":[';
 
 /** A record a line: read as a list whose commas take the places of line ends, so that places stay, but for the length of `opening`. */
 function readLines(text: string, file: string): NormTable {
-  const body = text
-    .replace(/^\uFEFF/, ' ')
-    .replace(/\r\n|\n|\r/g, (end, at: number) => (isLastLine(text, at) ? ' ' : ',').padEnd(end.length))
-    .replace(/,(?=[\s,]*,)/g, ' ');
+  const body = joinedLines(text.replace(/^\uFEFF/, ' '));
   const back = ({ start, end }: TextRange): TextRange => ({ start: backTo(start, text), end: backTo(end, text) });
   const { add, table } = collector(file);
   try {
@@ -207,9 +205,17 @@ function backTo(offset: number, text: string): number {
   return Math.min(text.length, Math.max(0, offset - opening.length));
 }
 
-/** Whether nothing but blanks follows. */
-function isLastLine(text: string, at: number): boolean {
-  return text.slice(at).trim() === '';
+/** A text of as many characters, with a comma in place of the line end before each line but the first that is not blank. */
+function joinedLines(text: string): string {
+  const parts = text.split(/(\r\n|\n|\r)/);
+  let hasBefore = false;
+  for (let at = 0; at < parts.length; at += 2) {
+    const isBlank = parts[at]?.trim() === '';
+    const end = parts[at - 1] ?? '';
+    if (at > 0) parts[at - 1] = (hasBefore && !isBlank ? ',' : ' ').padEnd(end.length);
+    hasBefore ||= !isBlank;
+  }
+  return parts.join('');
 }
 
 type Add = ReturnType<typeof collector>['add'];

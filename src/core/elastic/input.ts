@@ -14,7 +14,10 @@ export function inputWaitMs(request: Pick<ElasticRequest, 'loader'>, batch: numb
   return request.loader?.workers === 0 ? ms : Math.max(0, ms - stepMs);
 }
 
+/** Share of a measured step that is left to it at least, where the loader is said to take longer than the whole step. */
+const leastOfStep = 0.01;
+
 /** A measured step without what it waited for its samples, ms. */
 export function withoutInput(request: Pick<ElasticRequest, 'loader'>, batch: number, measuredMs: number): number {
-  return request.loader?.workers === 0 ? Math.max(measuredMs / 100, measuredMs - loaderMs(request, batch)) : measuredMs;
+  return request.loader?.workers === 0 ? Math.max(leastOfStep * measuredMs, measuredMs - loaderMs(request, batch)) : measuredMs;
 }

@@ -5,7 +5,7 @@ import { formatCount } from '../format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
 import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
-import { evaluationMs as evaluationMsOf } from './evaluation';
+import { evaluationMs as evaluationMsOf, isEvaluatedAfter } from './evaluation';
 import { inputWaitMs } from './input';
 import { calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
@@ -70,7 +70,7 @@ export function runEpochs(
     if (epochs === 1) return [opening];
     const state = cache.used ? 'read' : 'none';
     const later = (epoch: number) => epochOf(context, calibration, { epoch, setting, cache, state, transitionMs: 0 });
-    return [opening, ...laterEpochs(first + 1, epochs - 1, later, isEvaluated(context.request))];
+    return [opening, ...laterEpochs(first + 1, epochs - 1, later, evaluationKeys(context.request))];
   });
 }
 
@@ -89,8 +89,8 @@ function laterEpochs(
 }
 
 /** What is evaluated after an epoch, as a key. */
-function isEvaluated({ evaluation: { every, trainingEvery }, epochs }: ElasticRequest): (epoch: number) => string {
-  return (epoch) => [every, trainingEvery].map((each) => each > 0 && ((epoch + 1) % each === 0 || epoch === epochs - 1)).join();
+function evaluationKeys({ evaluation: { every, trainingEvery }, epochs }: ElasticRequest): (epoch: number) => string {
+  return (epoch) => [every, trainingEvery].map((each) => isEvaluatedAfter(each, epoch, epochs)).join();
 }
 
 /** Epochs in a row with one setting. */

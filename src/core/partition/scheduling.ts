@@ -143,7 +143,11 @@ export function orderOf(
   const problem = problemOf(scheme, inputs.layout.pipeline, kind.chunks);
   const [first] = problem.units;
   if (!kind.planned || first === undefined) return generateSchedule(kind.name, problem);
-  const memory = limitedTo(inputs.training.maxPendingBackward, passMemory(inputs, first, chunkContents, stageOfChunk, gpuMemory));
+  const memory = limitedTo(
+    inputs.training.maxPendingBackward,
+    passMemory(inputs, first, chunkContents, stageOfChunk, gpuMemory),
+    stageOfChunk,
+  );
   const { times = equalTimes(stageOfChunk.length), sendMs = 0, objective = 'span' } = plannedFor?.(first) ?? {};
   return generateSchedule(kind.name, {
     ...problem,
@@ -158,12 +162,11 @@ export function orderOf(
  * No stage holds more than so many forwards of the larger of the first two stages (sail-sg/zero-bubble-pipeline-parallelism at 39f2c186,
  * `scheduler` of megatron/core/pipeline_parallel/zerobubble/runtime.py): the first stage has the embedding, and often fewer layers.
  */
-function limitedTo(pending: number | undefined, memory: ChunkPasses['memory']): ChunkPasses['memory'] {
+function limitedTo(pending: number | undefined, memory: ChunkPasses['memory'], stageOfChunk: ArrayLike<number>): ChunkPasses['memory'] {
   if (pending === undefined) return memory;
-  const stages = memory.limit.length;
   const ofStage = (stage: number): number =>
-    memory.forward.reduce((bytes, own, chunk) => (Math.min(chunk, 2 * stages - 1 - chunk) === stage ? bytes + own : bytes), 0);
-  const most = pending * Math.max(ofStage(0), ofStage(Math.min(1, stages - 1)));
+    memory.forward.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? bytes + own : bytes), 0);
+  const most = pending * Math.max(ofStage(0), ofStage(1));
   return { ...memory, limit: memory.limit.map((bytes) => Math.min(bytes, most)) };
 }
 

@@ -11,7 +11,7 @@ import { analyticKinks } from '../time-model/context-kinks';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 import type { LengthShare } from '../spec/lengths';
-import { chunkTimes, servedCuts, type PrefillCut, type ServedCut } from './serving';
+import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
 import { sliceWork } from './slice-work';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
@@ -117,10 +117,12 @@ function prefillTimes(request: PlanRequest) {
 /** The time to the first token of the prompt of `request` in chunks of these lengths, ms. */
 export function prefillTimeOf(request: PlanRequest): (chunks: readonly number[]) => number {
   const { pipeline, timeMs } = prefillTimes(request);
-  return (chunks) => {
-    const times = chunkTimes((length, context) => timeMs(1, length, context), chunks);
-    return times.reduce((sum, ms) => sum + ms, 0) + (pipeline.stages.length - 1) * Math.max(...times);
+  const judge = {
+    chunkMs: (length: number, context: number) => timeMs(1, length, context),
+    stages: pipeline.stages.length,
+    capMs: Infinity,
   };
+  return (chunks) => firstTokenMs(judge, chunks);
 }
 
 /** For each serving engine what makes its own rule come nearest: over prompts of many lengths, or the one of `request`. */

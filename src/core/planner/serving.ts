@@ -79,7 +79,7 @@ export function chunkTimes(chunkMs: Judge['chunkMs'], chunks: readonly number[])
 }
 
 /** The time to the first token of a prompt in these chunks over equal stages, ms; infinite where one takes too long. */
-function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
+export function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
   let [sum, slowest] = [0, 0];
   for (const ms of chunkTimes(chunkMs, chunks)) {
     sum += ms;

@@ -15,8 +15,8 @@ import type { Scheme } from '../spec/scheme';
 import type { SliceCost } from '../spec/slice-cost';
 import { networkBandwidth } from '../time-model/collectives';
 
-/** What happened to a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */
-export type Loss =
+/** What failed in a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */
+export type Failure =
   { readonly kind: 'without'; readonly node: number } | { readonly kind: 'slow'; readonly stage: number; readonly factor: number };
 
 export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
@@ -24,7 +24,7 @@ export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
 /** A way to go on. Times in ms. */
 export interface RecoveryWay {
   readonly id: WayId;
-  /** A step of as many sequences as before; null where this way cannot be gone, which `says` explains. */
+  /** A step of as many sequences as before; null where this way cannot be taken; `says` tells why. */
   readonly stepMs: number | null;
   readonly fits: boolean;
   /** Regrouping, and states that are sent. */
@@ -35,15 +35,15 @@ export interface RecoveryWay {
   readonly says: Sentence;
 }
 
-/** Ways to go on after a loss, priced. Plain data. */
+/** Ways to go on after a failure, priced. Plain data. */
 export interface Recovery {
-  readonly loss: Loss;
+  readonly loss: Failure;
   /** Stages that lost GPUs or are slow, and of how many replicas. */
   readonly stages: readonly number[];
   readonly replicas: number;
   readonly wholeStepMs: number;
   readonly ways: readonly RecoveryWay[];
-  /** The one whose hour is shortest, of those that fit where any does; null where none can be gone. */
+  /** The one whose hour is shortest, of those that fit where any does; null where none can be taken. */
   readonly cheapest: WayId | null;
 }
 
@@ -55,7 +55,7 @@ const hourMs = 3_600_000;
 /** Another layer is moved for a step that is shorter by so much. */
 const worthMoving = 0.999;
 
-/** Where a loss strikes: by stage the replicas that lost it, and all of those. */
+/** Where a failure strikes: by stage the replicas that lost it, and all of those. */
 interface Struck {
   readonly lost: ReadonlyMap<number, number>;
   readonly replicas: number;
@@ -69,7 +69,7 @@ interface Struck {
  * are simulated as every plan is. The first follows ReCycle (arXiv 2405.14009), the second Oobleck (arXiv 2309.08125).
  * @throws ExpectedError `recovery-node`, `recovery-stage` for what the layout does not have; CancelledError.
  */
-export function recover(plan: Plan, loss: Loss, signal?: CancelSignal): Recovery {
+export function recover(plan: Plan, loss: Failure, signal?: CancelSignal): Recovery {
   const { request } = plan;
   const struck = loss.kind === 'without' ? struckBy(request, loss.node) : slowStage(request, loss.stage);
   const { iterationMs, id, name, schedule, scheme } = chosenOf(plan);
@@ -100,7 +100,7 @@ interface Question {
   readonly request: PlanRequest;
   readonly spec: CandidateSpec;
   readonly struck: Struck;
-  readonly loss: Loss;
+  readonly loss: Failure;
   readonly signal: CancelSignal | undefined;
 }
 

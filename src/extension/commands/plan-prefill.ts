@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import type { PrefillAsked } from '../../core/export/prefill-answer';
+import { regretOf, type PrefillAsked } from '../../core/export/prefill-answer';
 import { formatDuration, formatPercent } from '../../core/format';
 import { isRecord } from '../../core/records';
 import { say, sentence } from '../../core/sentence';
@@ -36,7 +36,7 @@ export async function planPrefillCommand(commands: PrefillCommands, argument: un
       vscode.l10n.t(
         '{0}: {1} slower',
         say(rule.name, vscode.l10n.t),
-        formatPercent(rule.timeToFirstTokenMs / prefill.timeToFirstTokenMs - 1),
+        formatPercent(regretOf(rule.timeToFirstTokenMs, prefill.timeToFirstTokenMs)),
       ),
     ),
     ...engines.map(({ title, regret }) => vscode.l10n.t('{0}: {1} slower', title, formatPercent(regret))),

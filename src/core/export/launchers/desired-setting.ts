@@ -4,7 +4,7 @@ import { launcherTraitsOf } from '../../formats/registry';
 import type { NarrowFormat } from '../../spec/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/derived';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** A value as it is written; undefined: the setting is not there. */
 export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;

@@ -1,7 +1,7 @@
 import { layerGroups } from '../../model/layers';
 import { sublayers } from '../../model/mixers';
 import type { LayerKind, ModelSpec } from '../../spec/model';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /**
  * The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`.

@@ -7,7 +7,7 @@ import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
-import { type Sentence, sentence, type Value } from '../../sentence';
+import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
 import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
 import type { Remark } from '../launchers/launch-settings';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { recoveryAnswer } from '../../../../src/cli/answers/recovery';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
-import { recover, type Loss, type Recovery, type WayId } from '../../../../src/core/recovery/recover';
+import { recover, type Failure, type Recovery, type WayId } from '../../../../src/core/recovery/recover';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { load } from '../formats/files';
 import { said } from '../../said';
@@ -25,7 +25,7 @@ function wayOf({ ways }: Recovery, id: WayId) {
   return ways.find((way) => way.id === id) ?? assert.fail(id);
 }
 
-const lost: Loss = { kind: 'without', node: 3 };
+const lost: Failure = { kind: 'without', node: 3 };
 
 describe('ways on after a loss', () => {
   it('finds what a node held: here stage 0 of the last of four replicas, whose peers take a third more work', async () => {
