@@ -1,3 +1,4 @@
+import { memoized } from '../memoized';
 import type { WorkUnit } from '../schedules/schedule';
 import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
@@ -76,20 +77,20 @@ export function chunkMemories(
 
 /** Units that hold the same on any chunk: one of each kind, and the kind of each unit. */
 interface UnitKinds {
-  readonly alike: readonly { readonly unit: WorkUnit; readonly sliced: boolean }[];
+  readonly alike: readonly { readonly key: string; readonly unit: WorkUnit; readonly sliced: boolean }[];
   readonly kindOf: Uint32Array;
 }
 
 function unitKinds(units: readonly WorkUnit[]): UnitKinds {
   const known = new Map<string, number>();
-  const alike: { unit: WorkUnit; sliced: boolean }[] = [];
+  const alike: { key: string; unit: WorkUnit; sliced: boolean }[] = [];
   const kindOf = Uint32Array.from(units, (unit, index) => {
     const sliced = unit.slice > 0 || units[index + 1]?.microBatch === unit.microBatch;
     const key = `${unit.batch},${unit.tokens},${unit.context},${sliced}`;
     let kind = known.get(key);
     if (kind === undefined) {
       known.set(key, (kind = alike.length));
-      alike.push({ unit, sliced });
+      alike.push({ key, unit, sliced });
     }
     return kind;
   });
@@ -97,9 +98,18 @@ function unitKinds(units: readonly WorkUnit[]): UnitKinds {
 }
 
 function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
+  const known = memoized(unitMemories, inputs, () => new Map<string, UnitMemory>());
+  if (known.size > mostKept) known.clear();
+  const shape = `${contentsKey(chunk)},${activationFactor}`;
+  const ofKind = ({ key, unit, sliced }: UnitKinds['alike'][number]): UnitMemory =>
+    memoized(known, `${shape} ${key}`, () => unitMemory(inputs, chunk, unit, sliced, activationFactor));
   // a column of its own for each: they go to other threads
-  return { alike: alike.map(({ unit, sliced }) => unitMemory(inputs, chunk, unit, sliced, activationFactor)), kindOf: kindOf.slice() };
+  return { alike: alike.map(ofKind), kindOf: kindOf.slice() };
 }
+
+/** What units hold, by chunk and unit: candidates of a plan share many. */
+const unitMemories = new WeakMap<MemoryInputs, Map<string, UnitMemory>>();
+const mostKept = 10_000;
 
 /** What one unit holds where its backward is whole. */
 export type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;

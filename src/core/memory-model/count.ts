@@ -4,11 +4,13 @@ import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory
 import { maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
 import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../spec/runtime';
-import type { StageContents } from './layer-tensors';
+import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { headBackwardName, interleavingFactor } from './activation-memory';
 import { besideAllocator, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
+import type { StaticBytes } from './held';
+import { memoized } from '../memoized';
 import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**
@@ -66,8 +68,68 @@ function counting(
     whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
   );
   const contentsOfStages = stageContentsOf(schedule.stages, schedule.stageOfChunk, chunkContents);
-  const none: StageContents = { layers: 0, first: false, last: false };
-  return { chunks, stageAt: (stage) => stageMemory(inputs, schedule, stage, contentsOfStages[stage] ?? none, chunks, gpuMemory) };
+  const held = heldAlways(inputs);
+  let last: { readonly memory: StageMemory; readonly held: HeldAlways } | null = null;
+  return {
+    chunks,
+    stageAt: (stage) => {
+      const own = held(contentsOfStages[stage] ?? noContents);
+      const memory =
+        last?.held === own && isAlike(schedule, chunks, gpuMemory, last.memory.stage, stage)
+          ? onStage(last.memory, schedule, stage, gpuMemory)
+          : stageMemory(inputs, schedule, stage, own, chunks, gpuMemory);
+      last = { memory, held: own };
+      return memory;
+    },
+  };
+}
+
+const noContents: StageContents = { layers: 0, first: false, last: false };
+
+/** What a stage holds whatever it runs, bytes. */
+interface HeldAlways {
+  readonly contents: StageContents;
+  readonly always: StaticBytes;
+  readonly optimizerStep: number;
+}
+
+/** Counts it once for stages of the same shape. */
+function heldAlways(inputs: MemoryInputs): (contents: StageContents) => HeldAlways {
+  const known = new Map<string, HeldAlways>();
+  return (contents) =>
+    memoized(known, contentsKey(contents), () => ({
+      contents,
+      always: staticBytes(inputs, contents),
+      optimizerStep: optimizerStepBytes(inputs, contents),
+    }));
+}
+
+/** Whether two stages run the same passes of the same units in the same order, on chunks and GPUs that are alike. */
+function isAlike(
+  { rowStart, kind, chunk, unit }: Schedule,
+  chunks: readonly ChunkMemory[],
+  gpuMemory: GpuMemory,
+  a: number,
+  b: number,
+): boolean {
+  const [first, other, end] = [rowStart[a] ?? 0, rowStart[b] ?? 0, rowStart[b + 1] ?? 0];
+  if ((rowStart[a + 1] ?? 0) - first !== end - other || capacityOf(gpuMemory, a) !== capacityOf(gpuMemory, b)) return false;
+  for (let row = other, twin = first; row < end; row++, twin++) {
+    if (kind[row] !== kind[twin] || unit[row] !== unit[twin]) return false;
+    if (chunks[chunk[row] ?? 0] !== chunks[chunk[twin] ?? 0]) return false;
+  }
+  return true;
+}
+
+/** The memory of a stage as that of another one that is like it. */
+function onStage(memory: StageMemory, { rowStart }: Schedule, stage: number, gpuMemory: GpuMemory): StageMemory {
+  const shift = (rowStart[stage] ?? 0) - (rowStart[memory.stage] ?? 0);
+  return {
+    ...memory,
+    stage,
+    ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
+    peakRow: memory.peakRow < 0 ? memory.peakRow : memory.peakRow + shift,
+  };
 }
 
 /**
@@ -120,12 +182,11 @@ function stageMemory(
   inputs: MemoryInputs,
   schedule: Schedule,
   stage: number,
-  contents: StageContents,
+  { contents, always, optimizerStep }: HeldAlways,
   chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
 ): StageMemory {
-  const always = staticBytes(inputs, contents);
-  const peak = peakOf(inputs, schedule, stage, contents, chunks);
+  const peak = peakOf(schedule, stage, optimizerStep, chunks);
   const { row, operation, alive, working } = peak;
   const parts: Record<MemoryPart, number> = {
     ...always,
@@ -161,14 +222,12 @@ function stageMemory(
 
 /** The peak of forwards and backwards, or what the optimizer's step holds, where that is more: at the end of the stage's last operation. */
 function peakOf(
-  inputs: MemoryInputs,
   schedule: Schedule,
   stage: number,
-  contents: StageContents,
+  working: number,
   chunks: readonly ChunkMemory[],
 ): StagePeak & { readonly walkedBytes: number } {
   const walked = stagePeak(schedule, chunks, stage);
-  const working = optimizerStepBytes(inputs, contents);
   if (working <= walked.bytes) return { ...walked, walkedBytes: walked.bytes };
   const row = (schedule.rowStart[stage + 1] ?? 0) - 1;
   return { ...walked, row, operation: 'optimizer step', alive: nothingAlive, working, bytes: working, walkedBytes: walked.bytes };

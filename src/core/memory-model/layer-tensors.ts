@@ -1,6 +1,6 @@
 import type { MemoryInputs } from './memory-inputs';
 import { elementBytes, inputBytes } from '../spec/number-formats';
-import { layerGroups, type LayerGroup } from '../model/layers';
+import { usualKind, type LayerGroup } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import {
   attentionWidths,
@@ -43,7 +43,7 @@ export interface StageContents {
 
 /** A stage's layers by kind, in order. */
 export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): readonly LayerGroup[] {
-  return groups ?? layerGroups({ ...model, layerKinds: [] }, 0, layers);
+  return groups ?? [{ kind: usualKind({ experts: model.experts }), layers }];
 }
 
 /** Equal for stages of the same shape. */

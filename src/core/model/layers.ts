@@ -13,7 +13,7 @@ const routed: LayerKind = { feedForward: 'experts', window: null };
  * The kind of every layer of a model whose layers are alike; of its layers with experts otherwise; of its first layer where some have a
  * state.
  */
-export function usualKind({ experts, state, layerKinds }: ModelSpec): LayerKind {
+export function usualKind({ experts, state, layerKinds }: Pick<ModelSpec, 'experts' | 'state' | 'layerKinds'>): LayerKind {
   const [first] = state === undefined ? [] : (layerKinds ?? []);
   return first ?? (experts === null ? dense : routed);
 }

@@ -117,7 +117,7 @@ export function chunksOf(
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
   const chunkContents = cutContents(cut, model);
-  const own = { model, training, layout: { ...layout, virtualStages: chunks } };
+  const own = layout.virtualStages === chunks ? inputs : { model, training, layout: { ...layout, virtualStages: chunks } };
   return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
 }
 

@@ -60,22 +60,35 @@ interface DrainedStep {
   readonly lastStartMs: Float64Array;
 }
 
-type Passes = (cost: SliceCost, unit: WorkUnit) => ReturnType<SliceCost>;
+/** The passes of units on a stage, in their order, ms. */
+interface UnitPasses {
+  readonly forwardMs: Float64Array;
+  readonly backwardMs: Float64Array;
+}
+
+type Passes = (cost: SliceCost, units: readonly WorkUnit[]) => UnitPasses;
 
 /** Remembers passes: cuts of one pipeline share many slices. */
 function passesOf(): Passes {
   const known = new Map<SliceCost, Map<string, ReturnType<SliceCost>>>();
-  return (cost, { batch, tokens, context }) => {
+  return (cost, units) => {
     const ofCost = memoized(known, cost, () => new Map<string, ReturnType<SliceCost>>());
-    return memoized(ofCost, `${batch},${tokens},${context}`, () => cost(batch, tokens, context));
+    const times = units.map(({ batch, tokens, context }) =>
+      memoized(ofCost, `${batch},${tokens},${context}`, () => cost(batch, tokens, context)),
+    );
+    return {
+      forwardMs: Float64Array.from(times, ({ forwardMs }) => forwardMs),
+      backwardMs: Float64Array.from(times, ({ backwardMs }) => backwardMs),
+    };
   };
 }
 
 /** @param isLate whether the first forward and the last backward wait for sends that hold no stage. */
 function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } = { isLate: true }): DrainedStep {
-  const costs = pipeline.stages.map(({ cost }) => cost);
   const units = unitsOf(scheme);
-  const stages = costs.length;
+  const ofCost = new Map<SliceCost, UnitPasses>();
+  const own = pipeline.stages.map(({ cost }) => memoized(ofCost, cost, () => passes(cost, units)));
+  const stages = own.length;
   const { forwardMs, backwardMs, perChunk, mode } = transfersOf(pipeline, {
     units,
     stageOfChunk: Uint32Array.from({ length: stages }, (_, stage) => stage),
@@ -91,29 +104,27 @@ function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } 
   const forwardEndMs = new Float64Array(stages);
   const lastStartMs = new Float64Array(stages);
   let firstForwardMs = 0;
-  costs.forEach((cost, stage) => {
+  own.forEach((pass, stage) => {
     let free = 0;
-    units.forEach((unit, index) => {
+    for (let index = 0; index < units.length; index++) {
       free =
         Math.max(free, (done[index] ?? 0) + late(forwardMs, stage - 1, index)) +
-        passes(cost, unit).forwardMs +
+        (pass.forwardMs[index] ?? 0) +
         held(forwardMs, stage, index);
       done[index] = free;
       if (stage === 0 && index === 0) firstForwardMs = free;
-    });
+    }
     forwardEndMs[stage] = free;
   });
   done.fill(0);
   let pipelineMs = 0;
   for (let stage = stages - 1; stage >= 0; stage--) {
-    const cost = costs[stage];
+    const backward = own[stage]?.backwardMs;
     let free = forwardEndMs[stage] ?? 0;
     for (let index = units.length - 1; index >= 0; index--) {
-      const unit = units[index];
-      if (cost === undefined || unit === undefined) continue;
       const start = Math.max(free, (done[index] ?? 0) + late(backwardMs, stage + 1, index));
       lastStartMs[stage] = start;
-      free = start + passes(cost, unit).backwardMs + held(backwardMs, stage, index);
+      free = start + (backward?.[index] ?? 0) + held(backwardMs, stage, index);
       done[index] = free;
     }
     pipelineMs = Math.max(pipelineMs, free);

@@ -13,7 +13,7 @@ import { addExperts, expertSeconds } from './expert-time';
 import { beside } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
-import { addOperation, addProduct, addWeightGradient, emptyTally, idleOnFloor, type Tally } from './tally';
+import { addOperation, addProduct, addWeightGradient, clearTally, emptyTally, idleOnFloor, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 export interface LayerSeconds {
@@ -211,6 +211,7 @@ export function collectiveSeconds(
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }
 
+/** @returns a function whose answer holds until its next call. */
 function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   if (!hasAttention(kind)) return () => noSeconds;
@@ -229,7 +230,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     }
     const queries = ofSequence / layout.context;
     const scores = headProducts(queries, keys, scored, headBatches, scored);
-    const sums = headProducts(queries, keys, summed, headBatches, summed);
+    const sums = summed === scored ? scores : headProducts(queries, keys, summed, headBatches, summed);
     const cells = headBatches * queries * keys;
     // backward GEMMs have the same sizes, cube root and matrices included
     addOperation(sum, floor, scores, scores, scores);
@@ -237,10 +238,13 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
     if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
   };
+  // A solver asks for a hundred thousand slices: one tally and one answer serve them all.
+  const sum = emptyTally();
+  const answer = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
   return (batch, tokens, context) => {
     const headBatches = (batch * heads) / layout.tensor;
     const own = stackTokens(training, kind, tokens);
-    const sum = emptyTally();
+    clearTally(sum);
     addScores(sum, headBatches, own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
     if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
     if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
@@ -248,13 +252,11 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
     const ring = training.contextParallelComm === 'ring';
     const forward = sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged);
-    return {
-      forward,
-      backward: sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged),
-      weight: 0,
-      selective: isRepeated ? forward : 0,
-      idleOnFloor: idleOnFloor(sum),
-    };
+    answer.forward = forward;
+    answer.backward = sum.backward + (ring ? Math.max(0, 2 * exchanged - sum.backward) : exchanged);
+    answer.selective = isRepeated ? forward : 0;
+    answer.idleOnFloor = idleOnFloor(sum);
+    return answer;
   };
 }
 

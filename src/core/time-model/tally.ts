@@ -17,6 +17,11 @@ export function emptyTally(): Tally {
   return { forward: 0, backward: 0, weight: 0, device: 0, elementwise: 0 };
 }
 
+/** Takes away all that was added. */
+export function clearTally(sum: Tally): void {
+  sum.forward = sum.backward = sum.weight = sum.device = sum.elementwise = 0;
+}
+
 /** Adds one operation and its backward operations, none, one or two, each at least the issue floor. */
 export function addOperation(sum: Tally, floor: number, forward: number, backward?: number, second?: number): void {
   sum.elementwise += Math.max(forward, floor);
