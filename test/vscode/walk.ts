@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
+import { walkElastic } from './walk-elastic';
 import { walkLayout } from './walk-layout';
 import {
   chooseFix,
@@ -28,7 +29,7 @@ const themes = [
 
 /**
  * A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme; then, in the same window, from a
- * launched layout to the best; leave.
+ * launched layout to the best, and along the sliders of a run that freezes layers; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();
@@ -39,6 +40,7 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
     await walkSteps(steps, emit, () => failed('demo'));
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
     await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());
   } finally {
     await demo.stop().catch(() => undefined);
@@ -156,9 +158,7 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
         await look('history');
         await tab.getByRole('button', { name: 'Undo' }).click();
         await figuresOnBoth(page, same);
-        // The text is that of the disk again; saved, its editor closes without a question.
-        await goBehind(page, '"pipeline": 96');
-        await page.keyboard.press('Control+S');
+        // The text is that of the disk again, and the file is not marked as changed.
         await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
       },
     },

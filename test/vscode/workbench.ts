@@ -95,10 +95,11 @@ export async function pickRow(page: Page, row: string): Promise<void> {
   await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
 }
 
-/** Opens a workspace file by its name from quick open. */
-export async function openFile(page: Page, name: string): Promise<void> {
+/** Opens a file from quick open: by its name, or by its path where it is so new that the search of files may not know it. */
+export async function openFile(page: Page, file: string): Promise<void> {
+  const name = path.basename(file);
   await page.keyboard.press('F1');
-  await fillQuickInput(page, name, name);
+  await fillQuickInput(page, file, name);
   await page.locator('.tab.active', { hasText: name }).first().waitFor();
 }
 

@@ -4,67 +4,104 @@ import type { TextEdit } from '../../core/findings';
 import { sentence } from '../../core/sentence';
 import { nameOf } from '../sessions/sources';
 
-/** Edits that pages asked for, of which the last one of a config can be taken back. */
+/** Edits that pages asked for, which can be taken back one after the other. */
 export interface PageEdits {
-  /** Replaces parts of one file, as one edit that undo takes back. @throws ExpectedError `config-unreadable`. */
+  /** Replaces parts of files, as one edit that undo takes back. @throws ExpectedError `config-unreadable`. */
   readonly make: (config: string, edits: readonly TextEdit[]) => Promise<void>;
   readonly canUndo: (config: string) => boolean;
-  /** Puts the text back as it was before the last edit. @throws ExpectedError `undo-outdated` where the file was edited since. */
+  /** Puts the texts back as they were before the last edit. @throws ExpectedError `undo-outdated` where one was edited since. */
   readonly undo: (config: string) => Promise<void>;
 }
 
-interface Made {
+/** A text before and after an edit. */
+interface Changed {
   readonly uri: vscode.Uri;
   readonly before: string;
   readonly after: string;
 }
 
+/** Edits of a config that are kept to be taken back. */
+const mostKept = 50;
+
 export function createPageEdits(): PageEdits {
-  const made = new Map<string, Made>();
+  const made = new Map<string, readonly (readonly Changed[])[]>();
   return {
     make: async (config, edits) => {
-      const [first] = edits;
-      if (first === undefined) return;
-      const uri = vscode.Uri.parse(first.place.file);
-      const document = await vscode.workspace.openTextDocument(uri);
-      const before = document.getText();
+      if (edits.length === 0) return;
+      const files = [...new Set(edits.map(({ place }) => place.file))];
+      const documents = await Promise.all(files.map((file) => vscode.workspace.openTextDocument(vscode.Uri.parse(file))));
+      const texts = documents.map((document) => document.getText());
       await replace(
-        document,
-        edits.map(({ place: { range }, newText }) => ({ ...range, newText })),
+        documents.map((document, at) => ({
+          document,
+          parts: edits.filter(({ place }) => place.file === files[at]).map(({ place: { range }, newText }) => ({ ...range, newText })),
+        })),
       );
-      made.set(config, { uri, before, after: document.getText() });
+      const changed = documents.map((document, at) => ({ uri: document.uri, before: texts[at] ?? '', after: document.getText() }));
+      made.set(config, [...(made.get(config) ?? []), changed].slice(-mostKept));
     },
     canUndo: (config) => {
-      const last = made.get(config);
-      return last !== undefined && vscode.workspace.textDocuments.some((document) => isAsLeft(document, last));
+      const last = made.get(config)?.at(-1);
+      return last?.every((each) => vscode.workspace.textDocuments.some((document) => isAsLeft(document, each))) === true;
     },
     undo: async (config) => {
-      const last = made.get(config);
+      const kept = made.get(config) ?? [];
+      const last = kept.at(-1);
       if (last === undefined) return;
-      const document = await vscode.workspace.openTextDocument(last.uri);
-      if (!isAsLeft(document, last))
-        throw new ExpectedError('undo-outdated', sentence`${nameOf(last.uri)} was edited since`, sentence`undo there, edit by edit`);
-      await replace(document, [{ start: 0, end: last.after.length, newText: last.before }]);
-      made.delete(config);
+      const documents = await Promise.all(last.map(({ uri }) => vscode.workspace.openTextDocument(uri)));
+      const edited = last.find((each) => !documents.some((document) => isAsLeft(document, each)));
+      if (edited !== undefined)
+        throw new ExpectedError('undo-outdated', sentence`${nameOf(edited.uri)} was edited since`, sentence`undo there, edit by edit`);
+      const [only, ...others] = documents;
+      if (only !== undefined && others.length === 0) await undoInEditor(only);
+      await replace(
+        documents.map((document, at) => ({
+          document,
+          parts: [{ start: 0, end: document.getText().length, newText: last[at]?.before ?? '' }],
+        })),
+      );
+      made.set(config, kept.slice(0, -1));
     },
   };
 }
 
-function isAsLeft(document: vscode.TextDocument, { uri, after }: Made): boolean {
+const groups = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh', 'Eighth'];
+
+/**
+ * Undoes once in the editor that shows a document, so that a file that was saved before the edit is no longer marked as changed, and gives
+ * the focus back to the page. Nothing where no editor shows it: VS Code undoes only in an editor that has the focus.
+ */
+async function undoInEditor(document: vscode.TextDocument): Promise<void> {
+  const { visibleTextEditors, tabGroups } = vscode.window;
+  const viewColumn = visibleTextEditors.find((editor) => editor.document === document)?.viewColumn;
+  if (viewColumn === undefined) return;
+  const page = groups[tabGroups.activeTabGroup.viewColumn - 1];
+  await vscode.window.showTextDocument(document, { viewColumn });
+  await vscode.commands.executeCommand('undo');
+  if (page !== undefined) await vscode.commands.executeCommand(`workbench.action.focus${page}EditorGroup`);
+}
+
+function isAsLeft(document: vscode.TextDocument, { uri, after }: Changed): boolean {
   return document.uri.toString() === uri.toString() && document.getText() === after;
 }
 
-async function replace(
-  document: vscode.TextDocument,
-  parts: readonly { readonly start: number; readonly end: number; readonly newText: string }[],
-): Promise<void> {
+interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly newText: string;
+}
+
+/** Replaces parts of texts as one edit; what reads so already is left alone. */
+async function replace(texts: readonly { readonly document: vscode.TextDocument; readonly parts: readonly Part[] }[]): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
-  for (const { start, end, newText } of parts)
-    edit.replace(document.uri, new vscode.Range(document.positionAt(start), document.positionAt(end)), newText);
-  if (await vscode.workspace.applyEdit(edit)) return;
+  for (const { document, parts } of texts)
+    for (const { start, end, newText } of parts)
+      if (document.getText().slice(start, end) !== newText)
+        edit.replace(document.uri, new vscode.Range(document.positionAt(start), document.positionAt(end)), newText);
+  if (edit.size === 0 || (await vscode.workspace.applyEdit(edit))) return;
   throw new ExpectedError(
     'config-unreadable',
-    sentence`${nameOf(document.uri)} cannot be edited`,
+    sentence`${texts.map(({ document }) => nameOf(document.uri)).join(', ')} cannot be edited`,
     sentence`check that it is not read-only`,
   );
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Finding, Fix } from '../../core/findings';
+import type { Finding, Fix, TextEdit } from '../../core/findings';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
@@ -39,13 +39,12 @@ function isCurrent(fix: Fix, { texts }: SessionState): boolean {
 }
 
 /**
- * Makes the edits of the quick fix that a page names by its finding and its English title, as one undoable edit; nothing where the texts
- * have changed since.
+ * The edits of the quick fix that a page names by its finding and its English title; none where the texts have changed since.
  */
-export async function applyFix(state: SessionState, { code, title }: { readonly code: string; readonly title: string }): Promise<void> {
+export function editsOfFix(state: SessionState, { code, title }: { readonly code: string; readonly title: string }): readonly TextEdit[] {
   const fixes = state.findings.flatMap((finding) => (finding.code === code ? finding.fixes : []));
   const fix = fixes.find((each) => say(each.title) === title);
-  if (fix !== undefined && isCurrent(fix, state)) await vscode.workspace.applyEdit(editOf(fix, state));
+  return fix !== undefined && isCurrent(fix, state) ? fix.edits : [];
 }
 
 function editOf({ edits }: Fix, { texts }: SessionState): vscode.WorkspaceEdit {

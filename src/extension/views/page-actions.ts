@@ -8,7 +8,7 @@ import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
 import { startModel } from '../commands/start-model';
 import { savePageText, savePlan } from '../commands/save';
-import { applyFix } from '../language/quick-fixes';
+import { editsOfFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';
 import type { PlanHistories } from '../sessions/plan-histories';
 import type { Profiles } from '../sessions/profiles';
@@ -61,7 +61,7 @@ export async function actForPage(
       if (session !== null) await applyControl(commands, session, message.change);
       return;
     case 'fix':
-      if (session !== null) await applyFix(session, message);
+      if (session !== null) await commands.edits.make(session.file, editsOfFix(session, message));
       return;
     case 'try':
       if (session !== null) await whatIfs.attempt(session.file, message.sets);

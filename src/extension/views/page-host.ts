@@ -48,6 +48,8 @@ export interface Page {
   readonly dispose: () => void;
   /** Posts the state soon, when the page is there to receive it. */
   readonly refresh: () => void;
+  /** Call when the page was hidden or shown: a hidden one is gone, and is there again when it says that it is ready. */
+  readonly visibilityChanged: () => void;
   /** Brings one tab and candidate forward, now or as soon as the page is ready. */
   readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
 }
@@ -144,6 +146,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   webview.html = htmlOf(webview, extensionUri, source);
   return {
     refresh,
+    visibilityChanged: () => {
+      if (!source.isVisible()) ready = false;
+      else refresh();
+    },
     showTab: (tab, candidate) => {
       wanted = { type: 'show', tab, candidate };
       post();

@@ -14,9 +14,9 @@ export function registerScheduleView(services: PageServices, shown: ShownConfig,
         session: shown.session,
         isVisible: () => view.visible,
       });
-      const subscription = shown.onDidChange(page.refresh);
+      const subscriptions = vscode.Disposable.from(shown.onDidChange(page.refresh), view.onDidChangeVisibility(page.visibilityChanged));
       view.onDidDispose(() => {
-        subscription.dispose();
+        subscriptions.dispose();
         page.dispose();
       });
       void shown.suggest().catch(onError);

@@ -45,6 +45,7 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
         if (state.file === file) retitle();
       }),
       panel.onDidChangeViewState(() => {
+        page.visibilityChanged();
         if (panel.active) shown.show(file);
       }),
     );

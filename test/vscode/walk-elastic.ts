@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
+import { pageFrame } from './plan-page';
+import { openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+
+const sample = path.join(import.meta.dirname, '../../media/samples/vit-elastic');
+
+/** A run that freezes layers, in a workspace that gets the sample: its tab, each slider, and what a slider writes. */
+export async function walkElastic(
+  workbench: Workbench,
+  workspace: string,
+  { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>,
+): Promise<void> {
+  const folder = path.join(workspace, 'freezing');
+  cpSync(sample, folder, { recursive: true });
+  // A name of its own: the workspace has another terapipe.json.
+  const file = path.join(folder, 'freezing.terapipe.json');
+  cpSync(path.join(sample, 'terapipe.json'), file);
+  const { look, failed } = picturesOf(workbench.page, screenshotsDir);
+  await walkSteps(
+    elasticSteps(workbench, (name) => look(`elastic-${name}`), file),
+    emit,
+    () => failed('elastic'),
+  );
+}
+
+function elasticSteps(
+  { page, cspViolations, pageErrors }: Workbench,
+  look: (name: string) => Promise<void>,
+  file: string,
+): readonly Step[] {
+  const name = path.basename(file);
+  const lens = page.locator('.codelens-decoration a', { hasText: /^Elastic: [\d.]+x over 10 epochs$/ }).first();
+  return [
+    {
+      name: 'a lens of a run that freezes layers opens the Elastic tab',
+      act: async () => {
+        await runFromPalette(page, 'View: Close All Editors');
+        await openFile(page, file);
+        await lens.click();
+        const tab = await pageFrame(page, 'tab');
+        await tab.locator('.epoch-chart').waitFor();
+        await tab.locator('.mechanism-all').waitFor();
+        await look('epochs');
+      },
+    },
+    {
+      name: 'each slider of the Elastic tab walks its curve',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        for (const title of ['Alpha', 'Pipeline length at the start', 'Micro-batches in the first epoch']) {
+          const card = tab.locator(`.study-card[aria-label="${title}"]`);
+          await card.scrollIntoViewIfNeeded();
+          const before = await card.locator('.study-readout').innerText();
+          await card.locator('input').focus();
+          await page.keyboard.press('Home');
+          await card.locator('.study-act vscode-button').waitFor();
+          assert.notEqual(await card.locator('.study-readout').innerText(), before, title);
+        }
+        await look('sliders');
+      },
+    },
+    {
+      name: 'what a slider of the Elastic tab chose is written into the file, and planned',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        const alpha = tab.locator('.study-card[aria-label="Alpha"]');
+        await alpha.locator('input').focus();
+        await page.keyboard.press('End');
+        await alpha.getByRole('button', { name: 'Use alpha 0.9' }).click();
+        await alpha.getByText('as planned').waitFor();
+        await showEditor(page, name);
+        await page.locator('.view-line', { hasText: '"alpha": 0.9' }).waitFor();
+        assert.match(readFileSync(file, 'utf8'), /"alpha": 0\.3333/);
+      },
+    },
+    {
+      name: 'no Elastic tab violated its content security policy or threw',
+      act: () => {
+        assert.deepEqual(cspViolations, []);
+        assert.deepEqual(pageErrors, []);
+        return Promise.resolve();
+      },
+    },
+  ];
+}
