@@ -63,7 +63,8 @@ export type WorkerData = v.InferOutput<typeof workerData>;
 
 /** Client to worker. One at a time: the next only after the last was answered. */
 const workerRequest = v.variant('type', [
-  v.object({ type: v.literal('plan'), id, request: planRequest }),
+  // `first`: where a schedule is asked for, its plan alone is wanted before the whole.
+  v.object({ type: v.literal('plan'), id, request: planRequest, first: v.boolean() }),
   v.object({ type: v.literal('resolve'), id, ...resolveAsked.entries }),
   v.object({
     type: v.literal('prefill'),
@@ -117,8 +118,8 @@ const failure = v.object({
 export type WorkerFailure = v.InferOutput<typeof failure>;
 
 /**
- * Worker to client. Any number of `progress`, with the best slices so far when they are what is new, or, of a search, `searching`; then one
- * of the others.
+ * Worker to client. Any number of `progress`, with the best slices so far when they are what is new, of `first` plans or, of a search,
+ * `searching`; then one of the others.
  */
 const workerReply = v.variant('type', [
   v.object({
@@ -127,6 +128,7 @@ const workerReply = v.variant('type', [
     fraction: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
     incumbent: v.nullable(v.object({ latencyMs: v.number(), lowerBoundMs: v.number() })),
   }),
+  v.object({ type: v.literal('first'), id, plan }),
   v.object({ type: v.literal('searching'), id, update }),
   v.object({ type: v.literal('plan'), id, plan }),
   v.object({ type: v.literal('resolve'), id, request: planRequest }),

@@ -22,6 +22,8 @@ export interface PlanJobOptions {
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Called with the best slices so far while they are solved for. */
   readonly onIncumbent?: ((incumbent: IncumbentTimes) => void) | undefined;
+  /** Called with the plan of the schedule that is asked for, before it is compared with others. */
+  readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
 
 export interface SearchJobOptions extends Partial<SearchAsked> {
@@ -92,7 +94,13 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
     whatIf: async ({ run, defaults, found }, sets, { signal } = {}) =>
       (await ask<'whatIf'>({ type: 'whatIf', id: ++lastId, run, defaults, found, sets }, signal, () => undefined)).plan,
     plan: async (request, options = {}) =>
-      (await ask<'plan'>({ type: 'plan', id: ++lastId, request }, options.signal, planTeller(options))).plan,
+      (
+        await ask<'plan'>(
+          { type: 'plan', id: ++lastId, request, first: options.onFirst !== undefined },
+          options.signal,
+          planTeller(options),
+        )
+      ).plan,
     planElastic: async (request, options = {}) =>
       (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options.signal, planTeller(options))).answer,
     prefill: async ({ run, defaults, found, model }, asked, { signal } = {}) =>
@@ -169,8 +177,9 @@ function withChosenTimeline(plan: Plan): Plan {
   return { ...plan, candidates };
 }
 
-function planTeller({ onProgress, onIncumbent }: PlanJobOptions): Job['tell'] {
+function planTeller({ onProgress, onIncumbent, onFirst }: PlanJobOptions): Job['tell'] {
   return (reply) => {
+    if (reply.type === 'first') onFirst?.(reply.plan);
     if (reply.type !== 'progress') return;
     if (reply.incumbent === null) onProgress?.(reply.fraction);
     else onIncumbent?.(reply.incumbent);

@@ -8,7 +8,7 @@ import { say, sentence } from '../core/sentence';
 export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
 
 /** A reply before that. */
-export type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'searching' }>;
+export type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'first' | 'searching' }>;
 
 export interface Job {
   readonly message: WorkerRequest;
@@ -105,7 +105,7 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
     }
     const job = running;
     if (reply.id !== job?.message.id) return;
-    if (reply.type === 'progress' || reply.type === 'searching') job.tell(reply);
+    if (reply.type === 'progress' || reply.type === 'first' || reply.type === 'searching') job.tell(reply);
     else finish(() => settle(job, reply));
   };
 

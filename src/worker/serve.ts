@@ -27,7 +27,12 @@ interface PlannerOptions {
   readonly signal: CancelSignal;
   readonly onProgress: (fraction: number) => void;
   readonly onIncumbent: (incumbent: IncumbentTimes) => void;
+  /** Absent where nobody wants it. */
+  readonly onFirst?: (plan: Plan) => void;
 }
+
+/** Progress by less than this is not told: each goes through three threads. */
+const toldStep = 0.05;
 
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
 export interface Planners {
@@ -61,7 +66,7 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
         return Atomics.load(cancelFlag, 0) === id;
       },
     };
-    void answerTo(request, planners, signal, reply)
+    void answerTo(request, planners, signal, { reply, answered })
       .then(answered)
       .catch((error: unknown) =>
         reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) }),
@@ -74,22 +79,27 @@ async function answerTo(
   request: WorkerRequest,
   planners: Planners,
   signal: CancelSignal,
-  reply: (message: WorkerReply) => void,
+  { reply, answered }: { readonly reply: (message: WorkerReply) => void; readonly answered: (answer: WorkerReply) => void },
 ): Promise<WorkerReply> {
   const { id } = request;
   let reached = 0;
+  let told = -Infinity;
   const options: PlannerOptions = {
     signal,
     onProgress: (fraction) => {
       reached = Math.min(1, Math.max(0, fraction));
+      if (reached < told + toldStep) return;
+      told = reached;
       reply({ type: 'progress', id, fraction: reached, incumbent: null });
     },
     onIncumbent: ({ latencyMs, lowerBoundMs }) =>
       reply({ type: 'progress', id, fraction: reached, incumbent: { latencyMs, lowerBoundMs } }),
   };
   switch (request.type) {
-    case 'plan':
-      return { type: 'plan', id, plan: planners.plan(request.request, options) };
+    case 'plan': {
+      const onFirst = (first: Plan): void => answered({ type: 'first', id, plan: first });
+      return { type: 'plan', id, plan: planners.plan(request.request, request.first ? { ...options, onFirst } : options) };
+    }
     case 'prefill':
       return { type: 'prefill', id, answer: planners.prefill(request, request.asked, signal) };
     case 'resolve':

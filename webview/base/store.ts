@@ -54,8 +54,11 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     receive: (next) => {
       const before = view;
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
-      const plan = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan) ? state.plan : next.plan;
-      state = { ...next, plan, comparison: withKnownAnswer(next.comparison, state.comparison) };
+      const early = isWaitedFor(next, state, view);
+      const isSame = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan);
+      const plan = early || isSame ? state.plan : next.plan;
+      const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
+      state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
       if (isNewFile)
         view = {
@@ -82,6 +85,16 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     },
     subscribe: (listener) => void listeners.push(listener),
   };
+}
+
+/**
+ * Whether a plan that comes before the others are compared lacks one that the person looks at, so that the last whole plan stays until they
+ * are there.
+ */
+function isWaitedFor({ plan, progress }: PageState, { plan: before }: PageState, { candidate, compareWith, tab }: ViewState): boolean {
+  if (plan === null || progress === null || before === null || plan.candidates.length >= before.candidates.length) return false;
+  const has = (of: Plan, wanted: CandidateId): boolean => of.candidates.some(({ id }) => id === wanted);
+  return tab === 'compare' || [candidate, compareWith].some((id) => id !== null && has(before, id) && !has(plan, id));
 }
 
 /** The candidate on screen: the one picked, else the one the plan chose. */

@@ -4,6 +4,7 @@ import { formatCount } from '../format';
 import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chunksOn, type Pipeline } from './pipeline';
+import { isAskedFor, requestedSchedule } from './choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { measure, type CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
@@ -43,42 +44,65 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 }
 
 /**
+ * The ways to run the schedule that was asked for, as far as they can be told without solving for slices or looking for them.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+export function askedSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
+  const asked = requestedSchedule(request);
+  if (asked === null) return [];
+  const plain = [...givenSpecs(request), ...microBatchSpecs(request)];
+  const isCut = scheduleKind(asked).sliced && request.slicing.scheme === null;
+  const { specs } = isCut ? { specs: [] } : otherSpecs({ ...request, runs: [] }, pipeline, plain, listener);
+  return [...plain, ...specs].filter((spec) => isAskedFor(request, spec) === true);
+}
+
+/**
  * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit
  * the layout and the most operations.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
 function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
-  const { training, layout, slicing } = request;
+  const { training, layout } = request;
   const batch = training.globalBatch / layout.data;
-  const { sequenceLength } = training;
-  const affordableUnits = Math.min(maximumUnits, maximumOperations / 2 / layout.pipeline);
-  const specs: CandidateSpec[] = [];
-  if (slicing.scheme !== null) {
-    requireComplete(slicing.scheme, batch, sequenceLength);
-    if (slicing.split === undefined)
-      specs.push({ id: 'given', name: sentence`slices as given`, schedule: 'TeraPipe', scheme: slicing.scheme, certificate: null });
-  }
-  if (
-    batch <= affordableUnits &&
+  const given = givenSpecs(request);
+  const isSliced =
+    batch <= affordableUnits(request) &&
     layout.virtualStages === 1 &&
     request.model.stacks === undefined &&
-    (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced))
-  )
-    specs.push(...withRounds(request, pipeline, batch, slicedSpecs(request, pipeline, batch, listener), listener));
-  const microBatchCount = batch / training.microBatch;
-  if (Number.isInteger(microBatchCount) && microBatchCount <= affordableUnits) {
-    const microBatches = repeated(training.microBatch, [sequenceLength], microBatchCount);
-    specs.push({
-      id: '1f1b',
-      name: layout.virtualStages > 1 ? sentence`interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
-      schedule: namesInterleaving(request) ?? '1F1B',
-      scheme: microBatches,
-      certificate: null,
-    });
-    if (layout.virtualStages === 1) specs.push({ id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme: microBatches, certificate: null });
-  }
-  return specs;
+    (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced));
+  const own = isSliced ? withRounds(request, pipeline, batch, slicedSpecs(request, pipeline, batch, listener), listener) : [];
+  return [...given, ...own, ...microBatchSpecs(request)];
+}
+
+/** Micro-batches or slices that one stage runs at most. */
+function affordableUnits({ layout }: PlanRequest): number {
+  return Math.min(maximumUnits, maximumOperations / 2 / layout.pipeline);
+}
+
+/** Slices as given. @throws ExpectedError `plan-scheme-incomplete`. */
+function givenSpecs({ training, layout, slicing }: PlanRequest): readonly CandidateSpec[] {
+  const { scheme, split } = slicing;
+  if (scheme === null) return [];
+  requireComplete(scheme, training.globalBatch / layout.data, training.sequenceLength);
+  return split === undefined ? [{ id: 'given', name: sentence`slices as given`, schedule: 'TeraPipe', scheme, certificate: null }] : [];
+}
+
+/** 1F1B (interleaved over virtual stages) and GPipe. */
+function microBatchSpecs(request: PlanRequest): readonly CandidateSpec[] {
+  const { training, layout } = request;
+  const microBatchCount = training.globalBatch / layout.data / training.microBatch;
+  if (!Number.isInteger(microBatchCount) || microBatchCount > affordableUnits(request)) return [];
+  const scheme = repeated(training.microBatch, [training.sequenceLength], microBatchCount);
+  const one: CandidateSpec = {
+    id: '1f1b',
+    name: layout.virtualStages > 1 ? sentence`interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
+    schedule: namesInterleaving(request) ?? '1F1B',
+    scheme,
+    certificate: null,
+  };
+  return layout.virtualStages === 1 ? [one, { id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme, certificate: null }] : [one];
 }
 
 /** TeraPipe's own, and where the whole batch at once does not fit, its best rounds after the first. */

@@ -22,9 +22,10 @@ export function choose(request: PlanRequest, candidates: readonly Candidate[]): 
 
 /** The best of each schedule that may be chosen: the one asked for, or those that the launcher runs. */
 export function bestPerSchedule(request: PlanRequest, candidates: readonly Candidate[]): readonly Candidate[] {
-  const asked = requestedSchedule(request);
-  const runs = asked === null ? request.runs : [asked];
-  const inPlay = candidates.filter((candidate) => runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true);
+  const runs = requestedSchedule(request) === null ? request.runs : null;
+  const inPlay = candidates.filter(
+    (candidate) => isAskedFor(request, candidate) ?? runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true,
+  );
   const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
   return names.flatMap((name) => bestOfSchedule(inPlay.filter(({ schedule }) => schedule === name)) ?? []);
 }
@@ -34,8 +35,14 @@ export function requestedSchedule({ schedule, slicing }: Pick<PlanRequest, 'sche
   return schedule ?? (slicing.scheme === null ? null : 'TeraPipe');
 }
 
+/** Whether a candidate runs the schedule that was asked for, as it was; null where none was. */
+export function isAskedFor(request: PlanRequest, candidate: Pick<Candidate, 'id' | 'schedule'>): boolean | null {
+  const asked = requestedSchedule(request);
+  return asked === null ? null : isOfSchedule(candidate, asked, request);
+}
+
 /** Whether a candidate runs a schedule as it was asked for: where slices are given, with those. 1F1B on virtual stages is interleaved. */
-function isOfSchedule({ id, schedule }: Candidate, name: ScheduleName, { slicing, layout }: PlanRequest): boolean {
+function isOfSchedule({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>, name: ScheduleName, { slicing, layout }: PlanRequest): boolean {
   const plain = plainName(name, layout);
   if (plain !== name) return id === candidateIdOf[plain];
   if (schedule !== name) return false;

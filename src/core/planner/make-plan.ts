@@ -1,12 +1,13 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import type { PlanRequest } from '../spec/request';
-import { candidateSpecs } from './candidates';
-import { requestedSchedule, choose } from './choose';
+import type { ScheduleName } from '../spec/schedule-names';
+import { askedSpecs, candidateSpecs } from './candidates';
+import { choose, isAskedFor, requestedSchedule } from './choose';
 import { limitsOf, provenanceOf, reasonsOf } from './explain';
-import { pipelineOf } from './pipeline';
+import { pipelineOf, type Pipeline } from './pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
-import { predictAll } from './predict';
+import { predictAll, type CandidateSpec, type Outcome } from './predict';
 import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './sliced';
 
@@ -17,6 +18,11 @@ export interface PlanOptions extends SlicingListener {
    * drawn.
    */
   readonly drawnOperations?: number;
+  /**
+   * Where a schedule is asked for, called with the plan of that alone as soon as it is there: what it is compared with comes with the whole
+   * plan, which chooses the same.
+   */
+  readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
 
 /**
@@ -27,20 +33,64 @@ export interface PlanOptions extends SlicingListener {
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan {
-  const { signal, onProgress, onIncumbent, drawnOperations = Infinity } = options;
+  const { signal, onProgress, onIncumbent, onFirst, drawnOperations = Infinity } = options;
   requireRunnable(request);
   const pipeline = pipelineOf(request);
+  const predicted = predictedOnce(pipeline, signal);
+  const planned = { request, pipeline, drawnOperations, signal };
+  const tellFirst = (specs: readonly CandidateSpec[]): void => {
+    const first = specs.length === 0 ? undefined : planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
+    if (first !== undefined) onFirst?.(first);
+  };
+  const early = onFirst === undefined ? [] : askedSpecs(request, pipeline, { signal });
+  tellFirst(early);
   const listener = { signal, onIncumbent, onProgress: (fraction: number) => onProgress?.(0.7 * fraction) };
   const { specs, skipped } = candidateSpecs(request, pipeline, listener);
-  const outcomes = predictAll(pipeline, specs, { signal, onProgress: (fraction) => onProgress?.(0.7 + 0.3 * fraction) });
-  const candidates = outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome]));
-  const chosen = choose(request, candidates);
-  if (chosen === undefined) {
-    const wanted = requestedSchedule(request) ?? '1F1B';
-    const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
-    throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
+  if (onFirst !== undefined && early.length === 0) {
+    const asked = specs.filter((spec) => isAskedFor(request, spec) === true);
+    if (asked.length < specs.length) tellFirst(asked);
   }
-  const analytic = request.profile === null ? null : analyticPlan(request, signal);
+  const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
+  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic: analyticPlan(request, signal) });
+  if (plan !== undefined) return plan;
+  const wanted = requestedSchedule(request) ?? '1F1B';
+  const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
+  throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
+}
+
+/** Predicts each candidate once, however often it is asked for. */
+function predictedOnce(
+  pipeline: Pipeline,
+  signal: CancelSignal | undefined,
+): (specs: readonly CandidateSpec[], onProgress?: (fraction: number) => void) => readonly Outcome[] {
+  const known = new Map<CandidateId, Outcome>();
+  return (specs, onProgress) => {
+    const others = specs.filter(({ id }) => !known.has(id));
+    for (const outcome of predictAll(pipeline, others, { signal, ...(onProgress === undefined ? {} : { onProgress }) }))
+      known.set(outcome.spec.id, outcome);
+    return specs.flatMap(({ id }) => known.get(id) ?? []);
+  };
+}
+
+function candidatesOf(outcomes: readonly Outcome[]): readonly Candidate[] {
+  return outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome]));
+}
+
+/** What a plan is made of. */
+interface Planned {
+  readonly request: PlanRequest;
+  readonly pipeline: Pipeline;
+  readonly candidates: readonly Candidate[];
+  readonly skipped: readonly ScheduleName[];
+  readonly analytic?: AnalyticPlan | null;
+  readonly drawnOperations: number;
+  readonly signal: CancelSignal | undefined;
+}
+
+/** The plan of some candidates; undefined where none of them may be chosen. */
+function planOf({ request, pipeline, candidates, skipped, analytic = null, drawnOperations, signal }: Planned): Plan | undefined {
+  const chosen = choose(request, candidates);
+  if (chosen === undefined) return undefined;
   const cost = provenanceOf(request, pipeline);
   return {
     request,
@@ -67,8 +117,9 @@ function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, most
   return candidates.map((candidate) => (drawn.has(candidate.id) ? candidate : { ...candidate, timeline: null }));
 }
 
-/** What the analytic model alone would have planned, so that a plan from a profile can say how it differs. */
-function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan {
+/** What the analytic model alone would have planned, so that a plan from a profile can say how it differs; null without a profile. */
+function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan | null {
+  if (request.profile === null) return null;
   const plan = makePlan({ ...request, profile: null }, { signal });
   const { id, name, scheme, iterationMs } = chosenOf(plan);
   return { id, name, scheme, iterationMs };

@@ -79,7 +79,7 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   const found = await host.profiles(file);
   throwIfCancelled(signal);
   if (!isElastic(run) || run.unplanned === undefined) {
-    const plan = await planOf(pass, run, found);
+    const plan = await planOf(pass, config, run, found);
     planned();
     update({ plan, findings: judged(config, plan) });
   } else update({ plan: null });
@@ -91,7 +91,12 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   if (plan !== null && planToJudge(run, plan) !== null) void offerRemedies(pass, config, run, plan, found);
 }
 
-async function planOf({ host, signal, update }: Pass, run: Run, found: readonly NamedProfile[]): Promise<Plan> {
+async function planOf(
+  { host, signal, planned, update }: Pass,
+  config: LoadedConfig,
+  run: Run,
+  found: readonly NamedProfile[],
+): Promise<Plan> {
   const request = await host.resolve(run, found, { signal });
   throwIfCancelled(signal);
   const share = isElastic(run) ? 0.5 : 1;
@@ -102,6 +107,11 @@ async function planOf({ host, signal, update }: Pass, run: Run, found: readonly 
     },
     onIncumbent: (incumbent) => {
       if (!signal.aborted) update({ incumbent });
+    },
+    onFirst: (plan) => {
+      if (signal.aborted) return;
+      planned();
+      update({ plan, findings: judged(config, plan) });
     },
   });
   throwIfCancelled(signal);

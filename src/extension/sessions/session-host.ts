@@ -33,6 +33,8 @@ export interface SessionHost {
       readonly signal: AbortSignal;
       readonly onProgress: (fraction: number) => void;
       readonly onIncumbent: (incumbent: IncumbentTimes) => void;
+      /** Called with the plan of the schedule that is asked for, before it is compared with others. */
+      readonly onFirst: (plan: Plan) => void;
     },
   ) => Promise<Plan>;
   readonly planElastic: (request: ElasticRequest, options: { readonly signal: AbortSignal }) => Promise<ElasticAnswer>;

@@ -48,6 +48,8 @@ export interface TestHost {
   readonly bugs: unknown[];
   /** Tell the best so far of each of `requests`. */
   readonly incumbents: readonly ((incumbent: IncumbentTimes) => void)[];
+  /** Tell the plan of the schedule that each of `requests` asks for. */
+  readonly firsts: readonly ((plan: Plan) => void)[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;
 }
@@ -62,6 +64,7 @@ export function testHost(
   const requests: PlanRequest[] = [];
   const elasticRequests: ElasticRequest[] = [];
   const incumbents: ((incumbent: IncumbentTimes) => void)[] = [];
+  const firsts: ((plan: Plan) => void)[] = [];
   const waiting: { request: PlanRequest; resolve: (plan: Plan) => void; reject: (error: unknown) => void }[] = [];
   const trials: PlanRequest[] = [];
   const bugs: unknown[] = [];
@@ -83,10 +86,11 @@ export function testHost(
           return makePlan(request);
         }),
       ),
-    plan: (request, { signal, onIncumbent }) =>
+    plan: (request, { signal, onIncumbent, onFirst }) =>
       new Promise((resolve, reject) => {
         requests.push(request);
         incumbents.push(onIncumbent);
+        firsts.push(onFirst);
         waiting.push({ request, resolve, reject });
         signal.addEventListener('abort', () => reject(new CancelledError()));
       }),
@@ -109,6 +113,7 @@ export function testHost(
     trials,
     elasticRequests,
     incumbents,
+    firsts,
     bugs,
     finish: async (how = (request) => makePlan(request)) => {
       while (waiting.length === 0) await nextTurn();

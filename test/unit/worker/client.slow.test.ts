@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/spec/request';
 import type { SearchUpdate } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
@@ -91,6 +92,14 @@ describe('planner client', () => {
       onIncumbent: (update) => told.push(update),
     });
     assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
+  });
+
+  it('brings the plan of the schedule that is asked for before the whole, to who wants it', async () => {
+    const first: Plan[] = [];
+    const plan = await client.plan(titled('answers twice'), { onFirst: (early) => first.push(early) });
+    assert.deepEqual([first.length, first[0]?.notCompared, plan.notCompared], [1, undefined, ['1F1B']]);
+    assert.deepEqual(first[0]?.candidates[0]!.busyMs, Float64Array.from([1, 2, 3]));
+    assert.deepEqual((await client.plan(titled('answers twice'))).notCompared, ['1F1B']);
   });
 
   it('brings back what a search found, and how far it was', async () => {

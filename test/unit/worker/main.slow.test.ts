@@ -219,7 +219,7 @@ describe('planner worker', () => {
       layout: { tensor: 8, pipeline: 16, data: 128 },
     });
     const problem = { request: large, fixed: new Set<never>() };
-    assert.equal(await endOf({ type: 'plan', id: 1, request: long }, 'told'), 'cancelled');
+    assert.equal(await endOf({ type: 'plan', id: 1, request: long, first: false }, 'told'), 'cancelled');
     assert.equal(await endOf({ type: 'search', id: 1, problem, tokenBudget: null, improvements: false }, 'told'), 'cancelled');
     assert.equal(await endOf({ type: 'elastic', id: 1, request: freezing() }, 'before'), 'cancelled');
   });

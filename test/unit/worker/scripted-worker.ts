@@ -28,7 +28,7 @@ else
       throw new Error('no rehearsal here');
     },
     schedule: () => ({ findings: [], drawn: null }),
-    plan: (request, { signal, onProgress, onIncumbent }): Plan => {
+    plan: (request, { signal, onProgress, onIncumbent, onFirst }): Plan => {
       switch (request.title) {
         case 'heeds cancel':
           onProgress(0.25);
@@ -39,6 +39,9 @@ else
           onIncumbent({ latencyMs: 3, lowerBoundMs: 2 });
           onProgress(0.5);
           return planOf(request);
+        case 'answers twice':
+          onFirst?.(planOf(request));
+          return { ...planOf(request), notCompared: ['1F1B'] };
         case 'deaf':
           onProgress(0.25);
           for (;;);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
@@ -28,6 +28,34 @@ describe('plan', () => {
       ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', ...otherSchedules],
     );
     assert.deepEqual([...namedSchedules].sort(), [...scheduleNames].sort());
+  });
+
+  it('tells of the schedule that is asked for first, before slices are solved for or others are simulated', () => {
+    const told = (schedule: PlanRequest['schedule']) => {
+      const order: string[] = [];
+      const first: Plan[] = [];
+      const plan = makePlan(
+        { ...small, schedule },
+        { onFirst: (early) => order.push('first') && first.push(early), onProgress: () => order.push('progress') },
+      );
+      return { order, first, plan };
+    };
+    for (const [schedule, ids] of [
+      ['1F1B', ['1f1b']],
+      ['ZB-H1', ['ZB-H1']],
+      ['TeraPipe', ['terapipe', 'uniform', 'whole']],
+    ] as const) {
+      const { order, first, plan } = told(schedule);
+      assert.deepEqual(
+        first.map(({ candidates }) => candidates.map(({ id }) => id)),
+        [ids],
+      );
+      assert.equal(first[0]?.chosen, plan.chosen);
+      assert.deepEqual(chosenOf(first[0]), chosenOf(plan));
+      assert.equal(order.indexOf('first') === 0, schedule !== 'TeraPipe', 'before the solver begins');
+      assert.ok(plan.candidates.length > 10);
+    }
+    assert.deepEqual(told(null).first, []);
   });
 
   it('with the schedule open chooses among the fastest that fit, within 5 %, the one with the least memory', () => {

@@ -4,6 +4,8 @@ import { mostTrials } from '../../../../src/core/rules/plan/remedies';
 import { limitSessions } from '../../../../src/extension/sessions/session-limit';
 import { shellReader } from '../../core/formats/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri } from '../test-host';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import type { Plan } from '../../../../src/core/planner/plan';
 import { say } from '../../../../src/core/sentence';
 
 const run = uri('terapipe.json');
@@ -70,6 +72,21 @@ describe('plan sessions', () => {
     assert.equal(sessions.get(run)?.plan?.request.training.sequenceLength, 128);
     assert.equal(sessions.get(run)?.progress, null);
     assert.equal((await planned).plan, sessions.get(run)?.plan);
+  });
+
+  it('show the plan of a fixed schedule before it is compared with others', async () => {
+    const { sessions, finish, requests, firsts } = testHost({ 'terapipe.json': smallRun({ schedule: '1F1B' }), 'config.json': smallModel });
+    const planned = sessions.ensure(run, 'terapipe');
+    while (requests.length < 1) await nextTurn();
+    const first: Plan[] = [];
+    const whole = makePlan(requests[0]!, { onFirst: (early) => first.push(early) });
+    firsts[0]?.(first[0]!);
+    const early = sessions.get(run)!;
+    assert.deepEqual([early.plan?.candidates.length, early.staleEdits, early.progress !== null], [1, 0, true]);
+    await finish(() => whole);
+    const state = await planned;
+    assert.equal(state.plan, whole);
+    assert.equal(state.progress, null);
   });
 
   it('tell the best so far while planning, and no longer', async () => {
