@@ -34,6 +34,8 @@ export interface FactValues {
   readonly qkvBias: boolean;
   readonly qkNorm: boolean;
   readonly experts: number;
+  /** Experts that are not counted here: their number by layer where it differs, or `residual`. */
+  readonly unlikeExperts: string;
   readonly activeExperts: number;
   readonly expertFfn: number;
   readonly sharedExperts: number;
@@ -90,6 +92,8 @@ export interface FactValues {
   readonly stateConvolution: number;
   // layout
   readonly tensor: number;
+  /** Tensor ranks may take unequal shares of heads and widths. */
+  readonly unevenTensor: boolean;
   readonly pipeline: number;
   readonly data: number;
   readonly context: number;

@@ -120,6 +120,8 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
       isHybrid(facts) && hybridRunOf(facts) === null,
     ],
     ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && hybridRunOf(facts) === null],
+    ['unlikeExperts', sentence`a model whose experts differ from layer to layer or stand beside a dense network`, true],
+    ['unevenTensor', sentence`a run whose tensor ranks take unequal shares of the heads`, hasUnequalShares(facts)],
     ['windowFrequency', sentence`a model whose windows cannot be read`, !isReadWindows(facts)],
     ['moeLayerFrequency', sentence`a model whose layers differ in a way that cannot be read`, !isReadFrequency(facts)],
   ];
@@ -130,6 +132,10 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
     return { unplanned: { message: sentence`This is ${kind}, which is read but not planned`, remedy, place: fact.source.place } };
   }
   return {};
+}
+
+function hasUnequalShares({ heads, kvHeads, tensor }: Facts): boolean {
+  return [heads, kvHeads].some((count) => count !== undefined && count.value % (tensor?.value ?? 1) !== 0);
 }
 
 function isReadWindows({ slidingWindow, windowFrequency, layers }: Facts): boolean {

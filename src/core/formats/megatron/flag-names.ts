@@ -221,7 +221,7 @@ zero-reduce-bucket-size zero-reduce-scatter! zero-stage`,
   'Megatron-DeepSpeed': `
 create-moe-param-group! disable-moe-token-dropping! disable-moe-top2-2nd-expert-sampling! ds-sequence-parallel-fpdt!
 ds-sequence-parallel-fpdt-chunk-size ds-sequence-parallel-fpdt-offloading! ds-sequence-parallel-size enable-expert-tensor-parallelism!
-enable-zbh1-pipeline! force-ds-sequence-parallel! hf-ckpt-num-shards hidden-size-teacher log-optimizer-states-to-tensorboard! mlp-type
+enable-zbh1-pipeline! force-ds-sequence-parallel! hf-ckpt-num-shards hidden-size-teacher log-optimizer-states-to-tensorboard!
 no-pipeline-parallel! num-attention-heads-teacher num-experts-switch num-experts-teacher* num-key-value-heads num-layers-teacher
 rotary-position-embeddings-theta use-flash-attn-builder! use-flash-attn-triton! use-flash-attn-v1! use-flash-attn-v2!`,
   DeepSpeed: `

@@ -15,6 +15,7 @@ import {
   count,
   countOrNone,
   deviceCount,
+  differentCounts,
   fixed,
   keep,
   names,
@@ -22,6 +23,7 @@ import {
   numbers,
   on,
   processCount,
+  sameCount,
   share,
   taskCount,
   text,
@@ -105,7 +107,9 @@ const flagTable: FlagTable = {
   bias: [rule('disable-bias-linear', on(false)), rule('add-bias-linear', on(true))],
   qkvBias: [rule('add-qkv-bias', on(true))],
   qkNorm: [rule('qk-layernorm', on(true)), rule('qk-l2-norm', on(true))],
-  experts: [rule('num-experts', count(1))],
+  experts: [rule('num-experts', sameCount)],
+  // Megatron-DeepSpeed: pyramids (a number for each layer with experts) and residual experts (megatron/model/transformer.py 1650)
+  unlikeExperts: [rule('num-experts', differentCounts), rule('mlp-type', choice({ standard: null, residual: 'residual' }))],
   activeExperts: [rule('moe-router-topk', count(1)), rule('topk', count(1))],
   expertFfn: [rule('moe-ffn-hidden-size', count(1)), rule('moe-intermediate-size', count(1))],
   sharedExpertFfn: [rule('moe-shared-expert-intermediate-size', count(1))],
@@ -135,6 +139,8 @@ const flagTable: FlagTable = {
   stateDim: [rule('mamba-state-dim', count(1)), rule('linear-key-head-dim', count(1))],
   stateGroups: [rule('mamba-num-groups', count(1)), rule('linear-num-key-heads', count(1))],
   stateConvolution: [rule('linear-conv-kernel-dim', count(1))],
+  // MindSpeed gives the first ranks one head more (core/tensor_parallel/unaligned_layers)
+  unevenTensor: [rule('unaligned-linear', on(true))],
   tensor: [rule('tensor-model-parallel-size', count(1)), rule('model-parallel-size', count(1))],
   pipeline: [rule('pipeline-model-parallel-size', count(1))],
   context: [rule('context-parallel-size', count(1)), rule('ds-sequence-parallel-size', count(1))],
@@ -176,8 +182,9 @@ const flagTable: FlagTable = {
     rule('activations-checkpoint-method', keep(['uniform', 'block'])),
   ],
   recomputeLayers: [
-    rule('recompute-num-layers', count(1)),
-    rule('activations-checkpoint-num-layers', count(1)),
+    // none where another setting recomputes (MindSpeed), or to measure without (block)
+    rule('recompute-num-layers', count(0)),
+    rule('activations-checkpoint-num-layers', count(0)),
     rule('checkpoint-num-layers', count(1)),
   ],
   recomputeModules: [rule('recompute-modules', names)],

@@ -123,6 +123,26 @@ export const numbers: FlagRead<readonly number[]> = {
   },
 };
 
+/** One count, or several equal ones; different ones are no single number. */
+export const sameCount: FlagRead<number> = {
+  words: 'many',
+  of: (words) => (areCounts(words) && new Set(words).size > 1 ? silent : count(1).of(words)),
+};
+
+/** Several counts that are not the same, as they are written. */
+export const differentCounts: FlagRead<string> = {
+  words: 'many',
+  of: (words) => {
+    if (areCounts(words)) return new Set(words).size > 1 ? { value: words.join(' ') } : silent;
+    const first = count(1).of(words);
+    return 'value' in first ? silent : first;
+  },
+};
+
+function areCounts(words: readonly string[]): boolean {
+  return words.every((written) => /^\d{1,6}$/.test(written));
+}
+
 /** A count of which only matters whether there is one. */
 export const any: FlagRead<boolean> = {
   words: 'one',

@@ -60,7 +60,7 @@ function granularity({ facts, format, launcher }: ConfigView): Issue | null {
   if (mode === 'selective') return selective(method, layers, format);
   if (mode === 'full') return method === null && !launcherTraitsOf(format).leavesOpen ? fullWithoutMethod() : null;
   const isIdle = mode === null && (method !== null || layers !== null) && launcher.ignoresLoneRecompute && !launcher.leavesOpen;
-  return isIdle ? withoutGranularity(facts) : null;
+  return isIdle ? withoutGranularity(facts, launcher.ignoresIdleRecompute) : null;
 }
 
 /** A setting in lower case; null when it is not there or says so itself. */
@@ -96,11 +96,12 @@ function fullWithoutMethod(): Issue {
   };
 }
 
-function withoutGranularity(facts: Facts): Issue {
+/** The configs of some launchers list what goes with recompute while it is off. */
+function withoutGranularity(facts: Facts, isListedIdle: boolean): Issue {
   const given = (['recomputeMethod', 'recomputeLayers'] as const).filter((name) => facts[name] !== undefined);
   return {
     at: given,
-    severity: 'warning',
+    severity: isListedIdle ? 'information' : 'warning',
     message: sentence`Without a granularity nothing is recomputed: this setting has no effect`,
     remedy: sentence`set the granularity to full, or remove this`,
     changes: remove(...given),

@@ -47,7 +47,7 @@ function headsOverTensor(view: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   const decoderHeads = traits.stacks?.decoderHeads ?? heads;
   const tensor = sizeOf(facts, format, 'tensor');
-  if (heads === null || decoderHeads === null || tensor === null || !attends(traits)) return null;
+  if (heads === null || decoderHeads === null || tensor === null || !attends(traits) || facts.unevenTensor?.value === true) return null;
   if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
   const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(view, size));
   const counted = heads % tensor === 0 ? sentence`The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
@@ -63,7 +63,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const { facts, format, traits } = view;
   const heads = countOf(facts, 'kvHeads');
   const tensor = sizeOf(facts, format, 'tensor');
-  if (heads === null || tensor === null || heads % tensor === 0) return null;
+  if (heads === null || tensor === null || heads % tensor === 0 || facts.unevenTensor?.value === true) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
   const repeated = launcherTraitsOf(format).repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
@@ -88,7 +88,7 @@ function widthsOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');
   const expertTensor = facts.expertTensor === undefined ? tensor : countOf(facts, 'expertTensor');
-  if (tensor === null || expertTensor === null) return null;
+  if (tensor === null || expertTensor === null || facts.unevenTensor?.value === true) return null;
   const uneven = widthsOf(view).find(({ of, width }) => !dividesWidth(facts, of, width, tensor));
   if (uneven === undefined) return null;
   const isOfExperts = uneven.of === 'experts' && facts.expertTensor !== undefined;

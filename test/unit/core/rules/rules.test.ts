@@ -143,6 +143,10 @@ describe('launch findings', () => {
     assert.deepEqual(saidOf({ recomputeMethod: 'uniform' }), [
       'warning: Without a granularity nothing is recomputed: this setting has no effect',
     ]);
+    assert.deepEqual(
+      launchFindings(launcherOf({ recomputeMethod: 'uniform' }, 'nemo')).map(({ severity }) => severity),
+      ['information'],
+    );
     assert.deepEqual(saidOf({ recomputeGranularity: 'selective', recomputeLayers: 2 }), [
       'error: Selective recompute takes no number of layers, and 2 layers are given',
     ]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { LauncherFile, LauncherReader } from '../../../../../src/core/formats/facts';
-import { sentence } from '../../../../../src/core/sentence';
+import { say, sentence } from '../../../../../src/core/sentence';
 import { forks } from '../../../../../src/core/formats/megatron/forks';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
 import { shellReader } from '../shell/shell-reader';
@@ -103,6 +103,35 @@ describe('programs of the Megatron-LM family', () => {
     const lone = '--recompute-num-layers 2';
     assert.deepEqual(await judged(lone), ['warning recompute-granularity']);
     assert.deepEqual(await judged(`${lone} --swap-attention`), []);
+  });
+
+  it('take no layers to recompute, which another setting of MindSpeed-LLM does or a measurement leaves out', async () => {
+    assert.deepEqual(await judged('--recompute-granularity full --recompute-method block --recompute-num-layers 0'), []);
+    assert.deepEqual(await judged('--recompute-method block --recompute-num-layers 0 --enable-recompute-layers-per-pp-rank'), []);
+  });
+
+  it('deal heads unevenly to tensor ranks where MindSpeed is told to, and such a run is not planned', async () => {
+    const uneven =
+      '--num-attention-heads 25 --hidden-size 3200 --group-query-attention --num-query-groups 5 --tensor-model-parallel-size 2';
+    assert.deepEqual(await judged(uneven), ['error heads-tp', 'error kv-heads-tp']);
+    const { run, findings } = await loadedAlone(`${uneven} --unaligned-linear`);
+    assert.deepEqual(
+      findings.filter(({ severity }) => severity !== 'information'),
+      [],
+    );
+    assert.match(say(run?.unplanned?.message ?? ''), /unequal shares of the heads/);
+  });
+
+  it('have a number of experts for each layer (Megatron-DeepSpeed), which is judged by none of them and not planned', async () => {
+    const pyramid = '--deepspeed --zero-stage 0 --moe-expert-parallel-size 64 --num-experts';
+    assert.deepEqual(await judged(`${pyramid} 32 32 64 64`), []);
+    assert.match(say((await loadedAlone(`${pyramid} 32 32 64 64`)).run?.unplanned?.message ?? ''), /experts differ from layer to layer/);
+    assert.equal(read(`${pyramid} 64 64`).facts.experts?.value, 64);
+    assert.match(
+      say((await loadedAlone(`${pyramid} 64 --topk 1 --mlp-type residual`)).run?.unplanned?.message ?? ''),
+      /beside a dense network/,
+    );
+    assert.deepEqual(await judged(`${pyramid} few`), ['error flag-invalid-value']);
   });
 
   it('run the schedules that flags of the zero-bubble fork pick', () => {
