@@ -3,6 +3,7 @@ import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { launchedAgainstBest } from '../../src/core/layout-search/launched';
 import { freeNames, searchProblemOf } from '../../src/core/layout-search/problem';
+import { mayFit } from '../../src/core/memory-model/verdict';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { load } from '../unit/core/formats/files';
 import { golden } from './data';
@@ -60,7 +61,7 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
     name,
     source,
     expertMs: launched.iterationMs,
-    fits: launched.fits,
+    fits: mayFit(launched.verdict),
     bestMs: best.iterationMs,
     regret: Math.max(0, 1 - best.iterationMs / launched.iterationMs),
     expert: `${said(layoutText(launched.point))}, ${said(launched.name)}`,

@@ -2,9 +2,18 @@ import assert from 'node:assert/strict';
 import { memoryAnswer } from '../../src/cli/answers/memory';
 import { planAnswer } from '../../src/cli/answers/plan';
 import type { Run } from '../../src/core/formats/run';
+import { planJson } from '../../src/core/export/plan-json';
 import { planHtml } from '../../src/core/export/html/report';
 import { bytesPerGiB } from '../../src/core/format';
-import { fitsMemory, usablePeakBytes, verdictOf, verdictText, type MemoryVerdict } from '../../src/core/memory-model/verdict';
+import {
+  fitsMemory,
+  mayFit,
+  usablePeakBytes,
+  verdictOf,
+  verdictText,
+  verdictWord,
+  type MemoryVerdict,
+} from '../../src/core/memory-model/verdict';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { searchFindings } from '../../src/core/rules/plan/search-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
@@ -62,34 +71,47 @@ describe('the verdict on memory', () => {
     peakBytes = peakBytesOf(chosenOf((await planOn(80)).plan));
   });
 
-  /** Cards on which the plan is just under what is usable, between that and what the card has, and over both. */
-  const cards: readonly (readonly [name: string, fits: boolean, bytes: () => number])[] = [
-    ['just under', true, () => 1.0001 * (peakBytes + 0.05 * peakBytes + bytesPerGiB)],
-    ['just over', false, () => 0.9999 * (peakBytes + 0.05 * peakBytes + bytesPerGiB)],
-    ['between what is usable and what the card has', false, () => peakBytes + 0.5 * bytesPerGiB],
-    ['over what the card has', false, () => 0.8 * peakBytes],
+  /** What is said, and what a finding of it is worth. */
+  const words = {
+    fits: { says: /^fits, .* to spare$/, severities: [] },
+    'may not fit': { says: /^may not fit, .* of what is kept free are needed$/, severities: ['warning'] },
+    'does not fit': { says: /^does not fit, .* too much$/, severities: ['error'] },
+  } as const;
+
+  /** Cards on which the plan is just under what is usable, within what fragmentation may leave, between that and the card, and over all. */
+  const cards: readonly (readonly [name: string, word: keyof typeof words, bytes: () => number])[] = [
+    ['just under', 'fits', () => 1.0001 * (peakBytes + 0.05 * peakBytes + bytesPerGiB)],
+    ['just under what may run', 'may not fit', () => 1.0001 * (peakBytes + 0.01 * peakBytes + bytesPerGiB)],
+    ['just over what may run', 'does not fit', () => 0.9999 * (peakBytes + 0.01 * peakBytes + bytesPerGiB)],
+    ['over what the card has', 'does not fit', () => 0.8 * peakBytes],
   ];
 
-  for (const [name, fits, bytes] of cards)
+  for (const [name, word, bytes] of cards)
     it(`is the same on every face: ${name}`, async () => {
       const { run, plan } = await planOn(bytes() / bytesPerGiB);
       const chosen = chosenOf(plan);
       const verdict: MemoryVerdict = verdictOf(chosen.memory);
+      const fits = word === 'fits';
       assert.equal(chosen.memory.capacityBytes > peakBytes, !name.startsWith('over'));
       assert.deepEqual([verdict.fits, chosen.fits, fitsMemory(chosen.memory)], [fits, fits, fits]);
       assert.equal(verdict.roomBytes, usablePeakBytes(chosen.memory.capacityBytes) - verdict.peakBytes);
-      assert.match(say(verdictText(verdict)), fits ? /^fits, .* to spare$/ : /^does not fit, .* too much$/);
+      assert.equal(say(verdictWord(verdict)), word);
+      assert.deepEqual([chosen.tight, mayFit(chosen)], [word === 'may not fit', word !== 'does not fit']);
+      assert.match(say(verdictText(verdict)), words[word].says);
       for (const [face, text] of Object.entries(facesOf(run, plan))) {
-        const words = face === 'layout chart' && fits ? '' : say(verdictText(verdict)).toLowerCase();
-        assert.ok(text.toLowerCase().includes(words), `${face} says not "${words}":\n${text}`);
+        const said = face === 'layout chart' && fits ? '' : say(verdictText(verdict)).toLowerCase();
+        assert.ok(text.toLowerCase().includes(said), `${face} says not "${said}":\n${text}`);
         const other = /no margin|kept free, does|over capacity|into the margin/i.exec(text);
         assert.equal(other, null, `${face}: ${other?.[0]}`);
       }
       const problems = findingsOf(run, plan).filter(({ code }) => code === 'memory-over-capacity');
       assert.deepEqual(
         problems.map(({ severity }) => severity),
-        fits ? [] : ['error'],
+        [...words[word].severities],
       );
+      const { plan: printed } = planJson(plan) as { plan: { fits: boolean; tight: boolean } };
+      assert.deepEqual([printed.fits, printed.tight], [mayFit(verdict), verdict.tight]);
+      assert.equal(planAnswer({ run, plan, findings: findingsOf(run, plan) }, new Map()).exitCode, mayFit(verdict) ? 0 : 1);
       assert.ok(problems.every(({ message }) => say(message).endsWith(say(verdictText(verdict)))));
     });
 

@@ -52,8 +52,9 @@ function kept(text: string): string {
 
 /** Whether it fits; and where it does, how long a step takes and what most of it is lost to. */
 function verdictSentences(plan: Plan, candidate: Candidate): string[] {
-  const { fits, roomBytes, stage } = verdictOf(candidate.memory);
+  const { fits, tight, roomBytes, stage } = verdictOf(candidate.memory);
   const step = t('{0} a step ({1}).', formatDuration(candidate.iterationMs), formatDurationRange(candidate.iterationMs, plan.cost.range));
+  if (tight) return [t('May not fit: {0} of what is kept free on stage {1}.', formatBytes(-roomBytes), stage), step];
   if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), step];
   const loss = largestLoss(plan, candidate);
   return [

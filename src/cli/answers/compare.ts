@@ -6,6 +6,7 @@ import { comparisonJson, comparisonSentences, type Comparison } from '../../core
 import { planJson } from '../../core/export/plan-json';
 import { startErrors } from '../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../core/format';
+import { mayFit } from '../../core/memory-model/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { printedFinding, type Answer, type Texts } from '../answer';
@@ -40,7 +41,7 @@ export function comparedPlansAnswer(
       sentences(comparison),
       plansText(comparison),
     ].join('\n\n'),
-    exitCode: exitCodeFor(findings, chosenOf(a.plan).fits && chosenOf(b.plan).fits),
+    exitCode: exitCodeFor(findings, mayFit(chosenOf(a.plan)) && mayFit(chosenOf(b.plan))),
   };
 }
 
@@ -62,7 +63,7 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
-    exitCode: exitCodeFor(findings, chosenOf(plan).fits),
+    exitCode: exitCodeFor(findings, mayFit(chosenOf(plan))),
   };
 }
 

@@ -13,6 +13,7 @@ import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/reasons-json';
 import { isLauncher } from '../../core/formats/registry';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
+import { mayFit } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
@@ -62,8 +63,9 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
       ? patched(plan, options, source)
       : changed(plan, options, source, host));
   for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
-  const { id, schedule, fits } = chosenOf(plan);
-  const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, fits) };
+  const chosen = chosenOf(plan);
+  const { id, schedule } = chosen;
+  const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, mayFit(chosen)) };
   return pieces === undefined ? said : { ...said, pieces };
 }
 

@@ -1,6 +1,6 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
-import { limitText, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
+import { limitText, mayFit, usedText, verdictOf, verdictSentence } from '../../core/memory-model/verdict';
 import { chosenOf } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -10,7 +10,7 @@ import { say } from '../../core/sentence';
 
 /** `terapipe memory`: every stage of the chosen schedule. */
 export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
-  const { memory, schedule, name, fits } = chosenOf(plan);
+  const { memory, schedule, name, fits, tight } = chosenOf(plan);
   const verdict = verdictOf(memory);
   const stages = stagesJson(memory);
   const { layout } = plan.request;
@@ -38,7 +38,8 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       runtime: memory.runtime,
       marginBytes: memory.marginBytes,
       usableBytes: verdict.usableBytes,
-      fits,
+      fits: mayFit({ fits, tight }),
+      tight,
       findings: printed,
     },
     text: [
@@ -49,7 +50,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       `${say(verdictSentence(verdict))}. ${say(limitText(verdict))}`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
-    exitCode: exitCodeFor(findings, fits),
+    exitCode: exitCodeFor(findings, mayFit({ fits, tight })),
   };
 }
 

@@ -4,7 +4,7 @@ import { startErrors, type Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import { gpusText, placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
-import { usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
+import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
@@ -28,7 +28,7 @@ export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
   return {
     json: { ...planJson(plan), starts: startErrors(findings).length === 0, findings: printed },
     text: [planText(plan, chosen, findings), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
-    exitCode: exitCodeFor(findings, chosen.fits),
+    exitCode: exitCodeFor(findings, mayFit(chosen)),
   };
 }
 

@@ -1,4 +1,5 @@
 import { tightestOf } from '../memory-model/profile';
+import { mayFit } from '../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
@@ -87,7 +88,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     peakBytes: peakBytesOf(candidate),
     peakStage: tightestOf(candidate.memory.stages)?.stage ?? 0,
     capacityBytes: candidate.memory.capacityBytes,
-    fits: candidate.fits,
+    fits: mayFit(candidate),
     errorPercent: cost.errorPercent,
   };
 }

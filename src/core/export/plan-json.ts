@@ -2,6 +2,7 @@ import type { CostProvenance } from '../spec/slice-cost';
 import { withBecause } from './reasons-json';
 import { runtimeOf } from '../spec/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
+import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 import { mtpParameters } from '../model/multi-token-prediction';
@@ -66,14 +67,16 @@ export function planJson(plan: Plan): PlanJson {
       bubbleRate: chosen.bubbleRate,
       tokensPerSecond: chosen.tokensPerSecond,
       mfu: chosen.mfu,
-      fits: chosen.fits,
+      fits: mayFit(chosen),
+      tight: chosen.tight,
       memory: {
         runtime,
         peakBytes: peakBytesOf(chosen),
         capacityBytes,
         marginBytes,
         usableBytes: capacityBytes - marginBytes,
-        fits: chosen.fits,
+        fits: mayFit(chosen),
+        tight: chosen.tight,
         stages: stagesJson(chosen.memory),
       },
       cost: {
@@ -93,7 +96,8 @@ export function planJson(plan: Plan): PlanJson {
         iterationMs: candidate.iterationMs,
         bubbleRate: candidate.bubbleRate,
         peakBytes: peakBytesOf(candidate),
-        fits: candidate.fits,
+        fits: mayFit(candidate),
+        tight: candidate.tight,
         tie: isTie(plan, candidate),
       })),
       limits: plan.limits,

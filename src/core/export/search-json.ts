@@ -4,6 +4,7 @@ import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { layoutText, neededFor } from '../layout-search/labels';
+import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';
 
 /**
@@ -97,5 +98,7 @@ function foundJson(found: FoundPlan): object {
       contextParallelComm: contextParallelComm ?? null,
     }),
     ...plan,
+    fits: mayFit(plan.verdict),
+    tight: plan.verdict.tight,
   };
 }

@@ -7,7 +7,7 @@ import { runtimeOf } from '../spec/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { headBackwardName, interleavingFactor } from './activation-memory';
-import { besideAllocator, reservedAt } from './reserved';
+import { besideAllocator, mostUsable, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../memoized';
@@ -211,6 +211,7 @@ function stageMemory(
     capacityBytes,
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
     usableBytes: usablePeakBytes(capacityBytes, beside),
+    mostBytes: mostUsable(inputs, capacityBytes),
     reservedBytes,
     inUseBytes: reservedBytes + beside,
     peakOperation: operation,

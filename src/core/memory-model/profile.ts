@@ -43,6 +43,8 @@ export interface StageMemory {
   readonly gpu?: string;
   /** The highest peak that fits it. */
   readonly usableBytes: number;
+  /** The highest peak that may run on it (`mostPeakBytes`); the same where what the runtime leaves unused was not measured. */
+  readonly mostBytes: number;
   /**
    * What PyTorch's allocator reserves (`max_reserved`): the peak, what fragmentation leaves unused, and blocks that other moments of a step
    * need.

@@ -6,7 +6,7 @@ import { heldOf } from './held';
 import type { StageContents } from './layer-tensors';
 import { lossBlocks } from './loss';
 import type { MemoryInputs } from './memory-inputs';
-import { contextBytes, fragmentation } from './verdict';
+import { contextBytes, fragmentation, mostPeakBytes, usablePeakBytes } from './verdict';
 import { zeroBlocks } from './zero';
 
 /*
@@ -59,4 +59,14 @@ export function besideAllocator({ training, layout }: MemoryInputs): number {
   const sizes = [tensor, pipeline, data, context, expert].filter((size) => size > 1).length;
   const communicators = sizes === 0 ? 0 : sizes + 1 + (pipeline > 1 ? 3 : 0);
   return eagerContextBytes + communicators * communicatorBytes;
+}
+
+/**
+ * The highest peak that may run on a GPU, bytes. What the allocator leaves unused was measured under Megatron-LM (max_reserved is 1.01 to
+ * 1.09 of max_allocated on B200); DeepSpeed's runs ran out of memory just above what is usable (bsA-660 ran, bsA-807 did not), and of
+ * others nothing is known.
+ */
+export function mostUsable(inputs: MemoryInputs, capacityBytes: number): number {
+  const peakBytes = runtimeOf(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
+  return peakBytes(capacityBytes, besideAllocator(inputs));
 }

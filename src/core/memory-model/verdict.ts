@@ -12,6 +12,13 @@ export const contextBytes = 2 ** 30;
 /** Mean of max_reserved over max_allocated on all measured B200 ranks, which lie between 1.01 and 1.09. */
 export const fragmentation = 0.05;
 
+/**
+ * The least of it. What the allocator caches and nobody uses it gives back before it runs out (`release_cached_blocks` of
+ * c10/cuda/CUDACachingAllocator.cpp), so that a step which needs more than is usable may run all the same; one that needs more than this
+ * leaves does not.
+ */
+const leastFragmentation = 0.01;
+
 /** Why so much of a GPU's memory is kept free. */
 export function marginBecause(capacityBytes: number, usableBytes: number): Sentence {
   const beside = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
@@ -23,8 +30,16 @@ export function usablePeakBytes(capacityBytes: number, besideBytes = contextByte
   return (capacityBytes - besideBytes) / (1 + fragmentation);
 }
 
-/** A stage's peak and what is usable of its GPU; as usual where that is not said. */
-type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & { readonly usableBytes?: number };
+/**
+ * The highest peak of tensors that may still run, bytes: with the least fragmentation that was measured.
+ * @param besideBytes what is beside the allocator.
+ */
+export function mostPeakBytes(capacityBytes: number, besideBytes: number): number {
+  return (capacityBytes - besideBytes) / (1 + leastFragmentation);
+}
+
+/** A stage's peak and what is usable of its GPU, as usual where that is not said; and the most that may run, where that is more. */
+type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & { readonly usableBytes?: number; readonly mostBytes?: number };
 
 /** Whether a stage's peak stays within the usable memory of its GPU. */
 export function stageFits({ peakBytes, capacityBytes, usableBytes = usablePeakBytes(capacityBytes) }: Limited): boolean {
@@ -39,6 +54,8 @@ export function fitsMemory({ stages }: { readonly stages: readonly Limited[] }):
 /** Whether a step fits, by how much, and on which stage that is decided. Bytes. */
 export interface MemoryVerdict {
   readonly fits: boolean;
+  /** It needs some of what is kept free for fragmentation, of which a run may need less: it may fit or not. */
+  readonly tight: boolean;
   /** The stage with the least memory left on its GPU, from 0, and the number of stages. */
   readonly stage: number;
   readonly stages: number;
@@ -57,21 +74,36 @@ export function verdictOfPeak({
   peakBytes,
   capacityBytes,
   usableBytes = usablePeakBytes(capacityBytes),
+  mostBytes = usableBytes,
   ...where
 }: Limited & Pick<MemoryVerdict, 'stage' | 'stages' | 'gpu'>): MemoryVerdict {
   const fits = stageFits({ peakBytes, capacityBytes, usableBytes });
-  return { ...where, fits, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
+  const tight = !fits && peakBytes <= mostBytes;
+  return { ...where, fits, tight, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
 }
 
 /** The verdict on a step: that of the stage with the least memory left on its GPU. */
 export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
-  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, gpu } = tightestOf(stages) ?? {};
-  return verdictOfPeak({ peakBytes, capacityBytes, usableBytes, stage, stages: stages.length, ...(gpu === undefined ? {} : { gpu }) });
+  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, gpu } = tightestOf(stages) ?? {};
+  return verdictOfPeak({
+    peakBytes,
+    capacityBytes,
+    usableBytes,
+    mostBytes,
+    stage,
+    stages: stages.length,
+    ...(gpu === undefined ? {} : { gpu }),
+  });
 }
 
-/** `fits` or `does not fit`. */
-export function verdictWord({ fits }: Pick<MemoryVerdict, 'fits'>): Sentence {
-  return fits ? sentence`fits` : sentence`does not fit`;
+/** Whether a step is not said to be too large: it fits, or may. */
+export function mayFit({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight'>): boolean {
+  return fits || tight;
+}
+
+/** `fits`, `may not fit` or `does not fit`. */
+export function verdictWord({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight'>): Sentence {
+  return fits ? sentence`fits` : tight ? sentence`may not fit` : sentence`does not fit`;
 }
 
 /** `76.3 / 74.8 GiB`: the peak and what is usable. */
@@ -79,9 +111,11 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
   return formatBytesOf(peakBytes, usableBytes);
 }
 
-/** `fits, 3.2 GiB to spare` or `does not fit, 1.5 GiB too much`. */
-export function verdictText({ fits, roomBytes }: Pick<MemoryVerdict, 'fits' | 'roomBytes'>): Sentence {
-  return fits ? sentence`fits, ${formatBytes(roomBytes)} to spare` : sentence`does not fit, ${formatBytes(-roomBytes)} too much`;
+/** `fits, 3.2 GiB to spare`, `may not fit, 0.5 GiB of what is kept free are needed` or `does not fit, 1.5 GiB too much`. */
+export function verdictText({ fits, tight, roomBytes }: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes'>): Sentence {
+  if (fits) return sentence`fits, ${formatBytes(roomBytes)} to spare`;
+  const wanting = formatBytes(-roomBytes);
+  return tight ? sentence`may not fit, ${wanting} of what is kept free are needed` : sentence`does not fit, ${wanting} too much`;
 }
 
 /** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB too much`. */

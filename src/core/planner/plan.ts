@@ -73,6 +73,8 @@ export interface Candidate {
   readonly timeline: Timeline | null;
   readonly memory: MemoryProfile;
   readonly fits: boolean;
+  /** It does not fit for sure, but may: see `MemoryVerdict`. */
+  readonly tight: boolean;
   /** What the solver proved, for solved schemes. */
   readonly certificate: Certificate | null;
 }

@@ -3,7 +3,7 @@ import { linearPeak } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { countMemory } from '../memory-model/count';
-import { fitsMemory } from '../memory-model/verdict';
+import { fitsMemory, verdictOf } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { sequenceFlops } from '../model/flops';
 import { busyTimes, idleTimes, withinStep } from '../schedules/simulate/idle';
@@ -169,6 +169,7 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
     memory,
     fits: fitsMemory(memory),
+    tight: verdictOf(memory).tight,
   };
   return { measured, timeline, durations, transfers };
 }

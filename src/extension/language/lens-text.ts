@@ -151,6 +151,7 @@ function againstBest({ launched, best, cost }: NonNullable<LayoutSearch['answer'
   if (!best.fits) return t('No layout fits; {0} with the least memory', bestText);
   if (launched === null) return t('Best layout {0}', bestText);
   const launchedText = formatDuration(launched.iterationMs);
+  if (launched.verdict.tight) return t('As launched it may not fit, best that does {0}', bestText);
   if (!launched.fits) return t('As launched it does not fit, best that does {0}', bestText);
   const isTie = launched.iterationMs <= best.iterationMs * (1 + cost.errorPercent / 100);
   return isTie

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { mayFit } from '../../core/memory-model/verdict';
 import { startErrors } from '../../core/findings';
 import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/run-findings';
 import { refusalText } from '../language/lens-text';
@@ -51,7 +52,7 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
 
 function iconOf({ plan, progress, error, findings }: SessionState): string {
   if (progress !== null) return 'sync~spin';
-  return error !== null || startErrors(findings).length > 0 || (plan !== null && !summaryOf(plan).verdict.fits) ? 'error' : 'graph';
+  return error !== null || startErrors(findings).length > 0 || (plan !== null && !mayFit(summaryOf(plan).verdict)) ? 'error' : 'graph';
 }
 
 function textOf({ plan, elastic, progress }: SessionState): string {

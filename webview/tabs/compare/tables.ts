@@ -73,7 +73,7 @@ function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
 }
 
 function memoryText({ peakBytes, fits }: PlanOutcome): string {
-  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${say(verdictWord({ fits }), t)}`;
+  return fits ? formatBytes(peakBytes) : `${formatBytes(peakBytes)}, ${say(verdictWord({ fits, tight: false }), t)}`;
 }
 
 /** A difference of two shares, in percentage points. */

@@ -27,7 +27,7 @@ export function layoutHead(
       { class: 'figures' },
       stepFigure(answer, best),
       ...(launched === null ? [] : launchedFigures(answer, best, launched)),
-      verdictFigure(best.verdict, best.fits ? t('peak of the best') : say(verdictWord(best), t)),
+      verdictFigure(best.verdict, best.fits ? t('peak of the best') : say(verdictWord(best.verdict), t)),
       figure(
         { value: formatCount(Math.round(best.tokensPerSecond)), unit: '' },
         t('tokens/s'),
@@ -65,7 +65,7 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
   const about = `${capitalised(say(launched.words, t))}; ${say(launched.name, t)}${launched.fits ? '' : `\n${say(verdictSentence(launched.verdict), t)}`}`;
   const own = launched.fits
     ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
-    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched), t)), null, about, 'error');
+    : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched.verdict), t)), null, about, 'error');
   const ratio = launched.iterationMs / best.iterationMs;
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
   const name = tie ? t('within error of the launched layout') : t('faster than launched');

@@ -75,7 +75,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
         `${sizesText(plan.layout)}, ${settingsText(plan)}`,
         isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('within error')) : null,
         isLaunched ? tag(t('as launched')) : null,
-        plan.fits ? null : tag(say(verdictWord(plan), t)),
+        plan.fits ? null : tag(say(verdictWord(plan.verdict), t)),
       ),
       found?.why ? h('span', { class: 'layout-why' }, capitalised(say(found.why, t))) : null,
     ),

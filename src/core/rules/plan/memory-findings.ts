@@ -1,6 +1,6 @@
 import type { Run } from '../../formats/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
-import { verdictOf, verdictSentence } from '../../memory-model/verdict';
+import { mayFit, verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedies';
@@ -24,13 +24,15 @@ export function memoryFindings(
   if (plan === null) return [];
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const message = verdictSentence(verdictOf(chosen.memory));
+  const verdict = verdictOf(chosen.memory);
+  const message = verdictSentence(verdict);
   const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).reduce((a, b) => sentence`${a}; or ${b}`));
   const fixes = remedies.flatMap((each, index): Fix[] => {
     const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
     return edits === null ? [] : [{ title: remedyText(each), edits, preferred: index === 0 }];
   });
-  if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', 'error', { message, remedy }, fixes)];
+  const severity = mayFit(verdict) ? 'warning' : 'error';
+  if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
     message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`,
     remedy: sentence`${inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`}; or ${remedy}`,

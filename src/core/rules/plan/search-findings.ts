@@ -2,7 +2,7 @@ import type { Run } from '../../formats/run';
 import { joinedGpus, type ClusterSpec } from '../../spec/cluster';
 import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
-import { verdictSentence } from '../../memory-model/verdict';
+import { mayFit, verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
 import { sentence, type Sentence } from '../../sentence';
 import { crossingText, layoutText } from '../../layout-search/labels';
@@ -45,7 +45,7 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
       return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
     }
     const key = blamed(run, launched, best, memoryCauses) ?? '';
-    return [findingAt(run, key, 'layout-too-large', 'error', { message: verdict, remedy })];
+    return [findingAt(run, key, 'layout-too-large', mayFit(launched.verdict) ? 'warning' : 'error', { message: verdict, remedy })];
   }
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { optimizerStepBytes, staticBytes } from '../../../../src/core/memory-model/static';
-import { fitsMemory } from '../../../../src/core/memory-model/verdict';
+import { besideAllocator, mostUsable } from '../../../../src/core/memory-model/reserved';
+import { fitsMemory, usablePeakBytes } from '../../../../src/core/memory-model/verdict';
 import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
@@ -101,6 +102,16 @@ describe('memory by the framework', () => {
       'the smallest that holds it',
     );
     assert.equal(blocksFor([[0], []]), 0);
+  });
+
+  it('lets a step into what is kept free for fragmentation only where that was measured: under Megatron-LM', () => {
+    const card = 80 * 2 ** 30;
+    const over = (runtime: TrainingSpec['runtime']): number => {
+      const inputs = at(runtime === undefined ? {} : { runtime }, {});
+      return mostUsable(inputs, card) / usablePeakBytes(card, besideAllocator(inputs));
+    };
+    assert.ok(Math.abs(over(undefined) - 1.05 / 1.01) < 1e-12 && over('megatron') === over(undefined));
+    for (const runtime of ['deepspeed', 'torchtitan', 'fsdp1', 'terapipe'] as const) assert.equal(over(runtime), 1);
   });
 
   it("keeps what a stage of DeepSpeed's or PyTorch's pipeline sent until its backward", () => {
