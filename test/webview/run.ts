@@ -9,6 +9,7 @@ import { compareCases } from './compare';
 import { comparedCases } from './compared';
 import { elasticCases } from './elastic';
 import { prefillCases } from './prefill';
+import { rankCases } from './ranks';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
 import { takePictures } from './pictures';
@@ -51,6 +52,7 @@ export async function runWebviewTests({
     ...elasticCases,
     ...prefillCases,
     ...layoutCases,
+    ...rankCases,
     ...whatIfCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);

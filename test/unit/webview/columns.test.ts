@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { fillColumns, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
+import { evenColumns, fillColumns, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
 import { indexOperations } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 
@@ -33,6 +33,40 @@ describe('level of detail', () => {
       }),
       { seed: 9 },
     );
+  });
+
+  it('gives operations below a pixel one even colour, whatever their width, and leaves what they cover', () => {
+    const timeline = timelineOf(
+      '1F1B',
+      Array.from({ length: 400 }, () => [10]),
+      2,
+    );
+    const operations = indexOperations(timeline);
+    const count = timeline.rowStart[1]!;
+    for (const widthPx of [0.27, 0.43, 0.71, 0.93]) {
+      const columns = makeColumns(Math.floor(count * widthPx));
+      const msPerPx = timeline.makespanMs / columns.forward.length;
+      fillColumns(operations, 0, 0, msPerPx, columns);
+      const covered = (): number[] =>
+        Array.from(columns.forward, (share, pixel) => share + columns.backward[pixel]! + columns.weight[pixel]!);
+      const before = covered();
+      evenColumns(columns);
+      covered().forEach((share, pixel) => assert.ok(Math.abs(share - before[pixel]!) < 1e-5, `column ${pixel}`));
+      const middle = Array.from({ length: 40 }, (_, index) => Math.floor(columns.forward.length / 2) - 20 + index);
+      const steps = (of: (pixel: number) => number): number =>
+        Math.max(...middle.map((pixel) => Math.abs(of(pixel) - of(pixel + 1)) / before[pixel]!));
+      assert.ok(steps((pixel) => columns.forward[pixel]!) < 0.12, `${widthPx} px: ${steps((pixel) => columns.forward[pixel]!)}`);
+      assert.ok(steps((pixel) => columns.shade[pixel]!) < 0.06, `${widthPx} px: ${steps((pixel) => columns.shade[pixel]!)}`);
+    }
+  });
+
+  it('leaves operations that can be told apart as they are', () => {
+    const operations = indexOperations(timelineOf('1F1B', [[10], [10], [10], [10]], 2));
+    const columns = makeColumns(Math.ceil(operations.timeline.rowStart[1]! * 3));
+    fillColumns(operations, 0, 0, operations.timeline.makespanMs / columns.forward.length, columns);
+    const before = columns.forward.slice();
+    evenColumns(columns);
+    assert.deepEqual(columns.forward, before);
   });
 
   it('gives wide operations a rectangle each and none a column', () => {

@@ -3,6 +3,7 @@ import { errorNotice } from '../../shared/notices';
 import { whenChanged } from '../../shared/when-changed';
 import type { Store } from '../../base/store';
 import { makeFoundView } from './found';
+import { makeRankView } from './ranks';
 import { makeEmptyLayout, makeSearchStrip } from './states';
 
 /** The Layout tab: the layouts that a search found beside the config's own, or how to search. */
@@ -11,7 +12,8 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   const empty = makeEmptyLayout(store.host);
   const found = makeFoundView(store);
   const notices = h('div', { class: 'layout-notices' });
-  const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found.element);
+  const ranks = makeRankView(store);
+  const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found.element, ranks.element);
   const changes = { notices: whenChanged(), empty: whenChanged() };
   const update = (): void => {
     const state = store.state().layout;
@@ -25,6 +27,7 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
     );
     changes.empty([error, running === null], () => empty.update(state));
     if (answer !== null) found.update(answer, state);
+    ranks.update();
   };
   return { element, update };
 }

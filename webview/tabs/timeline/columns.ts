@@ -12,6 +12,10 @@ export interface Columns {
   readonly weight: Float32Array;
   /** Sum over the column of share times brightness level, to be divided by the covered share. */
   readonly shade: Float32Array;
+  /** Narrow operations that begin in each pixel column, an operation over several columns by its shares. */
+  readonly density: Float32Array;
+  /** Room for sums over density, forward, backward, weight backward and shade. */
+  readonly sums: readonly [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
   /** Rows that are at least `wideFromPx` wide; the first `wideCount` are valid. */
   wide: Uint32Array;
   wideCount: number;
@@ -27,11 +31,14 @@ export function shadeOf(shade: number): number {
 
 /** Room for `width` pixel columns. */
 export function makeColumns(width: number): Columns {
+  const sum = (): Float64Array => new Float64Array(width + 1);
   return {
     forward: new Float32Array(width),
     backward: new Float32Array(width),
     weight: new Float32Array(width),
     shade: new Float32Array(width),
+    density: new Float32Array(width),
+    sums: [sum(), sum(), sum(), sum(), sum()],
     wide: new Uint32Array(Math.ceil(width / wideFromPx) + 4),
     wideCount: 0,
   };
@@ -50,6 +57,7 @@ export function fillColumns(operations: Operations, stage: number, startMs: numb
   columns.backward.fill(0);
   columns.weight.fill(0);
   columns.shade.fill(0);
+  columns.density.fill(0);
   columns.wideCount = 0;
   const { first, end } = rowsOf(operations, stage);
   const viewEndMs = startMs + width * msPerPx;
@@ -71,8 +79,47 @@ export function fillColumns(operations: Operations, stage: number, startMs: numb
     add(columns.forward, columns, pixel, (at(beforeMs[0], next) - at(beforeMs[0], row)) / msPerPx, level);
     add(columns.backward, columns, pixel, (at(beforeMs[1], next) - at(beforeMs[1], row)) / msPerPx, level);
     add(columns.weight, columns, pixel, (at(beforeMs[2], next) - at(beforeMs[2], row)) / msPerPx, level);
+    columns.density[pixel] = at(columns.density, pixel) + next - row;
     row = next;
   }
+}
+
+/** Columns on either side over which the colours of operations below a pixel are averaged. */
+const evenedPx = 6;
+
+/**
+ * Gives columns that hold more operations than can be told apart the mean colour around them, so that their shares do not beat with the
+ * pixels. How much of each column is covered stays. Two pixels an operation are left as they are, one and less are averaged in full.
+ */
+export function evenColumns({ forward, backward, weight, shade, density, sums }: Columns): void {
+  const width = forward.length;
+  const [dense, forwards, backwards, weights, shades] = sums;
+  sumUp(density, dense);
+  if (at(dense, width) === 0) return;
+  sumUp(forward, forwards);
+  sumUp(backward, backwards);
+  sumUp(weight, weights);
+  sumUp(shade, shades);
+  for (let pixel = 0; pixel < width; pixel++) {
+    const covered = at(forward, pixel) + at(backward, pixel) + at(weight, pixel);
+    const from = Math.max(0, pixel - evenedPx);
+    const until = Math.min(width, pixel + evenedPx + 1);
+    const share = Math.min(1, (2 * (at(dense, until) - at(dense, from))) / (until - from) - 1);
+    if (share <= 0 || covered === 0) continue;
+    const ofForward = at(forwards, until) - at(forwards, from);
+    const ofBackward = at(backwards, until) - at(backwards, from);
+    const ofWeight = at(weights, until) - at(weights, from);
+    const scale = (share * covered) / (ofForward + ofBackward + ofWeight);
+    forward[pixel] = at(forward, pixel) * (1 - share) + scale * ofForward;
+    backward[pixel] = at(backward, pixel) * (1 - share) + scale * ofBackward;
+    weight[pixel] = at(weight, pixel) * (1 - share) + scale * ofWeight;
+    shade[pixel] = at(shade, pixel) * (1 - share) + scale * (at(shades, until) - at(shades, from));
+  }
+}
+
+/** Sums of all elements before each, and of all. */
+function sumUp(column: Float32Array, sums: Float64Array): void {
+  for (let index = 0; index < column.length; index++) sums[index + 1] = at(sums, index) + at(column, index);
 }
 
 /** First row of [row, end) that ends after `ms`, by doubling steps: cheap when it is near. */
@@ -102,7 +149,9 @@ function spread(operations: Operations, row: number, startMs: number, msPerPx: n
   const last = Math.min(columns.forward.length - 1, Math.ceil(until) - 1);
   for (let pixel = Math.max(0, Math.floor(from)); pixel <= last; pixel++) {
     const share = Math.min(until, pixel + 1) - Math.max(from, pixel);
-    if (share > 0) add(covered, columns, pixel, share, level);
+    if (share <= 0) continue;
+    add(covered, columns, pixel, share, level);
+    columns.density[pixel] = at(columns.density, pixel) + share / (until - from);
   }
 }
 

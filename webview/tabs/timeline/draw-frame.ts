@@ -3,6 +3,7 @@ import { css, mix, withAlpha } from '../../base/color';
 import type { Theme } from '../../base/theme';
 import { rowBox, type LaneArea } from './draw-lanes';
 import { at } from '../../base/operations';
+import { pathShape, type PathPass } from './path-shape';
 import { niceTicks, stepLabels, timeLabels } from '../../base/chart/ticks';
 import { visibleRows, xAt, type Viewport } from '../../base/viewport';
 
@@ -95,30 +96,41 @@ export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: strin
   context.fillText(idleTitle, left + (extent.widthPx + gutters.rightPx - 4) * scale, middle);
 }
 
-/** Draws the chain of operations that decides the length of the step as a thin outline. */
-export function drawCriticalPath(
-  area: LaneArea,
-  viewport: Viewport,
-  theme: Theme,
-  boxes: Iterable<{ readonly stage: number; readonly startMs: number; readonly endMs: number }>,
-): void {
+/**
+ * Draws the chain of operations that decides the length of the step: a thin outline each, or a line through all of them over lanes that
+ * step back.
+ */
+export function drawCriticalPath(area: LaneArea, viewport: Viewport, theme: Theme, path: readonly PathPass[]): void {
   const { context, scale, left, top, extent } = area;
+  const shape = pathShape(path, viewport, extent);
   context.save();
   context.beginPath();
   context.rect(left, top, extent.widthPx * scale, extent.heightPx * scale);
   context.clip();
-  context.strokeStyle = css(withAlpha(theme.foreground, 0.85));
-  context.lineWidth = Math.max(1, Math.round(scale));
-  const half = context.lineWidth / 2;
-  for (const { stage, startMs, endMs } of boxes) {
-    if (endMs < viewport.startMs || startMs > viewport.endMs) continue;
-    const box = rowBox(viewport, stage, area);
-    const x0 = left + xAt(viewport, startMs, extent) * scale;
-    const x1 = left + xAt(viewport, endMs, extent) * scale;
-    if (x1 - x0 < 3 || box.height < 4) {
-      context.fillStyle = css(theme.foreground);
-      context.fillRect(Math.floor(x0), box.top + Math.floor(box.height / 2), Math.max(1, Math.ceil(x1 - x0)), context.lineWidth);
-    } else context.strokeRect(Math.round(x0) + half, box.top + half, Math.round(x1 - x0) - 2 * half, box.height - 2 * half);
+  if ('line' in shape) {
+    context.fillStyle = css(withAlpha(theme.background, 0.45));
+    context.fillRect(left, top, extent.widthPx * scale, extent.heightPx * scale);
+    context.lineJoin = 'round';
+    // An edge of the background keeps the line apart from what it crosses.
+    for (const [color, widthPx] of [
+      [theme.background, 4.5],
+      [theme.foreground, 2],
+    ] as const) {
+      context.strokeStyle = css(color);
+      context.lineWidth = widthPx * scale;
+      context.beginPath();
+      for (const { x, y } of shape.line) context.lineTo(left + x * scale, top + y * scale);
+      context.stroke();
+    }
+  } else {
+    context.strokeStyle = css(withAlpha(theme.foreground, 0.85));
+    context.lineWidth = Math.max(1, Math.round(scale));
+    const half = context.lineWidth / 2;
+    for (const { stage, startMs, endMs } of shape.boxes) {
+      const box = rowBox(viewport, stage, area);
+      const [x0, x1] = [startMs, endMs].map((ms) => Math.round(left + xAt(viewport, ms, extent) * scale)) as [number, number];
+      context.strokeRect(x0 + half, box.top + half, Math.max(1, x1 - x0 - 2 * half), Math.max(1, box.height - 2 * half));
+    }
   }
   context.restore();
 }

@@ -1,7 +1,7 @@
 import { part as parts, partOf, type Part } from '../../../src/core/schedules/parts';
 import { css } from '../../base/color';
 import type { Theme } from '../../base/theme';
-import { fillColumns, makeColumns, type Columns } from './columns';
+import { evenColumns, fillColumns, makeColumns, type Columns } from './columns';
 import { at, shadeOfRow, type Operations } from '../../base/operations';
 import { unitName } from './labels';
 import { paintsOf, type Paints } from './paint';
@@ -68,6 +68,7 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
   const window = { operations, startMs: viewport.startMs, msPerPx, hairlinePx: Math.max(1, Math.round(scale / 2)), scale };
   rows.forEach((box, index) => {
     fillColumns(operations, first + index, viewport.startMs, msPerPx, columns);
+    evenColumns(columns);
     const hasNames = area.names && box.height >= 13 * scale;
     if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, paints);
     else {

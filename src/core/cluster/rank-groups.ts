@@ -1,0 +1,81 @@
+import { joinedGpus, type ClusterSpec } from '../spec/cluster';
+import type { RankOrder } from '../spec/rank-order';
+import type { Layout } from '../spec/request';
+import { nodeGroups } from './groups';
+
+/** Kinds of parallelism whose ranks talk to each other, those that talk most first. */
+export const rankGroups = ['tensor', 'context', 'expert', 'pipeline', 'data'] as const;
+export type RankGroup = (typeof rankGroups)[number];
+
+/** Where a rank runs, and what it holds. All count from 0. */
+export interface PlacedRank {
+  readonly rank: number;
+  /** Over all groups of nodes. */
+  readonly node: number;
+  /** On its node. */
+  readonly gpu: number;
+  /** GPUs of one number reach each other without the network. */
+  readonly domain: number;
+  /** Its place in its group of each kind; of `pipeline`: its stage. */
+  readonly places: Readonly<Record<RankGroup, number>>;
+  /** Equal for the ranks of one group of each kind. */
+  readonly groups: Readonly<Record<RankGroup, number>>;
+}
+
+/**
+ * The ranks of a layout in their order: tensor ranks lie next to each other, then those of a context; beyond that replicas before stages,
+ * or stages before replicas. Expert groups are cut over the replicas and contexts of a stage, as Megatron-LM does. On groups of nodes each
+ * stage takes the next GPUs of its group.
+ */
+export function placeRanks(layout: Layout, cluster: ClusterSpec, order: RankOrder): readonly PlacedRank[] {
+  const { tensor, context, data, pipeline, expert } = layout;
+  const expertTensor = layout.expertTensor ?? tensor;
+  const ofStage = tensor * context * data;
+  const taken = nodeGroups(cluster).map(() => 0);
+  const startOf = Array.from({ length: pipeline }, (_, stage) => {
+    const group = layout.stageNodeGroups?.[stage] ?? 0;
+    const start = taken[group] ?? 0;
+    taken[group] = start + ofStage;
+    return { group, start };
+  });
+  const firstNodes = nodeGroups(cluster).reduce<number[]>((first, { nodes }) => [...first, (first.at(-1) ?? 0) + nodes], [0]);
+  return Array.from({ length: ofStage * pipeline }, (_, rank): PlacedRank => {
+    const inner = tensor * context;
+    const [innerPlace, outer] = [rank % inner, Math.floor(rank / inner)];
+    const isMixed = cluster.groups !== undefined;
+    const stagesFirst = order === 'pipeline' && !isMixed;
+    const stage = stagesFirst ? outer % pipeline : Math.floor(outer / data);
+    const replica = stagesFirst ? Math.floor(outer / pipeline) : outer % data;
+    const { group, start } = isMixed ? (startOf[stage] ?? { group: 0, start: 0 }) : { group: 0, start: stage * ofStage };
+    const { gpusPerNode, links } = nodeGroups(cluster)[group] ?? cluster;
+    const index = stagesFirst ? rank : start + replica * inner + innerPlace;
+    const [tensorPlace, contextPlace] = [innerPlace % tensor, Math.floor(innerPlace / tensor)];
+    const inStage = replica * inner + innerPlace;
+    const expertPlace = Math.floor(inStage / expertTensor) % expert;
+    const firstNode = firstNodes[group] ?? 0;
+    return {
+      rank,
+      node: firstNode + Math.floor(index / gpusPerNode),
+      gpu: index % gpusPerNode,
+      domain: firstNode + Math.floor(index / joinedGpus({ gpusPerNode, links })),
+      places: { tensor: tensorPlace, context: contextPlace, expert: expertPlace, pipeline: stage, data: replica },
+      groups: {
+        tensor: (stage * data + replica) * context + contextPlace,
+        context: (stage * data + replica) * tensor + tensorPlace,
+        expert: (stage * ofStage + Math.floor(inStage / (expertTensor * expert))) * expertTensor + (inStage % expertTensor),
+        pipeline: replica * inner + innerPlace,
+        data: stage * inner + innerPlace,
+      },
+    };
+  });
+}
+
+/** Whom a rank talks to in its group of a kind: the stages beside its own, or all others. */
+export function peersOf(ranks: readonly PlacedRank[], { rank, places, groups }: PlacedRank, kind: RankGroup): readonly PlacedRank[] {
+  return ranks.filter(
+    (other) =>
+      other.rank !== rank &&
+      other.groups[kind] === groups[kind] &&
+      (kind !== 'pipeline' || Math.abs(other.places.pipeline - places.pipeline) === 1),
+  );
+}

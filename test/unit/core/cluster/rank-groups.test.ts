@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { peersOf, placeRanks, rankGroups, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
+import { gpt, request } from '../../../golden/requests';
+
+const cluster = {
+  ...request('H100-80GB', gpt(8, 1024, 16, 50304), { training: {}, layout: { tensor: 2, pipeline: 4 } }).cluster,
+  nodes: 4,
+  gpusPerNode: 8,
+};
+const layout = { tensor: 2, pipeline: 4, data: 4, context: 1, expert: 4, virtualStages: 1 };
+
+describe('ranks of a layout', () => {
+  it('lie as Megatron-LM numbers them: tensor ranks, replicas, stages', () => {
+    const ranks = placeRanks(layout, cluster, 'data');
+    assert.equal(ranks.length, 32);
+    const { node, gpu, places } = ranks[13]!;
+    assert.deepEqual([node, gpu, places.tensor, places.data, places.pipeline], [1, 5, 1, 2, 1]);
+    const peers = (kind: (typeof rankGroups)[number]) => peersOf(ranks, ranks[13]!, kind).map(({ rank }) => rank);
+    assert.deepEqual(peers('tensor'), [12]);
+    assert.deepEqual(peers('data'), [9, 11, 15]);
+    assert.deepEqual(peers('pipeline'), [5, 21], 'the stages beside its own');
+    assert.deepEqual(peers('expert'), [9, 11, 15]);
+  });
+
+  it('lie stage beside stage where the runtime numbers them so', () => {
+    const ranks = placeRanks({ ...layout, data: 1, pipeline: 16 }, cluster, 'pipeline');
+    assert.deepEqual(
+      peersOf(ranks, ranks[6]!, 'pipeline').map(({ rank, node }) => [rank, node]),
+      [
+        [4, 0],
+        [8, 1],
+      ],
+    );
+  });
+
+  it('are in groups of the right sizes, each rank in one place of each', () => {
+    for (const order of ['data', 'pipeline'] as const)
+      for (const changed of [layout, { ...layout, context: 2, data: 2, expertTensor: 1 }]) {
+        const ranks = placeRanks(changed, cluster, order);
+        assert.equal(new Set(ranks.map(({ node, gpu }) => `${node}.${gpu}`)).size, ranks.length, 'a GPU each');
+        for (const kind of rankGroups) {
+          const groups = new Map<number, PlacedRank[]>();
+          for (const one of ranks) groups.set(one.groups[kind], [...(groups.get(one.groups[kind]) ?? []), one]);
+          assert.equal(groups.size, ranks.length / changed[kind]);
+          for (const members of groups.values()) {
+            assert.equal(members.length, changed[kind], kind);
+            assert.deepEqual(
+              members.map(({ places }) => places[kind]).sort((a, b) => a - b),
+              Array.from({ length: changed[kind] }, (_, place) => place),
+            );
+          }
+        }
+      }
+  });
+
+  it('take the GPUs of their own group of nodes', () => {
+    const groups = [
+      { ...cluster, nodes: 1 },
+      { ...cluster, nodes: 3 },
+    ];
+    const mixed = { ...layout, stageNodeGroups: [1, 1, 0, 1] };
+    const nodes = placeRanks(mixed, { ...cluster, groups }, 'data').map(({ node }) => node);
+    assert.deepEqual([nodes[0], nodes[8], nodes[16], nodes[24]], [1, 2, 0, 3]);
+  });
+});
