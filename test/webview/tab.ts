@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { clusterOf } from '../../src/core/cluster/groups';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import { formatDuration } from '../../src/core/format';
+import { column, formatDuration } from '../../src/core/format';
 import { makePlan } from '../../src/core/planner/make-plan';
-import type { Plan } from '../../src/core/planner/plan';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
@@ -152,6 +152,30 @@ export const tabCases: readonly Case[] = [
         .click();
       await page.locator('.memory-chart canvas').hover({ position: { x: 80, y: 250 } });
       await page.locator('.memory-chart .tooltip').getByText('Weights').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: memory of two plans stands on one axis, with what one takes more than the other',
+    options: { ...wide, savedState: { tab: 'memory', compareWith: 'whole' } },
+    state,
+    steps: async ({ page }) => {
+      const charts = page.locator('.memory-chart');
+      await charts.nth(1).waitFor();
+      assert.equal(await charts.count(), 2);
+      assert.match((await page.locator('.memory-charts h2').allInnerTexts()).join(), /TeraPipe,Whole sequences/);
+      const detail = page.locator('.memory-detail');
+      const { memory } = plan().candidates.find(({ id }) => id === 'whole')!;
+      await charts.nth(1).focus();
+      await page.keyboard.press('ArrowLeft');
+      const text = await detail.innerText();
+      const stage = Number(/Stage (\d+)/.exec(text)![1]);
+      const taken = chosenOf(plan()).memory.stages[stage]!.peakBytes - memory.stages[stage]!.peakBytes;
+      assert.ok(
+        text.replaceAll('\u00a0', ' ').includes(`${taken < 0 ? '−' : '+'}${column.bytes(Math.abs(taken))}`.replaceAll('\u00a0', ' ')),
+        text,
+      );
+      assert.match(text, /more or less than whole sequences/);
       return undefined;
     },
   },

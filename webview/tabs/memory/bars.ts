@@ -13,6 +13,8 @@ import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 export interface BarsOptions {
   readonly axis: boolean;
   readonly profile: () => MemoryProfile | null;
+  /** Another one that is drawn on the same axis beside it. */
+  readonly beside?: () => MemoryProfile | null;
   readonly stage: () => number | null;
   readonly onPoint: (stage: number | null, x: number, y: number) => void;
   readonly onPick: (stage: number) => void;
@@ -59,7 +61,8 @@ function drawBars(surface: Surface, colors: Theme, profile: MemoryProfile, optio
   const { context } = surface;
   const scale = surface.scale();
   const { left, width, height } = plot(surface, options.axis);
-  const top = axisBytes(profile);
+  const beside = options.beside?.() ?? null;
+  const top = Math.max(axisBytes(profile), beside === null ? 0 : axisBytes(beside));
   const y = (bytes: number): number => Math.round((height - (bytes / top) * height) * scale);
   if (options.axis) drawAxis(surface, colors, top, left, width, y);
   const parts = presentParts(profile);

@@ -5,31 +5,76 @@ import { fill, h } from '../../base/dom';
 import { makePagedTable } from '../../base/paged-table';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { shownCandidate, type Store } from '../../base/store';
+import { comparedCandidate, shownCandidate, type Store } from '../../base/store';
 import { place } from '../timeline/pane';
 import { makeBars } from './bars';
 import { partName, presentParts, worstStage } from './summary';
-import { say } from '../../../src/core/sentence';
+import { say, type Value } from '../../../src/core/sentence';
+import type { Candidate } from '../../../src/core/planner/plan';
 
-/** The memory tab: a bar per stage, the parts of one stage, and the same as a table. */
+/**
+ * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Beside it, on the same axis, the bars of the plan that
+ * it is compared with.
+ */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
-  const profile = (): MemoryProfile | null => {
+  const shown = (): Candidate | null => {
     const { plan } = store.state();
-    return plan === null ? null : shownCandidate(plan, store.view()).memory;
+    return plan === null ? null : shownCandidate(plan, store.view());
   };
+  const compared = (): Candidate | null => {
+    const { plan } = store.state();
+    return plan === null ? null : comparedCandidate(plan, store.view());
+  };
+  const profile = (): MemoryProfile | null => shown()?.memory ?? null;
+  const otherProfile = (): MemoryProfile | null => compared()?.memory ?? null;
   const stageShown = (): StageMemory | null => {
     const known = profile();
-    return known === null ? null : (known.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(known));
+    return known === null ? null : (stageOf(known, store.view().stage) ?? worstStage(known));
   };
+  const stage = (): number | null => stageShown()?.stage ?? null;
+  const chart = makeChart(store, { profile, beside: otherProfile, stage });
+  const other = makeChart(store, { profile: otherProfile, beside: profile, stage });
+  const charts = h('div', { class: 'memory-charts' }, chart.element);
+  const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
+  const table = makePagedTable();
+  const element = h(
+    'div',
+    { class: 'memory-view' },
+    h('div', { class: 'memory-top' }, charts, detail),
+    h('section', { class: 'table-twin', 'aria-label': t('Memory of every stage') }, table.element),
+  );
+  const update = (): void => {
+    const [known, own, against] = [profile(), stageShown(), compared()];
+    if (known === null || own === null) return;
+    if (against === null) other.element.remove();
+    else if (!other.element.isConnected) charts.append(other.element);
+    chart.update(against === null ? null : (shown()?.name ?? null));
+    other.update(against?.name ?? null);
+    fill(detail, ...detailsOf(known, own, against));
+    showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
+  };
+  return { element, update };
+}
+
+function stageOf({ stages }: MemoryProfile, wanted: number | null): StageMemory | undefined {
+  return stages.find(({ stage }) => stage === wanted);
+}
+
+/** The bars of one plan, with its name where there are two. */
+function makeChart(
+  store: Store,
+  { profile, beside, stage }: Required<Pick<Parameters<typeof makeBars>[0], 'profile' | 'beside' | 'stage'>>,
+): { readonly element: HTMLElement; readonly update: (name: Value | null) => void } {
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const bars = makeBars({
     axis: true,
     profile,
-    stage: () => stageShown()?.stage ?? null,
-    onPick: (stage) => store.setView({ stage }),
-    onPoint: (stage, x, y) => {
+    beside,
+    stage,
+    onPick: (picked) => store.setView({ stage: picked }),
+    onPoint: (pointed, x, y) => {
       const known = profile();
-      const memory = known?.stages.find((candidate) => candidate.stage === stage);
+      const memory = known === null ? undefined : stageOf(known, pointed);
       tooltip.hidden = memory === undefined || known === null;
       if (memory === undefined || known === null) return;
       fill(
@@ -43,32 +88,26 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
       place(tooltip, x, y, box.width, box.height);
     },
   });
+  const caption = h('h2', { class: 'memory-caption' });
   const chart = h('div', { class: 'memory-chart', role: 'img', tabindex: 0 }, bars.canvas, tooltip);
   chart.addEventListener('keydown', (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const stages = profile()?.stages.length ?? 0;
     if (by === undefined || stages === 0) return;
     event.preventDefault();
-    store.setView({ stage: Math.min(stages - 1, Math.max(0, (stageShown()?.stage ?? 0) + by)) });
+    store.setView({ stage: Math.min(stages - 1, Math.max(0, (stage() ?? 0) + by)) });
   });
-  const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
-  const table = makePagedTable();
-  const element = h(
-    'div',
-    { class: 'memory-view' },
-    h('div', { class: 'memory-top' }, chart, detail),
-    h('section', { class: 'table-twin', 'aria-label': t('Memory of every stage') }, table.element),
-  );
-  const update = (): void => {
-    const known = profile();
-    const stage = stageShown();
-    if (known === null || stage === null) return;
-    bars.redraw();
-    chart.setAttribute('aria-label', summaryOf(known));
-    fill(detail, ...detailsOf(known, stage));
-    showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
+  return {
+    element: h('div', { class: 'memory-plan' }, caption, chart),
+    update: (name) => {
+      const known = profile();
+      caption.hidden = name === null;
+      caption.textContent = name === null ? '' : capitalised(say(name, t));
+      if (known === null) return;
+      chart.setAttribute('aria-label', summaryOf(known));
+      bars.redraw();
+    },
   };
-  return { element, update };
 }
 
 function summaryOf(profile: MemoryProfile): string {
@@ -80,7 +119,11 @@ function summaryOf(profile: MemoryProfile): string {
     : t('Peak memory of {0} stages. Least room: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity);
 }
 
-function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
+/** @param against the plan that it is compared with, whose bytes are taken off. */
+function detailsOf(profile: MemoryProfile, stage: StageMemory, against: Candidate | null): HTMLElement[] {
+  const other = against === null ? undefined : stageOf(against.memory, stage.stage);
+  const beside = (bytes: number, otherBytes: number | undefined): string =>
+    otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
   const isWorst = worstStage(profile)?.stage === stage.stage;
   const verdict = verdictOf({ stages: [stage] });
   const rows = presentParts(profile).map((part) =>
@@ -88,7 +131,7 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
       'div',
       { class: 'pair' },
       h('dt', {}, h('span', { class: `swatch swatch-${part}` }), partName(part)),
-      h('dd', {}, column.bytes(stage.parts[part]), h('span', { class: 'share' }, column.percent(stage.parts[part] / stage.peakBytes))),
+      h('dd', {}, column.bytes(stage.parts[part]), h('span', { class: 'share' }, beside(stage.parts[part], other?.parts[part]))),
     ),
   );
   return [
@@ -107,7 +150,12 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         'div',
         { class: 'pair pair-sum' },
         h('dt', {}, t('Peak')),
-        h('dd', {}, column.bytes(stage.peakBytes), h('span', { class: 'share' })),
+        h(
+          'dd',
+          {},
+          column.bytes(stage.peakBytes),
+          h('span', { class: 'share' }, other === undefined ? '' : differenceText(stage.peakBytes - other.peakBytes)),
+        ),
       ),
       ...[
         [
@@ -126,13 +174,21 @@ function detailsOf(profile: MemoryProfile, stage: StageMemory): HTMLElement[] {
         h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, column.bytes(bytes), h('span', { class: 'share' }))),
       ),
     ),
+    other === undefined || against === null
+      ? null
+      : h('p', { class: 'hint' }, t('On the right: more or less than {0}.', say(against.name, t))),
     h(
       'p',
       { class: 'hint' },
       t('The peak is reached in the {0}. At most {1} in flight.', stage.peakOperation, unitsText(stage.unitsInFlight)),
     ),
     h('p', { class: 'hint' }, sentence(say(limitText(verdict), t)), ' ', t('Counted as {0} does.', profile.runtime)),
-  ];
+  ].filter((element) => element !== null);
+}
+
+/** `+1.2 GiB`, `−300 MiB`, `=`. */
+function differenceText(bytes: number): string {
+  return bytes === 0 ? '=' : `${bytes < 0 ? '−' : '+'}${column.bytes(Math.abs(bytes))}`;
 }
 
 function unitsText(units: number): string {
