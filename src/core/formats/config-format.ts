@@ -16,4 +16,6 @@ export type LauncherFormat =
   | 'flagscale'
   | 'nemo-rl'
   | 'nanotron'
-  | 'hf-trainer';
+  | 'hf-trainer'
+  | 'trainer-shell'
+  | 'verl';

@@ -15,6 +15,8 @@ const llama: Readonly<Record<string, Dense>> = {
   'llama-3.1-8b': [32, 4096, 32, 8, 128, 14336, 128256, false],
   'llama-3.1-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
   'llama-3.3-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
+  'deepseek-llm-7b': [30, 4096, 32, 32, 128, 11008, 102400, false],
+  'deepseek-coder-6.7b': [32, 4096, 32, 32, 128, 11008, 32256, false],
 };
 
 const qwen2: Readonly<Record<string, Dense>> = {
@@ -173,8 +175,16 @@ const qwen35 = {
 };
 const qwen35Experts = { ...qwen35, model_type: 'qwen3_5_moe_text', num_key_value_heads: 2 };
 
+function gpt2Of(layers: number, hidden: number, heads: number): object {
+  return { model_type: 'gpt2', n_layer: layers, n_embd: hidden, n_head: heads, n_positions: 1024, vocab_size: 50257 };
+}
+
 /** Models that are of no table. */
 const others: Readonly<Record<string, object>> = {
+  gpt2: gpt2Of(12, 768, 12),
+  'gpt2-medium': gpt2Of(24, 1024, 16),
+  'gpt2-large': gpt2Of(36, 1280, 20),
+  'gpt2-xl': gpt2Of(48, 1600, 25),
   'mixtral-8x7b': mixtralOf([32, 4096, 32, 14336, 32000]),
   'mixtral-8x22b': mixtralOf([56, 6144, 48, 16384, 32768]),
   'nvidia-nemotron-3-super-120b-a12b': {
@@ -280,7 +290,8 @@ function mixtralOf([layers, hidden, heads, ffn, vocab]: readonly [number, number
 }
 
 /** Who publishes the models of these tables under their own names. */
-const owners = /^(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/([\w.-]+)$/i;
+const owners =
+  /^(?:(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
 /** A model of Hugging Face's hub by its name. */
 export function modelOfHub(name: string): ModelOfLauncher {

@@ -11,6 +11,8 @@ import { gptNeox } from './neox';
 import { flagScale } from './flagscale';
 import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan, torchtitanPython } from './torchtitan';
+import { trainerShell } from './trainer-shell';
+import { verl } from './verl';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
 export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
@@ -30,6 +32,8 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   torchtitan,
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
+  verl,
+  'trainer-shell': trainerShell,
 };
 
 export const launcherFormats = Object.keys(launchers) as readonly LauncherFormat[];

@@ -1,13 +1,14 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
 import type { Finding } from '../../findings';
 import { quoted } from '../../text';
-import type { Fact, FactName, Facts, FactValues } from '../facts';
+import type { Fact, Facts } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
 import { scheduleOf, slicedFacts } from './schedule-flags';
+import { factsOfTable, readsOf, rule, type FlagTable } from '../shell/flag-table';
 import { sliceFlags } from '../slice-runtimes/flags';
 import {
   any,
@@ -32,15 +33,6 @@ import {
   type FlagRead,
 } from '../shell/flag-reads';
 import { anyOf, sentence, type Value } from '../../sentence';
-
-interface FlagRule<T> {
-  readonly flag: string;
-  readonly read: FlagRead<T>;
-}
-
-type FlagTable = { readonly [K in FactName]?: readonly FlagRule<FactValues[K]>[] };
-
-const rule = <T>(flag: string, read: FlagRead<T>): FlagRule<T> => ({ flag, read });
 
 const granularities = ['full', 'selective', 'none'] as const;
 /** An activation with a gate, by its name: `geglu`, `swiglu`. */
@@ -248,7 +240,7 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
 };
 
 const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
-  ...Object.values(flagTable).flatMap((rules) => rules.map(({ flag, read }): [string, FlagRead<unknown>] => [flag, read])),
+  ...readsOf(flagTable),
   ...Object.entries(otherFlags),
 ]);
 
@@ -267,12 +259,7 @@ export function flagWords(key: string): FlagRead<unknown>['words'] | undefined {
  * fact; see `megatronRemarks`.
  */
 export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const facts: Partial<Record<FactName, Fact<unknown>>> = {};
-  for (const [name, rules] of Object.entries(flagTable) as [FactName, readonly FlagRule<unknown>[]][]) {
-    const fact = rules.map((entry) => factOf(flags.get(entry.flag), entry.read)).find((found) => found !== undefined);
-    if (fact !== undefined) facts[name] = fact;
-  }
-  return withDerived(facts as Facts, flags);
+  return withDerived(factsOfTable(flagTable, flags), flags);
 }
 
 /** Flags whose value the program that a script starts will refuse. */

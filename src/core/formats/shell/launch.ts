@@ -3,6 +3,7 @@ import type { Command, Evaluation } from './evaluation';
 import type { ScriptTexts } from './script-texts';
 import type { LocatedFlag } from '../megatron/located-flag';
 import { flagKey, flagWords } from '../megatron/megatron-flags';
+import type { Settings } from './program';
 import { wholeOf } from './whole-flag';
 import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from './words';
 
@@ -26,12 +27,17 @@ const clusterFlags: ReadonlySet<string> = new Set([
   'ntasks-per-node',
 ]);
 
+/** Those of Megatron-LM and its forks. */
+const megatronSettings: Settings = { words: flagWords };
+
 /** Short names that Slurm and MPI have for them. */
 const shortFlags: ReadonlyMap<string, string> = new Map([
   ['-N', '--nodes'],
   ['-n', '--ntasks'],
   ['-np', '--ntasks'],
 ]);
+
+const noShortFlags: ReadonlyMap<string, string> = new Map();
 
 const slurmOrMpi = /(^|\/)(srun|salloc|mpirun|mpiexec|orterun|prun)$/;
 const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift|exit|wait|sleep)$/;
@@ -58,18 +64,18 @@ interface OpenWord {
 }
 
 /**
- * The command that starts the training: the one with the most flags of Megatron. Where there is no such command, the flags in all lists
+ * The command that starts the training: the one with the most flags of the program. Where there is no such command, the flags in all lists
  * that the script sets.
  */
-export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation): Launch {
+export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
   const budget = { left: maximumSteps };
   let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), rest: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
     const words = flatten(command.words, budget);
-    const flags = flagsOf(texts, words);
-    const score = [...flags.keys()].filter((key) => flagWords(key) !== undefined && !clusterFlags.has(key)).length;
+    const flags = flagsOf(texts, words, settings);
+    const score = [...flags.keys()].filter((key) => settings.words(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
     [best, bestScore] = [{ flags, ...programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
   }
@@ -79,7 +85,7 @@ export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  const flags = flagsOf(texts, flatten(lists, budget));
+  const flags = flagsOf(texts, flatten(lists, budget), settings);
   return { flags, program: null, isCommand: false, own: new Set(flags.keys()), rest: [] };
 }
 
@@ -90,7 +96,7 @@ function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly Ope
   return words.flatMap((word, index) => {
     const [piece] = word;
     const before = words[index - 1];
-    const isValue = before !== undefined && headOf(before, false) !== null;
+    const isValue = before !== undefined && headOf(before, noShortFlags) !== null;
     if (word.length !== 1 || piece?.variable === undefined || piece.text !== null || isValue || !holdsFlags.test(piece.variable)) return [];
     return [{ place: placeOf(texts, word), variable: piece.variable }];
   });
@@ -104,7 +110,7 @@ function programOf(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> 
   const flat = given.flatMap(commandInWord);
   const words = flat.map((word) => word.map(({ text }) => text ?? '$').join(''));
   const ownFrom = (index: number): ReadonlySet<string> =>
-    new Set(flat.slice(index).flatMap((word) => flagKey(headOf(word, false)?.name ?? '') || []));
+    new Set(flat.slice(index).flatMap((word) => flagKey(headOf(word, noShortFlags)?.name ?? '') || []));
   for (const [index, word] of words.entries()) {
     if (word.endsWith('.py') && word !== '.py') return { program: word, own: ownFrom(index) };
     if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word))
@@ -119,21 +125,22 @@ function isQuiet({ words }: Command): boolean {
 }
 
 /** Flags with their words, by key; of a repeated one the last. */
-export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[]): LaunchFlags {
+export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settings = megatronSettings): LaunchFlags {
   const text = texts.text();
   const words = command.flatMap(commandInWord).map((word) => word.map((piece) => withCondition(texts, piece)));
   const flags = new Map<string, LaunchFlag>();
-  const canBeShort = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
+  const isOfScheduler = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
+  const short = settings.short ?? (isOfScheduler ? shortFlags : noShortFlags);
   for (let index = 0; index < words.length;) {
-    const head = headOf(words[index] ?? [], canBeShort);
+    const head = overrideOf(words[index] ?? [], settings) ?? headOf(words[index] ?? [], short);
     if (head === null) {
       index += 1;
       continue;
     }
     const key = flagKey(head.name);
-    const end = head.value === null ? valuesEnd(words, index + 1, flagWords(key)) : index + 1;
+    const end = head.value === null ? valuesEnd(words, index + 1, settings.words(key)) : index + 1;
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
-    const range = flagWords(key) === undefined ? undefined : wholeOf(text, words, index, end);
+    const range = settings.words(key) === undefined ? undefined : wholeOf(text, words, index, end);
     const place = placeOf(texts, head.pieces);
     const given = values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(texts, word) }));
     // a fix changes one file: what another one sets is changed there
@@ -165,16 +172,27 @@ interface Head {
   readonly value: FlatWord | null;
 }
 
-function headOf(word: FlatWord, canBeShort: boolean): Head | null {
+function headOf(word: FlatWord, short: ReadonlyMap<string, string>): Head | null {
   const hole = word.findIndex(({ text }) => text === null);
   const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
-  const long = canBeShort && hole === -1 ? shortFlags.get(known) : undefined;
+  const long = hole === -1 ? short.get(known) : undefined;
   if (long !== undefined) return { name: long, pieces: word, value: null };
   const found = /^(--?[A-Za-z][\w.-]*)(=)?/.exec(known);
   const name = found?.[1];
   if (name === undefined || (!name.startsWith('--') && name.length < 4)) return null;
   if (found?.[2] === undefined) return hole === -1 && name === known ? { name, pieces: word, value: null } : null;
   return { name, pieces: slice(word, 0, name.length), value: slice(word, name.length + 1, Infinity) };
+}
+
+/** `data.max_length=4096`, as Hydra takes settings; `+` and `++` in front add one. */
+function overrideOf(word: FlatWord, { override }: Settings): Head | null {
+  if (override === undefined) return null;
+  const hole = word.findIndex(({ text }) => text === null);
+  const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
+  const name = override.exec(known)?.[1];
+  if (name === undefined) return null;
+  const start = known.indexOf(name);
+  return { name, pieces: slice(word, start, start + name.length), value: slice(word, known.indexOf('=') + 1, Infinity) };
 }
 
 /** Characters `from` to `to` of a word. */
@@ -201,7 +219,7 @@ function valuesEnd(words: readonly FlatWord[], from: number, arity: ReturnType<t
 /** Not the next flag, nor the script that follows the launcher's own flags. */
 function isValue(word: FlatWord): boolean {
   const text = wordText(word);
-  return text === null ? headOf(word, false) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
+  return text === null ? headOf(word, noShortFlags) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
 }
 
 function placeOf(texts: ScriptTexts, word: FlatWord): Place {

@@ -16,7 +16,9 @@ import { forkOf } from '../megatron/forks';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { unknownFlags } from '../megatron/unknown-flags';
-import { isArgumentFile } from './recognise';
+import { isArgumentFile, isMegatronShell } from './recognise';
+import { shellPrograms } from './programs';
+import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from './script-texts';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
@@ -51,6 +53,8 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, slurmEnvironment(text), { parse: parser.parse, sourced });
+  const other = isMegatronShell(text) ? undefined : shellPrograms.find(({ isIts }) => isIts(text));
+  if (other !== undefined) return fileOfProgram(other, texts, text, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
   const launch = launchOf(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -113,6 +117,31 @@ function launcherFile(
   };
 }
 
+/** A script that starts another program than Megatron-LM. */
+function fileOfProgram(
+  { format, settings, read }: ShellProgram,
+  { file }: ScriptTexts,
+  text: string,
+  { flags, program, isCommand }: Launch,
+  remarks: readonly Finding[],
+): LauncherFile {
+  const all = withScheduler(file, text, flags);
+  const keys = new Set(all.keys());
+  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
+  return {
+    file,
+    format,
+    text,
+    place: earliest(places) ?? startOf(file),
+    purpose,
+    remarks: purpose === 'training' ? remarks : [],
+    placeholders: [],
+    ...(!isCommand && { isPart: true as const }),
+    ...read(all),
+  };
+}
+
 /** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
 function adaptersOf(flags: LaunchFlags): Finding | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
@@ -126,7 +155,14 @@ function withScheduler(file: string, text: string, flags: LaunchFlags): LaunchFl
 
 function firstPlace(file: string, flags: LaunchFlags): Place {
   const places = [...flags].filter(([key]) => flagWords(key) !== undefined).map(([, { place }]) => place);
-  return places.reduce((first, place) => (place.range.start < first.range.start ? place : first), places[0] ?? startOf(file));
+  return earliest(places) ?? startOf(file);
+}
+
+function earliest(places: readonly Place[]): Place | undefined {
+  return places.reduce<Place | undefined>(
+    (first, place) => (first === undefined || place.range.start < first.range.start ? place : first),
+    undefined,
+  );
 }
 
 function refuseUnfit(file: string, text: string): void {

@@ -10,6 +10,19 @@ const sniffedLength = 262_144;
 /** Scripts of Megatron-LM that a launcher starts. */
 const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w+)\w*\.py\b/;
 
+/** Distinct matches outside comments near the start of a text, up to `enough`. */
+export function mentionsOf(text: string, pattern: RegExp, enough: number): ReadonlySet<string> {
+  const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
+  const seen = new Set<string>();
+  for (const match of head.matchAll(pattern)) {
+    const before = head.slice(Math.max(0, match.index - 200), match.index);
+    if (/(^|\s)#/.test(before.slice(before.lastIndexOf('\n') + 1))) continue;
+    seen.add(match[0]);
+    if (seen.size === enough) break;
+  }
+  return seen;
+}
+
 /**
  * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the
  * name of its program. Cheap, by content
@@ -19,15 +32,7 @@ export function isMegatronShell(text: string): boolean {
   const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
   if (megatronProgram.test(head) && mentionsMegatron(head)) return true;
   if (!head.includes('-size') && !head.includes('--num-layers')) return false;
-  const seen = new Set<string>();
-  for (const match of head.matchAll(megatronFlag)) {
-    const before = head.slice(Math.max(0, match.index - 200), match.index);
-    const line = before.slice(before.lastIndexOf('\n') + 1);
-    if (/(^|\s)#/.test(line)) continue;
-    seen.add(match[0]);
-    if (seen.size === 2) return true;
-  }
-  return false;
+  return mentionsOf(head, megatronFlag, 2).size === 2;
 }
 
 /** Whether a text mentions a flag of Megatron: enough for a script that the user named. */

@@ -32,6 +32,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'torchtitan-python': 'config_registry.py',
   'bridge-python': 'recipes/bridge.py',
   'megatron-shell': 'megatron-moe.sh',
+  verl: 'verl.sh',
+  'trainer-shell': 'trainer.sh',
 };
 
 /**

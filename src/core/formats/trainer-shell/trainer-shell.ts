@@ -1,0 +1,146 @@
+import { adaptersAt } from '../adapters';
+import { byDefault } from '../../spec/located';
+import type { Finding } from '../../findings';
+import { quoted } from '../../text';
+import type { Facts, LauncherFile } from '../facts';
+import { factOf, type LocatedFlag } from '../megatron/located-flag';
+import { flagKey } from '../megatron/megatron-flags';
+import { count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
+import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
+import type { ShellProgram } from '../shell/program';
+import { mentionsOf } from '../shell/recognise';
+import { vocabOfName } from '../tokenizers';
+import { word } from '../yaml/reads';
+import { metaseqFacts } from './metaseq';
+import { sentence } from '../../sentence';
+
+/** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
+function toggle<const T>(value: T): FlagRead<T> {
+  return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
+}
+
+/** One of the settings of `--config_overrides`: `n_embd=768,n_layer=12`. */
+function overridden(name: string): FlagRead<number> {
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      const found = new RegExp(`(?:^|,)${name}=(\\d{1,9})(?:,|$)`).exec(written)?.[1];
+      return found === undefined ? { silent: true } : { value: Number(found) };
+    },
+  };
+}
+
+/** FSDP by its strategy: `full_shard auto_wrap`, `shard_grad_op`. */
+const sharding: FlagRead<number> = {
+  words: 'many',
+  of: (words) => {
+    const written = words.join(' ');
+    return /full_shard|hybrid_shard/.test(written) ? { value: 3 } : written.includes('shard_grad_op') ? { value: 2 } : { silent: true };
+  },
+};
+
+const sizes = count(1);
+const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size', 'max-seq-len', 'max-length', 'max-len', 'pack-length'];
+
+/**
+ * Flags of transformers' TrainingArguments, of TRL, LLaMA-Factory, Accelerate, DeepSpeed's examples, open-instruct, OpenRLHF and
+ * metaseq, by `flagKey`.
+ */
+const table: FlagTable = {
+  flavor: rules(
+    word,
+    'model-name-or-path',
+    'model-id-or-path',
+    'pretrain',
+    'actor-model-name-or-path',
+    'model-name',
+    'model',
+    'model-size',
+  ),
+  layers: [rule('n-layer', sizes), rule('config-overrides', overridden('n_layer'))],
+  hidden: [rule('n-embd', sizes), rule('config-overrides', overridden('n_embd'))],
+  heads: [rule('n-head', sizes), rule('config-overrides', overridden('n_head'))],
+  ffn: [rule('n-inner', sizes), rule('config-overrides', overridden('n_inner'))],
+  maxPositions: [rule('n-positions', sizes), rule('config-overrides', overridden('n_positions'))],
+  vocab: [rule('tokenizer-name', vocabOfName)],
+  sequenceLength: rules(sizes, ...lengths),
+  microBatch: rules(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
+  globalBatch: [rule('train-batch-size', sizes)],
+  gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
+  precision: [rule('bf16', toggle('bf16')), rule('fp16', toggle('fp16'))],
+  recomputeGranularity: [rule('gradient-checkpointing', toggle('full'))],
+  zeroStage: [rule('zero-stage', count(0, 3)), rule('deepspeed-stage', count(0, 3)), rule('fsdp', sharding)],
+  nodes: [rule('nnodes', nodeCount), rule('num-machines', sizes), rule('num-nodes', sizes)],
+  gpusPerNode: [rule('nproc-per-node', processCount), rule('num-gpus', processCount), rule('gpus-per-node', processCount)],
+  world: [rule('num-processes', sizes)],
+};
+
+/** Ranks of adapters, and words that say what is trained. */
+const ranks = ['lora-r', 'lora-rank', 'lora-dim'];
+const switches = ['use-lora', 'use-peft', 'q-lora', 'use-qlora'];
+const kinds = ['finetuning-type', 'train-type', 'tuner-type', 'sft-type'];
+const deepspeedKeys = ['deepspeed', 'deepspeed-config', 'deepspeed-config-file'];
+
+const known = new Map<string, FlagRead<unknown>['words']>([
+  ...readsOf(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
+  ...[...ranks, ...kinds].map((key): [string, 'one'] => [key, 'one']),
+  ...[...switches, ...deepspeedKeys].map((key): [string, 'many'] => [key, 'many']),
+]);
+
+const batches =
+  /--(?:per_device|per-device|per_gpu|micro)[_-]train[_-]batch[_-]size(?=[\s=\\"']|$)|--train[_-]batch[_-]size(?=[\s=\\"']|$)/g;
+const models =
+  /--(?:actor_)?(?:model_name_or_path|model_id_or_path|model_name|model_type|config_name|pretrain|model|bert_model)(?=[\s=\\"']|$)/g;
+const metaseqProgram = /\bopt-baselines\b|\bopt_baselines\b/g;
+
+/** Programs that train by the flags of Hugging Face's Trainer, and metaseq's launcher of OPT. */
+export const trainerProgram: ShellProgram = {
+  format: 'trainer-shell',
+  isIts: (text) =>
+    (mentionsOf(text, batches, 1).size === 1 && mentionsOf(text, models, 1).size === 1) ||
+    (mentionsOf(text, metaseqProgram, 1).size === 1 && mentionsOf(text, /--model-size(?=[\s=\\"']|$)/g, 1).size === 1),
+  settings: {
+    words: (key) => known.get(key),
+    short: new Map([
+      ['-n', '--num-nodes'],
+      ['-g', '--num-gpus'],
+    ]),
+  },
+  read: (flags) => {
+    const written = factsOfTable(table, flags);
+    const facts = withRecompute({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
+    const adapters = adaptersOf(flags);
+    return { facts, modelFiles: modelFilesOf(facts), ...(adapters && { adapters }) };
+  },
+};
+
+/** A folder of the model or its name; a size of metaseq is neither. */
+function modelFilesOf({ flavor }: Facts): LauncherFile['modelFiles'] {
+  return flavor === undefined || flagKey(flavor.name ?? '') === 'model-size' ? [] : [flavor];
+}
+
+function withRecompute(facts: Facts): Facts {
+  if (facts.recomputeGranularity === undefined || facts.recomputeMethod !== undefined) return facts;
+  const reason = sentence`gradient checkpointing of transformers recomputes layer by layer`;
+  return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}
+
+/** What the name of DeepSpeed's file says: `ds_zero3.json`, `stage2.conf`, `zero3`. */
+function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (zeroStage !== undefined) return {};
+  const name = deepspeedKeys.map((key) => flags.get(key)?.words[0]?.text ?? undefined).find((text) => text !== undefined);
+  const stage = /(?:zero|stage|_z)[_-]?([0-3])(?!\d)/i.exec(name?.split('/').at(-1) ?? '')?.[1];
+  if (name === undefined || stage === undefined) return {};
+  return { zeroStage: byDefault(Number(stage), sentence`the name of ${quoted(name)} says so`) };
+}
+
+/** LoRA and its kind, by any of the flags that turn them on. */
+function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): Finding | undefined {
+  const isOn = (key: string): boolean => factOf(flags.get(key), toggle(true))?.value === true;
+  const isRank = (key: string): boolean => (factOf(flags.get(key), count(0))?.value ?? 0) > 0;
+  const isKind = (key: string): boolean => !/^(full|freeze|none|)$/i.test(factOf(flags.get(key), word)?.value ?? '');
+  const isOff = switches.some((key) => flags.has(key) && !isOn(key)) || kinds.some((key) => flags.has(key) && !isKind(key));
+  const given = switches.find(isOn) ?? kinds.find(isKind) ?? (isOff ? undefined : ranks.find(isRank));
+  const flag = given === undefined ? undefined : flags.get(given);
+  return flag && adaptersAt(flag.place, flag.name);
+}

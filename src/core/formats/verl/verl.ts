@@ -1,0 +1,108 @@
+import { adaptersAt } from '../adapters';
+import { byDefault } from '../../spec/located';
+import type { Fact, Facts } from '../facts';
+import { factOf, type LocatedFlag } from '../megatron/located-flag';
+import { anyOf } from '../yaml/reads';
+import { word } from '../yaml/reads';
+import { count, on } from '../shell/flag-reads';
+import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
+import type { ShellProgram } from '../shell/program';
+import { mentionsOf } from '../shell/recognise';
+import { sentence } from '../../sentence';
+
+const actor = 'actor_rollout_ref.actor';
+const path = (name: string): string => name.replaceAll('_', '-');
+const sizes = count(1);
+
+/** verl's names (verl/trainer/config), of the actor's training step, then of fine-tuning. */
+const table: FlagTable = {
+  flavor: rules(word, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
+  sequenceLength: [rule(path('data.max_length'), sizes)],
+  microBatch: rules(sizes, path(`${actor}.ppo_micro_batch_size_per_gpu`), path('data.micro_batch_size_per_gpu')),
+  globalBatch: rules(sizes, path(`${actor}.ppo_mini_batch_size`), path('data.train_batch_size')),
+  nodes: [rule('trainer.nnodes', sizes), rule('nnodes', sizes)],
+  gpusPerNode: rules(sizes, path('trainer.n_gpus_per_node'), 'nproc-per-node'),
+  tensor: [rule(path(`${actor}.megatron.tensor_model_parallel_size`), sizes)],
+  pipeline: [rule(path(`${actor}.megatron.pipeline_model_parallel_size`), sizes)],
+  virtualStages: [rule(path(`${actor}.megatron.virtual_pipeline_model_parallel_size`), sizes)],
+  context: rules(
+    sizes,
+    path(`${actor}.megatron.context_parallel_size`),
+    path(`${actor}.ulysses_sequence_parallel_size`),
+    path('ulysses_sequence_parallel_size'),
+  ),
+  expert: [rule(path(`${actor}.megatron.expert_model_parallel_size`), sizes)],
+  expertTensor: [rule(path(`${actor}.megatron.expert_tensor_parallel_size`), sizes)],
+  offloadOptimizer: rules(
+    anyOf((written) => (/^true$/i.test(written) ? 'cpu' : undefined)),
+    path(`${actor}.fsdp_config.optimizer_offload`),
+    path(`${actor}.megatron.optimizer_offload`),
+  ),
+};
+
+const promptKey = path('data.max_prompt_length');
+const responseKey = path('data.max_response_length');
+const samplesKey = path('actor_rollout_ref.rollout.n');
+const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
+const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
+const strategyKey = path(`${actor}.strategy`);
+
+const known = new Map(readsOf(table).map(([key, { words }]) => [key, words]));
+for (const key of [promptKey, responseKey, samplesKey, checkpointKey, strategyKey, ...rankKeys]) known.set(key, 'one');
+
+/** verl's trainers, started by `python -m` with settings as Hydra takes them. */
+export const verlProgram: ShellProgram = {
+  format: 'verl',
+  isIts: (text) =>
+    mentionsOf(text, /\bverl\.(?:\w+\.)?(?:main_\w+|fsdp_sft_trainer|sft_trainer\w*)|\brecipe\.\w+\.(?:src\.)?main_\w+/g, 1).size === 1 &&
+    mentionsOf(text, /(?<![\w.])(?:actor_rollout_ref|data|trainer|model)\.[a-z][\w.]*=/g, 2).size === 2,
+  settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
+  read: (flags) => {
+    const written = factsOfTable(table, flags);
+    const facts = { ...written, ...lengthOf(flags), ...batchOf(written, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
+    const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
+    return {
+      facts,
+      modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+      ...(rank?.source.kind === 'file' && rank.value > 0 && { adapters: adaptersAt(rank.source.place, rank.name ?? 'lora_rank') }),
+    };
+  },
+};
+
+/** A sample is its prompt and the response to it. */
+function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const [prompt, response] = [factOf(flags.get(promptKey), sizes), factOf(flags.get(responseKey), sizes)];
+  if (prompt === undefined || response === undefined) return {};
+  return { sequenceLength: { value: prompt.value + response.value, source: { kind: 'default', reason: sentence`${prompt.value} tokens of the prompt and ${response.value} of the response` } } }; // prettier-ignore
+}
+
+/** A mini-batch is so many prompts, each with as many responses as are drawn (verl/workers/fsdp_workers.py). */
+function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const samples = factOf(flags.get(samplesKey), sizes);
+  if (globalBatch === undefined || samples === undefined || samples.value === 1) return {};
+  return {
+    globalBatch: {
+      value: globalBatch.value * samples.value,
+      source: { kind: 'default', reason: sentence`${globalBatch.value} prompts with ${samples.value} responses each` },
+    },
+  };
+}
+
+/** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */
+function backendOf({ tensor, pipeline, expert }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const strategy = factOf(flags.get(strategyKey), word)?.value;
+  const usesMegatron = strategy === 'megatron' || [tensor, pipeline, expert].some((size) => size !== undefined);
+  const precision = byDefault('bf16' as const, sentence`verl trains in bf16`);
+  return usesMegatron
+    ? { precision, distributedOptimizer: byDefault(true, sentence`verl's Megatron backend uses the distributed optimizer`) }
+    : { precision, zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) };
+}
+
+/** On unless it is turned off (verl/trainer/config/model/hf_model.yaml). */
+function recomputeOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const given = factOf(flags.get(checkpointKey), { ...on(true), words: 'one' });
+  if (given?.value === false) return {};
+  const reason = sentence`verl recomputes layer by layer unless enable_gradient_checkpointing is off`;
+  const full: Fact<string> = given === undefined ? byDefault('full', reason) : { ...given, value: 'full' };
+  return { recomputeGranularity: full, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}

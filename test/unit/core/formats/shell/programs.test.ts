@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { before, describe, it } from 'mocha';
+import { ExpectedError } from '../../../../../src/core/errors';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { recogniseConfig } from '../../../../../src/core/load/readers';
+import type { ComposingReader } from '../../../../../src/core/formats/composition';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { say, sentence } from '../../../../../src/core/sentence';
+import { shellReader, values } from './shell-reader';
+
+let reader: ComposingReader;
+before(async () => {
+  reader = await shellReader();
+});
+
+const missing = (): Promise<never> => Promise.reject(new ExpectedError('config-unreadable', sentence`missing`, sentence`no file`));
+const load = (text: string): Promise<LoadedConfig> => loadConfig('run.sh', text, { read: missing, shell: () => Promise.resolve(reader) });
+const fixture = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../../../fixtures/launchers', name), 'utf8');
+
+async function factsOf(text: string): Promise<ReturnType<typeof values>> {
+  const { launcher } = await load(text);
+  return values(launcher?.facts ?? {});
+}
+
+describe('scripts that start verl', () => {
+  it('say the training of the actor: overrides from variables and arrays, and as many sequences as responses', async () => {
+    const facts = await factsOf(fixture('verl.sh'));
+    const { flavor, sequenceLength, microBatch, globalBatch, nodes, gpusPerNode, tensor, pipeline, distributedOptimizer } = facts;
+    assert.deepEqual(
+      { flavor, sequenceLength, microBatch, globalBatch, nodes, gpusPerNode, tensor, pipeline, distributedOptimizer },
+      {
+        flavor: 'Qwen/Qwen2.5-32B-Instruct',
+        sequenceLength: 8192,
+        microBatch: 2,
+        globalBatch: 512,
+        nodes: 4,
+        gpusPerNode: 8,
+        tensor: 4,
+        pipeline: 2,
+        distributedOptimizer: true,
+      },
+    );
+    assert.equal(facts.recomputeGranularity, 'full');
+  });
+
+  it('are planned with the sizes of the hub, and found right', async () => {
+    const { run, findings } = await load(fixture('verl.sh'));
+    assert.deepEqual(
+      findings.filter(({ severity }) => severity !== 'information'),
+      [],
+    );
+    assert.ok(run);
+    const planned = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+    assert.equal(planned.request.layout.pipeline, 2);
+  });
+
+  it('run FSDP where nothing is said of Megatron, and adapters where a rank is given', async () => {
+    const sft = (more: string): string =>
+      `torchrun --nnodes=1 --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.max_length=2048 data.micro_batch_size_per_gpu=4 model.partial_pretrain=Qwen/Qwen2.5-0.5B-Instruct trainer.logger=console ${more}\n`;
+    const facts = await factsOf(sft('ulysses_sequence_parallel_size=2 data.train_batch_size=64'));
+    assert.deepEqual([facts.zeroStage, facts.context, facts.globalBatch, facts.gpusPerNode], [3, 2, 64, 8]);
+    assert.equal((await load(sft('model.lora_rank=0'))).launcher?.adapters, undefined);
+    assert.match(say((await load(sft('model.lora_rank=32'))).noRun?.what ?? ''), /^The run trains adapters/);
+  });
+});
+
+describe("scripts that start Hugging Face's Trainer", () => {
+  it('say model, batch and sharding, by flags of Accelerate, DeepSpeed and the Trainer', async () => {
+    const { flavor, sequenceLength, microBatch, gradientAccumulation, precision, zeroStage, nodes, world, recomputeGranularity } =
+      await factsOf(fixture('trainer.sh'));
+    assert.deepEqual(
+      { flavor, sequenceLength, microBatch, gradientAccumulation, precision, zeroStage, nodes, world, recomputeGranularity },
+      {
+        flavor: 'meta-llama/Llama-3.1-8B',
+        sequenceLength: 4096,
+        microBatch: 2,
+        gradientAccumulation: 4,
+        precision: 'bf16',
+        zeroStage: 3,
+        nodes: 4,
+        world: 32,
+        recomputeGranularity: 'full',
+      },
+    );
+  });
+
+  it('build a model from overrides of its config', async () => {
+    const facts = await factsOf(
+      'deepspeed --num_gpus 8 run_clm.py --model_type gpt2 --tokenizer_name gpt2 --config_overrides "n_embd=1024,n_head=16,n_layer=24,n_positions=1024" --per_device_train_batch_size 4 --block_size 1024 --fp16 --deepspeed ds_zero2.json\n',
+    );
+    const { layers, hidden, heads, vocab, maxPositions, zeroStage, precision } = facts;
+    assert.deepEqual([layers, hidden, heads, vocab, maxPositions, zeroStage, precision], [24, 1024, 16, 50_257, 1024, 2, 'fp16']);
+  });
+
+  it('take switches with their truth, and adapters by any of their names', async () => {
+    const script = (more: string): string => `torchrun train.py --model_name_or_path a/b --per_device_train_batch_size 1 ${more}\n`;
+    assert.equal((await factsOf(script('--bf16 False'))).precision, undefined);
+    const isAdapted = async (more: string): Promise<boolean> => (await load(script(more))).launcher?.adapters !== undefined;
+    for (const flags of ['--use_lora', '--lora_rank 8', '--train_type lora', '--use_peft True', '--lora_dim 128'])
+      assert.ok(await isAdapted(flags), flags);
+    for (const flags of ['', '--use_lora False --lora_r 8', '--train_type full --lora_rank 8', '--lora_dim 0'])
+      assert.ok(!(await isAdapted(flags)), flags);
+  });
+
+  it('are not taken for Megatron, nor is a comment or an evaluation for training', async () => {
+    const flags = '--model_name_or_path a/b --per_device_train_batch_size 1';
+    assert.equal(recogniseConfig('a.sh', `# python train.py ${flags}\n`), null);
+    assert.equal(recogniseConfig('a.sh', `python train.py ${flags}\n`), 'trainer-shell');
+    assert.equal(recogniseConfig('a.sh', `python pretrain_gpt.py --num-layers 2 ${flags}\n`), 'megatron-shell');
+    assert.equal((await load(`python evaluate.py ${flags}\n`)).launcher?.purpose, 'evaluation');
+  });
+});
+
+describe("metaseq's launcher of OPT", () => {
+  it('says by --model-size what it computes: OPT-175B on 992 GPUs', async () => {
+    const { launcher, run, findings } = await load(
+      'opt-baselines -n 124 -g 8 -p opt --model-size 175b --azure --checkpoint-dir /shared/opt\n',
+    );
+    const facts = launcher?.facts;
+    assert.deepEqual(
+      [facts?.nodes?.value, facts?.gpusPerNode?.value, facts?.tensor?.value, facts?.globalBatch?.value, facts?.microBatch?.value],
+      [124, 8, 8, 1024, 8],
+    );
+    assert.deepEqual(
+      findings.filter(({ severity }) => severity !== 'information'),
+      [],
+    );
+    assert.deepEqual([run?.model.layers.value, run?.model.hidden.value, run?.model.heads.value], [96, 12_288, 96]);
+  });
+
+  it('is the source of the sizes of OPT on the hub too', async () => {
+    const layersOf = async (name: string): Promise<number | undefined> =>
+      (await load(`deepspeed main.py --model_name_or_path ${name} --per_device_train_batch_size 4\n`)).run?.model.layers.value;
+    assert.equal(await layersOf('facebook/opt-1.3b'), 24);
+    assert.equal(await layersOf('facebook/opt-350m'), undefined);
+    assert.equal(await layersOf('gpt2-medium'), 24);
+  });
+
+  it('is not planned with a size that it does not have', async () => {
+    const { run, noRun } = await load('python -m metaseq.launcher.opt_baselines -n 1 -g 8 -p a --model-size 9b\n');
+    assert.equal(run, null);
+    assert.equal(noRun?.code, 'model-not-planned');
+  });
+});
