@@ -19,6 +19,7 @@ export async function run(): Promise<void> {
   await import('./compare.test');
   await import('./editor.test');
   await import('./elastic.test');
+  await import('./families.test');
   await import('./launchers.test');
   await import('./layouts.test');
   await import('./prefill.test');
