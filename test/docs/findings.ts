@@ -21,13 +21,14 @@ export function findingsText(): string {
 }
 
 function sectionOf({ code, rule, doc, guidance }: DocumentedCode): string[] {
-  const example = exampleOf(rule);
+  const example = exampleOf(rule) ?? guidance.example;
+  if (example === undefined) throw new Error(`${code} has no example: write one into src/core/rules/guidance.ts`);
   return [
     `## \`${code}\``,
     '',
     doc,
     '',
-    ...(example === null ? [] : [`- Example: ${example}`]),
+    `- Example: ${example}`,
     `- Source: ${guidance.source}`,
     `- Right to ignore when ${guidance.ignore}`,
     '',

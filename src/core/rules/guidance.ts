@@ -1,5 +1,7 @@
 /** What a page of docs/findings.md says besides what a finding means and what to do: Markdown. */
 export interface Guidance {
+  /** What is written, and what is said of it; of a rule in the table an example is made of what its test breaks it with. */
+  readonly example?: string;
   /** The line of the launcher that stops or does otherwise, or why it is slower or larger. */
   readonly source: string;
   /** When it is right to leave things as they are. */
@@ -140,6 +142,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: neverStarts,
   },
   'slices-slower': {
+    example: '`--pipe-sp-splits 2 --pipe-sp-strategy average` of a long sequence, where 8 slices take less time.',
     source: '[docs/slices-in-runtimes.md](slices-in-runtimes.md): each split is predicted as the runtime will run it.',
     ignore: 'you measured both, or the number of slices is what makes the step fit another GPU.',
   },
@@ -200,45 +203,84 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the model diverges in fp16 and the time does not matter.',
   },
   'unknown-key': {
+    example: '`"trainning": {}` in a terapipe.json. ""trainning" is not a key of the config and is ignored"',
     source: 'The reader of `terapipe.json`: [docs/configuration.md](configuration.md) lists its keys.',
     ignore: 'the key is for a program of your own.',
   },
-  'renamed-key': { source: '[docs/configuration.md](configuration.md).', ignore: 'an older TeraPipe reads the same file.' },
-  'cost-table-split': { source: '[docs/model/time.md](model/time.md).', ignore: 'a third is what you measured.' },
+  'renamed-key': {
+    example: 'a terapipe.json with the keys of an earlier version. "Keys have new names, and the old ones still work: ..."',
+    source: '[docs/configuration.md](configuration.md).',
+    ignore: 'an older TeraPipe reads the same file.',
+  },
+  'cost-table-split': {
+    example:
+      '`cost.table` with times of both passes in one number. "These times hold forward and backward together; a third is taken as forward"',
+    source: '[docs/model/time.md](model/time.md).',
+    ignore: 'a third is what you measured.',
+  },
   'two-files-disagree': {
+    example:
+      '`--hidden-size 1026` beside a config.json with `"hidden_size": 768`. "1,026 here, 768 in config.json (hidden_size): the hidden size of one run"',
     source: 'Megatron-LM, `load_checkpoint`, and the converters from Hugging Face compare or copy these sizes.',
     ignore: 'the model config beside the launcher is that of another model.',
   },
   'tt-schedule-csv': {
+    example: '`pipeline_parallel_schedule_csv = "schedule.csv"` without that file. "The schedule "schedule.csv" is not there"',
     source: 'PyTorch, `torch/distributed/pipelining/schedules.py`, `_load_csv`, `_validate_schedule` and `_simulate_comms_compute`.',
     ignore: 'the file is for another format than TorchTitan loads.',
   },
   'memory-over-capacity': {
+    example: 'GPT-3 175B with `layout.pipeline` 8 on 8 A100-40GB: its weights and states alone take more than a GPU has.',
     source: '[docs/model/memory.md](model/memory.md): how the bytes of a stage are counted.',
     ignore: 'the run is known to fit: `terapipe profile` and `--measured` correct the prediction.',
   },
   'layout-slower': {
+    example:
+      'a tensor size of 16 on nodes of 8 GPUs, whose all-reduces cross the network, where a tensor size of 8 with more stages is faster.',
     source: '[docs/accuracy.md](accuracy.md): how far predictions are off.',
     ignore: 'the layout is fixed by something that no file says, such as checkpoints.',
   },
-  'layout-too-large': { source: '[docs/model/memory.md](model/memory.md).', ignore: 'the run is known to fit.' },
+  'layout-too-large': {
+    example: 'Llama 3 70B with `layout.pipeline` 2 on 64 H100-80GB, where 8 stages fit.',
+    source: '[docs/model/memory.md](model/memory.md).',
+    ignore: 'the run is known to fit.',
+  },
   'base-not-found': {
+    example: '`extends: llama3_base.yaml`, opened without that file. ""llama3_base.yaml" is not here, so what it sets is not known"',
     source: 'Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.',
     ignore: 'the file lies in the installed package of the launcher.',
   },
   'flag-unknown': {
+    example: '`--tensor-model-paralel-size 8`. The quick fix writes the flag as Megatron-LM names it.',
     source: `${megatronArguments('lines 120 and 132')}: \`allow_abbrev=False\`, and \`parse_args\``,
     ignore: 'your fork has the flag.',
   },
-  'shell-not-followed': { source: 'The script itself.', ignore: 'what is left out sets nothing that a plan needs: paths, logging, data.' },
+  'shell-not-followed': {
+    example:
+      '`torchrun pretrain_gpt.py $EXTRA_ARGS` where nothing sets the variable. "Nothing here sets $EXTRA_ARGS: flags that it adds are left out"',
+    source: 'The script itself.',
+    ignore: 'what is left out sets nothing that a plan needs: paths, logging, data.',
+  },
   'config-of-module': {
+    example: 'a `config_registry.py` of TorchTitan with three functions. "Planned is "llama3_8b", one of 3 configs of this module"',
     source: 'TorchTitan and Megatron-Bridge are started with the name of one config of a module (`--config`, `--recipe`).',
     ignore: 'that one is meant.',
   },
   'policy-alone': {
+    example:
+      'a GRPO config of NeMo-RL. "Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out"',
     source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
     ignore: 'you plan the training step alone.',
   },
-  'repeated-key': { source: 'PyYAML, `construct_mapping`: later keys replace earlier ones.', ignore: 'both have the same value.' },
-  'more-informations': { source: 'The editor and `terapipe check`.', ignore: 'always.' },
+  'repeated-key': {
+    example:
+      '`--ffn-hidden-size: 4096` and, below, `--ffn-hidden-size: 8192`. ""--ffn-hidden-size" appears again below, and the launcher takes the last one"',
+    source: 'PyYAML, `construct_mapping`: later keys replace earlier ones.',
+    ignore: 'both have the same value.',
+  },
+  'more-informations': {
+    example: 'a script with seven flags whose values only a run can tell. "2 more informations: flag-unknown-value (2); --all prints them"',
+    source: 'The editor and `terapipe check`.',
+    ignore: 'always.',
+  },
 };
