@@ -8,6 +8,7 @@ import { chromium, type BrowserContext, type Locator, type Page } from 'playwrig
 import { pageHtml } from '../../src/extension/views/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
+import { fontFace, vendoredFont } from './font';
 import { themeOf, type PageTheme, type ThemeName } from './themes';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -34,11 +35,20 @@ export interface OpenOptions {
   readonly savedState?: unknown;
   readonly reducedMotion?: boolean;
   readonly bodyClass?: string;
+  /** Texts in the font that tests bring along, so that they are as wide everywhere. */
+  readonly vendoredFont?: boolean;
 }
 
 /** A server that plays the host's part and a browser that plays VS Code's. */
 export interface Stage {
+  /** Version of Chromium. */
+  readonly version: string;
   readonly open: (options: OpenOptions) => Promise<OpenPage>;
+  /** The upper left part of a picture, scaled to a width; pixels. */
+  readonly scaled: (
+    png: Buffer,
+    part: { readonly fromWidth: number; readonly fromHeight: number; readonly width: number },
+  ) => Promise<Buffer>;
   readonly close: () => Promise<void>;
 }
 
@@ -57,6 +67,8 @@ interface Harnessed {
 const harness = `
   const said = [];
   const complaints = [];
+  let isReady;
+  const ready = new Promise((resolve) => { isReady = resolve; });
   let state = SAVED;
   const waiting = new Set();
   /** Has \`waiting\` hold what the page asked to be called back for, as long as it has not been. */
@@ -74,22 +86,26 @@ const harness = `
   counted('setTimeout', 'clearTimeout');
   const request = counted('requestAnimationFrame', 'cancelAnimationFrame');
   const frame = () => new Promise((resolve) => request(() => request(resolve)));
+  const fetching = () => document.querySelector('.panel[aria-busy]') !== null;
   const drawn = async () => {
-    do await frame(); while ([...waiting].some((key) => key.startsWith('requestAnimationFrame')));
+    do await frame(); while (fetching() || [...waiting].some((key) => key.startsWith('requestAnimationFrame')));
   };
   const settled = async () => {
-    do await frame(); while (waiting.size > 0);
+    do await frame(); while (fetching() || waiting.size > 0);
   };
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
   window.addEventListener('error', (event) => complaints.push('error ' + event.message));
   window.acquireVsCodeApi = () => ({
-    postMessage: (message) => said.push(structuredClone(message)),
+    postMessage: (message) => {
+      said.push(structuredClone(message));
+      if (message.type === 'ready') isReady();
+    },
     getState: () => state,
     setState: (next) => { state = structuredClone(next); },
   });
   window.harness = {
-    said, complaints, settled, drawn,
+    said, complaints, ready, settled, drawn,
     state: () => state,
     send: ({ json, base64 }) => {
       const text = atob(base64);
@@ -120,19 +136,32 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
   const browser = await chromium.launch({ executablePath: chromiumPath, args: isRoot ? ['--no-sandbox'] : [] });
   const contexts = new Map<number, Promise<BrowserContext>>();
   const contextOf = (deviceScaleFactor: number): Promise<BrowserContext> => {
-    const context = contexts.get(deviceScaleFactor) ?? browser.newContext({ deviceScaleFactor });
+    const context = contexts.get(deviceScaleFactor) ?? browser.newContext({ deviceScaleFactor, locale: 'en-US', timezoneId: 'UTC' });
     contexts.set(deviceScaleFactor, context);
     return context;
   };
   /** Pages that nobody looks at any more, by scale: another document in one is opened sooner than another page. */
   const idle = new Map<number, Page[]>();
   return {
+    version: browser.version(),
     open: async (options) => {
       const scale = options.scale ?? 1;
       const left = idle.get(scale) ?? [];
       idle.set(scale, left);
       const page = left.pop() ?? (await newPage(await contextOf(scale)));
       return openPage(page, server, pages, options, () => void left.push(page));
+    },
+    scaled: async (png, { fromWidth, fromHeight, width }) => {
+      const scale = width / fromWidth;
+      const page = await browser.newPage({ viewport: { width, height: Math.round(fromHeight * scale) } });
+      const source = `data:image/png;base64,${png.toString('base64')}`;
+      await page.setContent(
+        `<body style="margin:0;overflow:hidden"><img style="transform-origin:0 0;transform:scale(${scale})" src="${source}">`,
+      );
+      await page.waitForFunction('document.images[0].complete');
+      const picture = await page.screenshot();
+      await page.close();
+      return picture;
     },
     close: async () => {
       await browser.close();
@@ -145,7 +174,11 @@ function origin(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, url: string): Promise<{ type: string; text: string }> {
+async function answer(
+  server: Server,
+  pages: ReadonlyMap<string, OpenOptions>,
+  url: string,
+): Promise<{ readonly type: string; readonly text: string | Buffer }> {
   const options = pages.get(url);
   if (options !== undefined) {
     const html = pageHtml({
@@ -159,14 +192,23 @@ async function answer(server: Server, pages: ReadonlyMap<string, OpenOptions>, u
       strings: options.strings ?? {},
     });
     const saved = JSON.stringify(options.savedState ?? null).replace(/</g, '\\u003c');
-    const { bodyClass, variables } = themeOf(options.theme ?? 'dark');
+    const { bodyClass, variables } = themeFor(options, options.theme ?? 'dark');
     const start = `${harness.replace('SAVED', saved)}; harness.setTheme(${JSON.stringify({ bodyClass, variables })}, ${JSON.stringify(options.bodyClass ?? '')});`;
-    return { type: 'text/html', text: html.replace('<script nonce', `<script nonce="${nonce}">${start}</script>\n    <script nonce`) };
+    return { type: 'text/html', text: html.replace('<script type', `<script nonce="${nonce}">${start}</script>\n    <script type`) };
   }
-  if (url === '/webview.js') return { type: 'text/javascript', text: await readFile(path.join(root, 'dist/webview.js'), 'utf8') };
-  if (url === '/page.css') return { type: 'text/css', text: await readFile(path.join(root, 'dist/page.css'), 'utf8') };
+  if (url === '/webview.js' || /^\/page\/[\w-]+\.js$/.test(url))
+    return { type: 'text/javascript', text: await readFile(path.join(root, 'dist', url), 'utf8') };
+  if (url === '/page.css') return { type: 'text/css', text: `${await readFile(path.join(root, 'dist/page.css'), 'utf8')}\n${fontFace}` };
+  if (url === '/font.woff2') return { type: 'font/woff2', text: await readFile(vendoredFont.file) };
   if (url === '/favicon.ico') return { type: 'image/x-icon', text: '' };
   throw new Error('not found');
+}
+
+/** A theme, in the font of the tests where the page asks for that. */
+function themeFor({ vendoredFont: isVendored = false }: OpenOptions, name: ThemeName): PageTheme {
+  const theme = themeOf(name);
+  const families = { '--vscode-font-family': `'${vendoredFont.family}'`, '--vscode-editor-font-family': `'${vendoredFont.family}'` };
+  return isVendored ? { ...theme, variables: { ...theme.variables, ...families } } : theme;
 }
 
 /** What the page has saved, once it has drawn what it was asked to draw and no timer of it is left. */
@@ -225,6 +267,8 @@ async function openPage(
   const url = `/page-${pages.size}`;
   pages.set(url, options);
   await page.goto(origin(server) + url);
+  await page.evaluate('harness.ready');
+  if (options.vendoredFont === true) await page.evaluate(`document.fonts.load('13px "${vendoredFont.family}"')`);
   return {
     page,
     send: async (message) => {
@@ -234,7 +278,7 @@ async function openPage(
     },
     messages: () => page.evaluate('window.harness.said'),
     setTheme: async (name) => {
-      await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeOf(name));
+      await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeFor(options, name));
     },
     complaints: async () => [...console, ...(await page.evaluate<string[]>('window.harness.complaints'))],
     close: async () => {

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import type { Emit } from '../harness/events.mjs';
-import { isFullRun } from '../property/cases';
+import { approvedCases } from './approved';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
 import { compareCases } from './compare';
@@ -12,7 +12,6 @@ import { prefillCases } from './prefill';
 import { rankCases } from './ranks';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
-import { takePictures } from './pictures';
 import { profileCases } from './profile';
 import { scheduleCases } from './schedule';
 import { sideCases } from './side';
@@ -22,10 +21,7 @@ import { tabCases } from './tab';
 import { timelineCases } from './timeline';
 import { whatIfCases } from './what-if';
 
-/**
- * Runs every case in a real Chromium on the built page, under the CSP of the extension; in a full run it leaves pictures of all looks in
- * `screenshotsDir` too.
- */
+/** Runs every case in a real Chromium on the built page, under the CSP of the extension, and compares looks with approved pictures. */
 export async function runWebviewTests({
   chromiumPath,
   screenshotsDir,
@@ -38,7 +34,7 @@ export async function runWebviewTests({
   await mkdir(screenshotsDir, { recursive: true });
   const stage = await openStage(chromiumPath);
   const only = process.env['WEBVIEW_ONLY'];
-  const asked = ({ name }: Case): boolean => only === undefined || name.includes(only);
+  const asked = ({ name }: { readonly name: string }): boolean => only === undefined || name.includes(only);
   const together = [
     ...sideCases,
     ...stateCases,
@@ -56,21 +52,24 @@ export async function runWebviewTests({
     ...whatIfCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);
-  const pictures = isFullRun && only === undefined;
+  const approved = approvedCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     emit({ kind: 'start', name: oneCase.name });
     const { failure, note } = await runCase(stage, oneCase, screenshotsDir);
     if (note !== undefined) emit({ kind: 'note', text: note });
     emit(failure === null ? { kind: 'pass', name: oneCase.name } : { kind: 'fail', name: oneCase.name, why: failure });
   };
-  emit({ kind: 'expect', count: alone.length + together.length + Number(pictures) });
+  emit({ kind: 'expect', count: alone.length + together.length + approved.length });
   for (const oneCase of alone) await run(oneCase);
   await inLanes(3, together, run);
-  if (pictures) {
-    const name = 'pictures of all looks';
+  for (const { name, run: compare } of approved) {
     emit({ kind: 'start', name });
-    const failures = await takePictures(stage, screenshotsDir);
-    emit(failures.length === 0 ? { kind: 'pass', name } : { kind: 'fail', name, why: failures.join('\n') });
+    const told = await compare(stage, screenshotsDir).then(
+      (how) => ({ kind: 'pass', name, how }) as const,
+      (error: unknown) => ({ kind: 'fail', name, why: error instanceof Error ? error.message.slice(0, 1500) : String(error) }) as const,
+    );
+    if (told.kind === 'pass') emit({ kind: 'note', text: `${name}: ${told.how}` });
+    emit(told);
   }
   await stage.close();
 }
@@ -95,6 +94,7 @@ async function runCase(
     if (first !== null) {
       await open.send({ type: 'state', state: first });
       await open.page.locator('.page:visible').waitFor();
+      await open.page.evaluate('harness.drawn()');
     }
     const note = await steps(open);
     const complaints = await open.complaints();

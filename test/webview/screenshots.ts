@@ -1,0 +1,73 @@
+// `npm run screenshots`: every surface in four themes and three widths, into out/screenshots; -- --approve takes those that tests
+// compare with and README shows, and writes them. An argument takes the surfaces whose names contain it.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { ensureChromium, root } from '../harness/setup.mjs';
+import { approve } from './approved';
+import { openStage, type Stage } from './browser';
+import { openLook, shoot, type Shot } from './shots';
+import { approvedLooks, nameOf, surfaces, widths, type Look } from './surfaces';
+
+/** What of a dark picture README shows, from its upper left corner, and how wide; pixels. */
+const readmePictures = [
+  { from: 'timeline-1500', to: 'timeline', height: 1000, shownWidth: 800 },
+  { from: 'layout-1500', to: 'layout', height: 890, shownWidth: 800 },
+  { from: 'compare-plans-1500', to: 'compare', height: 850, shownWidth: 800 },
+] as const;
+
+const allLooks = surfaces.flatMap((surface) => widths[surface.kind].map((width): Look => ({ surface, width })));
+
+/** The looks that are committed, here and in README. */
+const committedLooks = [...approvedLooks, ...allLooks.filter((look) => readmePictures.some(({ from }) => from === nameOf(look)))];
+
+async function take(stage: Stage, folder: string, looks: readonly Look[]): Promise<ReadonlyMap<string, readonly Shot[]>> {
+  const taken = new Map<string, readonly Shot[]>();
+  for (const look of looks) {
+    if (taken.has(nameOf(look))) continue;
+    const open = await openLook(stage, look);
+    const shots = await shoot(open);
+    const complaints = await open.complaints();
+    if (complaints.length > 0) throw new Error(`${nameOf(look)}: ${complaints.join('; ')}`);
+    await open.close();
+    taken.set(nameOf(look), shots);
+    for (const { theme, png } of shots) writeFileSync(path.join(folder, `${nameOf(look)}-${theme}.png`), png);
+  }
+  console.log(`wrote ${4 * taken.size} pictures of ${taken.size} looks into ${path.relative(root, folder)}`);
+  return taken;
+}
+
+async function writeReadmePictures(stage: Stage, taken: ReadonlyMap<string, readonly Shot[]>): Promise<void> {
+  for (const { from, to, height, shownWidth } of readmePictures) {
+    const png = taken.get(from)?.find(({ theme }) => theme === 'dark')?.png;
+    if (png === undefined) throw new Error(`no picture ${from}`);
+    writeFileSync(
+      path.join(root, 'media/readme', `${to}.png`),
+      await stage.scaled(png, { fromWidth: 1500, fromHeight: height, width: shownWidth }),
+    );
+  }
+}
+
+async function main(): Promise<void> {
+  const [flags, [only = '']] = [
+    process.argv.slice(2).filter((arg) => arg.startsWith('-')),
+    process.argv.slice(2).filter((arg) => !arg.startsWith('-')),
+  ];
+  const isApproving = flags.includes('--approve');
+  const folder = path.join(root, 'out/screenshots');
+  mkdirSync(folder, { recursive: true });
+  const stage = await openStage(await ensureChromium());
+  try {
+    const taken = await take(stage, folder, isApproving ? committedLooks : allLooks.filter((look) => nameOf(look).includes(only)));
+    if (!isApproving) return;
+    approve(stage, new Map(approvedLooks.map((look) => [look, taken.get(nameOf(look)) ?? []])));
+    await writeReadmePictures(stage, taken);
+  } finally {
+    await stage.close();
+  }
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,120 @@
+import type { Page } from 'playwright-core';
+import { sentence } from '../../src/core/sentence';
+import { emptyPage, type PageState } from '../../src/protocol/page';
+import { figuresOf } from '../../src/protocol/what-if';
+import { comparedState, comparisonOf, plansCompared, traceCompared } from './comparisons';
+import { elasticOf, elasticState } from './elastic';
+import { findings, planOf, stateOf } from './fixtures';
+import { layoutOf, layoutState, usualSearch } from './layouts';
+import { prefillState } from './prefill';
+import { known, profileOf, profilesOf } from './profiles';
+import { interleaved } from './schedule';
+
+/** Something that people look at, at the widths it is looked at. */
+export interface Surface {
+  readonly name: string;
+  readonly kind: 'side' | 'tab';
+  readonly state: () => PageState;
+  readonly savedState?: unknown;
+  /** What a person does before looking. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+export const widths = { side: [220, 280, 400], tab: [500, 1500, 2400] } as const;
+export const heights = { side: 900, tab: 1000 } as const;
+
+const gpt3 = () => planOf({ unit: 56 });
+const fixes = [{ title: sentence`Recompute attention: fits, +3 %`, preferred: true, edits: [] }];
+const tooLarge = findings.slice(0, 1).map((finding) => ({ ...finding, fixes }));
+
+/** A plan with its sizes as steppers, and two that there were before it. */
+function worked(): PageState {
+  const plan = gpt3();
+  const figures = figuresOf(plan);
+  const past = { figures, changes: [], isSaved: true, isPinned: true };
+  const slower = { ...figures, iterationMs: figures.iterationMs * 1.08 };
+  return stateOf('tab', plan, {
+    findings: findings.slice(1),
+    profile: profilesOf([known(profileOf())]),
+    whatIf: { chunks: 'several', sets: [], tried: null, error: null },
+    history: {
+      plans: [
+        { ...past, id: 2, isSaved: false, isPinned: false },
+        { ...past, id: 1, figures: slower },
+      ],
+      canUndo: true,
+    },
+  });
+}
+
+const tabs = (name: string, state: () => PageState = worked): Surface => ({
+  name,
+  kind: 'tab',
+  state,
+  savedState: { tab: name.split('-')[0] },
+});
+
+/** Every surface of both pages. */
+export const surfaces: readonly Surface[] = [
+  { name: 'side', kind: 'side', state: () => stateOf('side', gpt3(), { findings: findings.slice(1) }) },
+  { name: 'side-over', kind: 'side', state: () => stateOf('side', planOf({ stages: 24, tensor: 8, nodes: 24 }), { findings: tooLarge }) },
+  { name: 'side-elastic', kind: 'side', state: () => stateOf('side', null, { elastic: elasticOf() }) },
+  { name: 'side-empty', kind: 'side', state: () => emptyPage('side', true) },
+  tabs('timeline'),
+  { ...tabs('timeline-selected'), act: (page) => page.locator('.lanes-region:visible').press('Home') },
+  { ...tabs('timeline-zoomed'), act: zoomed },
+  tabs('timeline-over', () => stateOf('tab', planOf({ stages: 24, tensor: 8, nodes: 24 }), { findings: tooLarge })),
+  tabs('memory'),
+  tabs('slices'),
+  tabs('slices-whole', () => stateOf('tab', planOf({ schedule: '1F1B', training: { globalBatch: 96 } }))),
+  tabs('compare'),
+  tabs('compare-plans', () => comparedState(comparisonOf(plansCompared()))),
+  tabs('compare-trace', () => comparedState(comparisonOf(traceCompared()))),
+  {
+    ...tabs('layout', () => layoutState(layoutOf(usualSearch()))),
+    act: (page) => page.locator('.layout-canvas').last().press('ArrowLeft'),
+  },
+  tabs('layout-none', () => layoutState(layoutOf(usualSearch(), { answer: null }))),
+  tabs('profile'),
+  tabs('profile-none', () => stateOf('tab', gpt3(), { profile: profilesOf([]) })),
+  tabs('prefill', () => prefillState()),
+  { ...tabs('elastic', () => elasticState(elasticOf())), act: (page) => page.locator('.epoch-chart').press('PageDown') },
+  tabs('elastic-none'),
+  { name: 'schedule', kind: 'tab', state: interleaved },
+  { name: 'empty', kind: 'tab', state: () => emptyPage('tab', true) },
+];
+
+/** Zooms into the ramp of the forwards, on a few stages. */
+async function zoomed(page: Page): Promise<void> {
+  const box = await page.locator('.lanes-overlay:visible').first().boundingBox();
+  if (box === null) throw new Error('no lanes');
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.5);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -1500);
+  await page.keyboard.up('Control');
+  await page.mouse.move(-1, -1);
+}
+
+/** One look of a surface: those that are compared with approved pictures, a few in each theme. */
+export interface Look {
+  readonly surface: Surface;
+  readonly width: number;
+}
+
+function lookAt(name: string, width: number): Look {
+  const surface = surfaces.find((each) => each.name === name);
+  if (surface === undefined) throw new Error(`no surface ${name}`);
+  return { surface, width };
+}
+
+export const approvedLooks: readonly Look[] = [
+  lookAt('side', 280),
+  lookAt('side-over', 220),
+  lookAt('timeline', 1500),
+  lookAt('memory', 500),
+  lookAt('compare-plans', 500),
+];
+
+export function nameOf({ surface, width }: Look): string {
+  return `${surface.name}-${width}`;
+}
