@@ -77,7 +77,10 @@ const builds = [
     entryPoints: { webview: 'webview/main.ts', page: 'webview/page.css' },
     platform: 'browser',
     target: 'chrome120',
-    format: 'iife',
+    // Modules: what a tab needs is fetched when it is first shown.
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'page/[name]-[hash]',
     tsconfig: 'webview/tsconfig.json',
     plugins: [report, withoutStyleProbe],
   },

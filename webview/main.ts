@@ -1,13 +1,11 @@
-import { sidePage } from './side/page';
 import { connect } from './base/host';
 import { makeStore, type Store } from './base/store';
 import { useStrings } from './base/strings';
-import { tabPage } from './tab/page';
 import { watchTheme } from './base/theme';
 import { registerUi } from './base/ui';
 
-/** Starts the page that the host's document asks for. */
-function start(): void {
+/** Starts the page that the host's document asks for; fetches no other. */
+async function start(): Promise<void> {
   const root = document.getElementById('root');
   if (root === null) throw new Error('the page has no root element');
   const kind = document.body.dataset['page'] === 'tab' ? 'tab' : 'side';
@@ -32,8 +30,9 @@ function start(): void {
   const store = makeStore(host, kind);
   connected.store = store;
   if (document.body.classList.contains('vscode-using-screen-reader')) store.setView({ table: true });
-  (kind === 'tab' ? tabPage : sidePage)(root, store);
+  const page = kind === 'tab' ? (await import('./tab/page')).tabPage : (await import('./side/page')).sidePage;
+  page(root, store);
   host.post({ type: 'ready' });
 }
 
-start();
+void start();

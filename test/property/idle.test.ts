@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { criticalPath, linkKind } from '../../src/core/schedules/simulate/critical-path';
-import { busyTimes, idleCauses, idleTimes } from '../../src/core/schedules/simulate/idle';
+import { idleCauses } from '../../src/core/schedules/simulate/gaps';
+import { busyTimes, idleTimes } from '../../src/core/schedules/simulate/idle';
 import { simulate } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 import { anyCase } from './random-schedule';

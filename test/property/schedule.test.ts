@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { maximumUnitsInFlight } from '../../src/core/memory-model/curve';
-import { busyTimes, gapsOf } from '../../src/core/schedules/simulate/idle';
+import { gapsOf } from '../../src/core/schedules/simulate/gaps';
+import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
 import { plannedSchedules } from '../../src/core/spec/schedule-names';

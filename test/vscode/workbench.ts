@@ -42,7 +42,8 @@ export async function openWorkbench(browser: Browser, url: string, prepare?: (pa
     if (/Content Security Policy/i.test(message.text())) workbench.cspViolations.push(message.text());
   });
   page.on('pageerror', (error) => {
-    if (error.stack?.includes('dist/webview.js') === true) workbench.pageErrors.push(error.stack);
+    const { stack = '' } = error;
+    if (/dist\/(webview|page\/[\w-]+)\.js/.test(stack)) workbench.pageErrors.push(stack);
   });
   await prepare?.(page);
   await page.goto(url);

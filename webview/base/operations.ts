@@ -13,6 +13,7 @@ export interface Operations {
   readonly count: number;
   /** Whether any sequence is cut into slices, and whether any stage has several chunks: else neither is named. */
   readonly sliced: boolean;
+  readonly severalMicroBatches: boolean;
   readonly chunked: boolean;
   /** Shade of each row, 0 to 3, where it is not that of its micro-batch. */
   readonly shades?: Uint8Array;
@@ -69,6 +70,7 @@ export function indexOperations(timeline: Timeline, ofFile = false): Operations 
     stages,
     count,
     sliced: !ofFile && timeline.units.some(({ slice }) => slice > 0),
+    severalMicroBatches: timeline.units.some(({ microBatch }) => microBatch > 0),
     chunked: timeline.stageOfChunk.length > stages,
     beforeMs,
     parts,

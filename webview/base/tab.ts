@@ -9,9 +9,12 @@ export interface Tab {
   readonly isOffered?: (state: PageState) => boolean;
   /** Whether it leaves room for the details of what is selected; left out: it does. */
   readonly hasInspector?: (state: PageState) => boolean;
-  /** Makes its view, once for each page. */
-  readonly make: (store: Store, page: TabPage) => TabView;
+  /** Fetches what makes its view, when the tab is first shown. */
+  readonly load: () => Promise<MakeTabView>;
 }
+
+/** Makes the view of a tab, once for each page. */
+export type MakeTabView = (store: Store, page: TabPage) => TabView;
 
 /** What the page does for its tabs. */
 export interface TabPage {

@@ -1,5 +1,5 @@
 import { column, formatDuration } from '../../src/core/format';
-import type { IdleCause, IdleTimes } from '../../src/core/schedules/simulate/idle';
+import type { IdleCause, IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import type { Candidate } from '../../src/core/planner/plan';
 import { h } from '../base/dom';
 import { t } from '../base/strings';

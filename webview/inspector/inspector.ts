@@ -16,7 +16,7 @@ import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/store';
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
-import type { GapCause } from '../../src/core/schedules/simulate/idle';
+import type { GapCause } from '../../src/core/schedules/simulate/gaps';
 import { idleInRange, peakInRange } from '../tabs/timeline/range';
 import { waitOf } from '../tabs/timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';

@@ -22,6 +22,18 @@ const drawings = {
   slices: [...steps([24], 0, 0, 'quiet'), ...steps([8, 6, 4, 3, 3], 0, 1, 'forward'), ...steps([8, 6, 4, 3, 3], 8, 2, 'forward')],
   /** Times against their lengths. */
   profile: [2, 3, 4, 6, 9, 13].map((height, index): Box => [index * 4 + 1, 3 - height / 5, 2, height / 5, 'forward']),
+  /** Stages that grow fewer and pipelines that grow more, as layers freeze. */
+  elastic: [
+    ...[0, 1, 2].map((stage): Box => [0, stage, 7, 1, stage === 0 ? 'weight' : 'forward']),
+    ...[0, 1, 2].map((stage): Box => [8, stage, 5, 1, stage === 0 ? 'quiet' : 'forward']),
+    ...[0, 1, 2].map((stage): Box => [14, stage, 3, 1, 'quiet']),
+    [14, 2, 3, 1, 'forward'],
+  ],
+  /** Step times of layouts against their memory, the best one marked. */
+  layout: [
+    ...[20, 13, 9, 7, 6, 5].map((height, index): Box => [index * 4 + 1, 2.4 - height / 10, 1, 0.5, 'forward']),
+    [24, 1.7, 1, 0.7, 'backward'],
+  ],
 } as const satisfies Readonly<Record<string, readonly Box[]>>;
 
 const svgNamespace = 'http://www.w3.org/2000/svg';

@@ -1,7 +1,7 @@
 import { formatBytes, formatDuration, formatDurationRange, formatPercent } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { largestLoss, type Loss } from '../../src/core/planner/losses';
-import { stepPartNames } from '../../src/core/planner/step-parts';
+import { stepPartNames } from '../../src/core/planner/step-part-names';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
 import type { PageState } from '../../src/protocol/page';

@@ -14,7 +14,7 @@ import { assumptionList, findingCount, findingList, provenance, reasonList } fro
 import { makeVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
-import { sliceLines } from '../tabs/slices/view';
+import { sliceLines } from '../tabs/slices/slice-lines';
 import { t } from '../base/strings';
 import { operationsOf, tailOfCandidate, type Store } from '../base/store';
 import { tailAt } from '../base/tail';

@@ -12,13 +12,14 @@ import { findingCount, findingList } from '../shared/reasons';
 import { makeVerdict } from '../shared/verdict';
 import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
-import { makeSchedulePage, type SchedulePage } from '../tabs/schedule/page';
+import type { SchedulePage } from '../tabs/schedule/page';
 import { t } from '../base/strings';
 import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store } from '../base/store';
 import type { TabView } from '../base/tab';
 import { exportItems } from './exports';
 import type { ViewState } from '../base/view-state';
 import { makeHelp } from './help';
+import { makePanels } from './panels';
 import { makeToolbar } from './toolbar';
 import { makeViewActions } from './view-actions';
 import { say } from '../../src/core/sentence';
@@ -31,12 +32,11 @@ export function tabPage(root: HTMLElement, store: Store): void {
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store);
-  const views = Object.entries(tabs).map(([id, tab]) => ({ id, view: tab.make(store, { onHelp: help.open }) }));
   const actions = makeViewActions(
     store,
-    views.flatMap(({ view }) => view.actions ?? []),
     exportItems(store, (message) => (status.textContent = message)),
   );
+  const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar' }, bar.element, actions.element);
   const verdict = makeVerdict(store.host);
@@ -45,11 +45,8 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const progress = h('div');
   const incumbent = h('span', { class: 'incumbent', hidden: true });
   const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
-  const panels = views.map(({ id, view }) =>
-    h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }, view.element),
-  );
-  const shownView = (): TabView | undefined => views.find(({ id }) => id === shownTab(store))?.view;
-  const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels), inspector.element);
+  const shownView = (): TabView | undefined => panels.viewOf(shownTab(store));
+  const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels.elements), inspector.element);
   const page = h(
     'div',
     { class: 'page page-tab' },
@@ -66,6 +63,11 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty);
   let schedulePage: SchedulePage | null = null;
+  const fetchSchedulePage = once(async () => {
+    const { makeSchedulePage } = await import('../tabs/schedule/page');
+    root.append((schedulePage = makeSchedulePage(store)).element);
+    update(null);
+  });
 
   const update = (change: Change | null): void => {
     const state = store.state();
@@ -76,8 +78,8 @@ export function tabPage(root: HTMLElement, store: Store): void {
     empty.hidden = !isEmpty || state.schedule !== null;
     if (schedulePage !== null) schedulePage.element.hidden = state.schedule === null;
     if (state.schedule !== null) {
-      if (schedulePage === null) root.append((schedulePage = makeSchedulePage(store)).element);
-      schedulePage.update(change, state.schedule);
+      if (schedulePage === null) fetchSchedulePage();
+      else schedulePage.update(change, state.schedule);
       return;
     }
     if (isEmpty) {
@@ -107,11 +109,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     page.classList.toggle('with-inspector', inspects);
     inspector.element.hidden = !inspects;
     inspector.update();
-    views.forEach(({ id, view: { actions: own = [] } }, index) => {
-      const panel = panels[index];
-      if (panel !== undefined) panel.hidden = id !== shown;
-      if (id !== shown) for (const action of own) action.hidden = true;
-    });
+    panels.show(shown);
     const turned = change?.before.tab !== view.tab;
     shownView()?.update(turned ? null : change);
   };
@@ -123,6 +121,15 @@ export function tabPage(root: HTMLElement, store: Store): void {
     if (schedule !== null) schedulePage?.type(event);
     else if (plan !== null) shownView()?.type?.(event);
   });
+}
+
+function once(act: () => Promise<void>): () => void {
+  let begun = false;
+  return () => {
+    if (begun) return;
+    begun = true;
+    void act();
+  };
 }
 
 /** The plan whose timelines were requested: each is requested once. */

@@ -4,15 +4,15 @@ import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { iconButton, setPressed } from '../base/ui';
 
-/**
- * Makes the buttons of the view on screen: those of its tab, of the details, and of exports. `update` says whether there are details to
- * show.
- */
-export function makeViewActions(
-  store: Store,
-  ofTabs: readonly HTMLElement[],
-  exports: readonly MenuItem[],
-): { readonly element: HTMLElement; readonly update: (hasDetails: boolean) => void } {
+/** The buttons of the view on screen: those of its tab, of the details, and of exports. */
+export interface ViewActions {
+  readonly element: HTMLElement;
+  /** Takes the buttons of one more tab. */
+  readonly add: (buttons: readonly HTMLElement[]) => void;
+  readonly update: (hasDetails: boolean) => void;
+}
+
+export function makeViewActions(store: Store, exports: readonly MenuItem[]): ViewActions {
   const inspector = iconButton({
     icon: 'inspector',
     label: t('Show details'),
@@ -21,7 +21,6 @@ export function makeViewActions(
   const element = h(
     'div',
     { class: 'view-actions', role: 'toolbar', 'aria-label': t('View') },
-    ...ofTabs,
     inspector,
     menuButton(t('Export'), exports),
   );
@@ -29,5 +28,5 @@ export function makeViewActions(
     setPressed(inspector, store.view().inspector);
     inspector.hidden = !hasDetails;
   };
-  return { element, update };
+  return { element, add: (buttons) => inspector.before(...buttons), update };
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatPercent, plural } from '../../core/format';
 import { hasSlices, withSlices } from '../../core/export/slices/slices-file';
-import { idleCauses } from '../../core/schedules/simulate/idle';
+import { idleCauses } from '../../core/schedules/simulate/gaps';
 import type { WorkUnit } from '../../core/schedules/schedule';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { printable } from '../../core/text';

@@ -3,7 +3,8 @@ import { mayFit } from '../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
-import { stepPartNames, stepParts, stepPartsOf, type StepPart } from '../planner/step-parts';
+import { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
+import { stepPartsOf } from '../planner/step-parts';
 import { requestDifferences, type RequestDifference } from './request-diff';
 import { sentence, type Sentence, type Value } from '../sentence';
 

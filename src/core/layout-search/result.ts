@@ -2,14 +2,14 @@ import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 import type { MemoryVerdict } from '../memory-model/verdict';
 import type { CostProvenance } from '../spec/slice-cost';
-import type { StepPart } from '../planner/step-parts';
+import type { StepPart } from '../planner/step-part-names';
 import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
 import type { SearchKey } from './search-problem';
 import type { Sentence, Value } from '../sentence';
 
-export { stepPartNames, stepParts, type StepPart } from '../planner/step-parts';
+export { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
 
 /** One layout with what is predicted of it. Times in ms, memory of the worst stage in bytes. */
 export interface FoundPlan {

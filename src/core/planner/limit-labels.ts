@@ -1,7 +1,8 @@
-import { limiters, type Limiter, type StageLimits } from '../time-model/limits';
+import { limiters, type Limiter } from '../time-model/limiters';
+import type { StageLimits } from '../time-model/limits';
 import { formatCount, formatPercent } from '../format';
 import type { Candidate, Plan } from './plan';
-import { stepPartNames, type StepPart } from './step-parts';
+import { stepPartNames, type StepPart } from './step-part-names';
 import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
 /** Shares of a stage's time below this are not reported. */

@@ -1,7 +1,7 @@
-import type { IdleCause } from '../schedules/simulate/idle';
+import type { IdleCause } from '../schedules/simulate/gaps';
 import { limiterShares } from './limit-labels';
 import type { Candidate, Plan } from './plan';
-import type { StepPart } from './step-parts';
+import type { StepPart } from './step-part-names';
 
 /** What time of a step is lost to: idle time of the stages by what one can do about it, or a part of their work that is not compute. */
 type LossName = 'fill' | 'data' | 'link' | 'slowest' | Exclude<StepPart, 'bubble'>;

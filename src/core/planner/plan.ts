@@ -1,7 +1,7 @@
 import type { StageLimits } from '../time-model/limits';
 import type { CostProvenance } from '../spec/slice-cost';
 import { tightestOf, type MemoryProfile } from '../memory-model/profile';
-import type { IdleTimes } from '../schedules/simulate/idle';
+import type { IdleTimes } from '../schedules/simulate/gaps';
 import type { Timeline } from '../schedules/schedule';
 import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';

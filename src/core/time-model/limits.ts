@@ -1,12 +1,6 @@
+import { limiters, type Limiter } from './limiters';
 import type { CostInputs } from './rates';
 import { stageCost, type StageEnds, type StageLayers } from './stage-time';
-
-/**
- * Where a stage's time goes: kernel-launch overhead, memory traffic, compute, collectives inside a layer (of tensor-, context- and
- * expert-parallel ranks), sending to its neighbours, waiting for activations to leave for the host or to come back.
- */
-export const limiters = ['issue', 'memory', 'math', 'exchange', 'send', 'offload'] as const;
-export type Limiter = (typeof limiters)[number];
 
 /** Milliseconds of one micro-batch, forward and backward, on one stage by what they go to, and the largest. */
 export interface StageLimits {

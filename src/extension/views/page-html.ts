@@ -15,7 +15,10 @@ export interface PageHtml {
   readonly strings: Readonly<Record<string, string>>;
 }
 
-/** The complete document of a page: scripts only by nonce, no inline style, nothing from elsewhere. */
+/**
+ * The complete document of a page: scripts only by nonce, which a module hands on to those it imports; no inline style, nothing from
+ * elsewhere.
+ */
 export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource, nonce, strings }: PageHtml): string {
   const policy = [
     "default-src 'none'",
@@ -35,7 +38,7 @@ export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource
   </head>
   <body data-page="${page}" data-strings="${escaped(JSON.stringify(strings))}">
     <div id="root"></div>
-    <script nonce="${escaped(nonce)}" src="${escaped(scriptUri)}"></script>
+    <script type="module" nonce="${escaped(nonce)}" src="${escaped(scriptUri)}"></script>
   </body>
 </html>
 `;

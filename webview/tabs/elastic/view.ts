@@ -1,3 +1,4 @@
+import { picture } from '../../shared/picture';
 import { epochVerdict } from '../../../src/core/elastic/memory';
 import { bytesPerGiB, column, formatCount, formatNumber } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
@@ -50,6 +51,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
   const empty = h(
     'div',
     { class: 'empty elastic-empty' },
+    picture('elastic'),
     h('p', {}, t('Layers that converge early can freeze: the others then need fewer GPUs, and the free ones run more replicas.')),
     h('p', {}, t('Add a section like this to the terapipe.json to plan such a run:')),
     h('code', {}, example),

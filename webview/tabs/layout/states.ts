@@ -1,4 +1,5 @@
 import type { LayoutState } from '../../../src/protocol/layout';
+import { picture } from '../../shared/picture';
 import { fill, h } from '../../base/dom';
 import type { Host } from '../../base/host';
 import { errorNotice } from '../../shared/notices';
@@ -25,6 +26,7 @@ export function makeEmptyLayout(host: Host): { readonly element: HTMLElement; re
   const start = h(
     'div',
     { class: 'empty' },
+    picture('layout'),
     h('p', {}, t('Finds the fastest layout of this model on these GPUs that fits; what the files fix stays.')),
     searchButton(host, t('Search layouts'), 'primary'),
   );

@@ -1,11 +1,10 @@
 import type { Tab } from '../../base/tab';
 import { t } from '../../base/strings';
-import { makeLayoutView } from './view';
 
 /** What a search of layouts found. */
 export const layoutTab: Tab = {
   label: () => t('Layout'),
   isOffered: ({ plan, layout }) => plan !== null && layout !== null,
   hasInspector: () => false,
-  make: makeLayoutView,
+  load: async () => (await import('./view')).makeLayoutView,
 };

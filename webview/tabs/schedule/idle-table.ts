@@ -1,5 +1,5 @@
 import { formatCount, formatPercent } from '../../../src/core/format';
-import { idleCauses, type IdleCause } from '../../../src/core/schedules/simulate/idle';
+import { idleCauses, type IdleCause } from '../../../src/core/schedules/simulate/gaps';
 import type { SteppedSchedule } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';

@@ -30,7 +30,8 @@ export function makeSchedulePage(store: Store): SchedulePage {
   );
   const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: help.open });
   const exports = exportItems(store, (message) => (status.textContent = message), true);
-  const actions = makeViewActions(store, ofTimeline.elements, exports);
+  const actions = makeViewActions(store, exports);
+  actions.add(ofTimeline.elements);
   const header = h('header', { class: 'header' });
   const noticeArea = h('div', { class: 'notices' });
   const bar = h(

@@ -1,4 +1,4 @@
-import { column, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../../../src/core/format';
+import { column, formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import type { Candidate, Certificate } from '../../../src/core/planner/plan';
 import { fill, h, icon } from '../../base/dom';
 import { makePagedTable } from '../../base/paged-table';
@@ -12,6 +12,7 @@ import { cutCells, cutRows, type CutRow } from './cuts';
 import { makeCutEditor } from './editor';
 import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
 import { makeInvitation } from './invitation';
+import { sliceLines } from './slice-lines';
 import { whyText } from './words';
 import { say } from '../../../src/core/sentence';
 
@@ -100,17 +101,6 @@ function groupBar({ chunk, times }: SchemeGroup, rows: readonly SliceRow[]): HTM
     h('div', { class: 'slice-name' }, label),
     h('div', { class: 'slice-canvas', role: 'img', 'aria-label': label }, bar.canvas, tooltip),
   );
-}
-
-/** What a tooltip says of a slice. */
-export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: SliceRow): string[] {
-  return [
-    t('Slice {0} · {1}', slice, formatTokens(tokens)),
-    t('After {0}', formatTokens(context)),
-    ...(forwardMs === null || backwardMs === null
-      ? []
-      : [t('Forward {0}, backward {1}', formatDuration(forwardMs), formatDuration(backwardMs))]),
-  ];
 }
 
 function proofOf(certificate: Certificate | null): HTMLElement[] {

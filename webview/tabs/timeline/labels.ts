@@ -1,5 +1,5 @@
 import { formatDuration, formatNumber, formatTokens } from '../../../src/core/format';
-import type { Gap } from '../../../src/core/schedules/simulate/idle';
+import type { Gap } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
 import { waitOf } from './dependencies';
@@ -39,11 +39,21 @@ export function placeText(operations: Operations, { stage, chunk }: Operation): 
 }
 
 /**
- * `micro-batch 0 · slice 3 · chunk 2`, short `0·3·c2`: the slice where any sequence is cut, the chunk where a stage has several (of a
- * schedule file a stage).
+ * `micro-batch 0 · slice 3 · chunk 2`, short `0·3·c2`, or `3` where slices of one micro-batch are all there is: the slice where any
+ * sequence is cut, the chunk where a stage has several (of a schedule file a stage).
  */
-export function unitName({ sliced, chunked, ofFile }: Operations, { microBatch, slice }: WorkUnit, chunk: number, long: boolean): string {
-  if (!long) return [microBatch, ...(sliced ? [slice] : []), ...(chunked ? [ofFile ? `s${chunk}` : `c${chunk}`] : [])].join('·');
+export function unitName(
+  { sliced, chunked, ofFile, severalMicroBatches }: Operations,
+  { microBatch, slice }: WorkUnit,
+  chunk: number,
+  long: boolean,
+): string {
+  if (!long)
+    return [
+      ...(sliced && !severalMicroBatches ? [] : [microBatch]),
+      ...(sliced ? [slice] : []),
+      ...(chunked ? [ofFile ? `s${chunk}` : `c${chunk}`] : []),
+    ].join('·');
   const place = ofFile ? t('stage {0}', chunk) : t('chunk {0}', chunk);
   return [t('micro-batch {0}', microBatch), ...(sliced ? [t('slice {0}', slice)] : []), ...(chunked ? [place] : [])].join(' · ');
 }

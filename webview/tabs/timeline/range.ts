@@ -1,6 +1,6 @@
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
 import type { MemoryProfile } from '../../../src/core/memory-model/profile';
-import { gapsOf, type Gap, type GapCause } from '../../../src/core/schedules/simulate/idle';
+import { gapsOf, type Gap, type GapCause } from '../../../src/core/schedules/simulate/gaps';
 import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** A dragged range: times, and stages, both included. */

@@ -1,5 +1,6 @@
 import type { Finding } from '../../findings';
-import { busyTimes, idleTimes, type IdleTimes } from '../simulate/idle';
+import type { IdleTimes } from '../simulate/gaps';
+import { busyTimes, idleTimes } from '../simulate/idle';
 import { operationKind, type Schedule, type Timeline } from '../schedule';
 import { noTransfers, simulate } from '../simulate/simulate';
 import type { CsvProblem, CsvProblemCode } from './problems';

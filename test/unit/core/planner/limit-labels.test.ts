@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Limiter, StageLimits } from '../../../../src/core/time-model/limits';
+import type { Limiter } from '../../../../src/core/time-model/limiters';
+import type { StageLimits } from '../../../../src/core/time-model/limits';
 import { costsText, limitedBy, limiterShares, slowestStage, stepCosts } from '../../../../src/core/planner/limit-labels';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { llama3, request } from '../../../golden/requests';

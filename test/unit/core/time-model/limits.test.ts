@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { limiters, stageLimits } from '../../../../src/core/time-model/limits';
+import { limiters } from '../../../../src/core/time-model/limiters';
+import { stageLimits } from '../../../../src/core/time-model/limits';
 import { megatronBoundary, stageCost } from '../../../../src/core/time-model/stage-time';
 import { gpt, llama3, request } from '../../../golden/requests';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { idleCauses } from '../../../../../src/core/schedules/simulate/idle';
+import { idleCauses } from '../../../../../src/core/schedules/simulate/gaps';
 import { actionsAround, isScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/cells';
 import { readScheduleFile } from '../../../../../src/core/schedules/pytorch-csv/schedule-file';
 import { writeScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/write';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { busyTimes, gapsOf, idleTimes } from '../../../../../src/core/schedules/simulate/idle';
+import { gapsOf } from '../../../../../src/core/schedules/simulate/gaps';
+import { busyTimes, idleTimes } from '../../../../../src/core/schedules/simulate/idle';
 import { generateSchedule, problemOf } from '../../../../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, deadlockedAt, wholeBackward } from '../../../../../src/core/schedules/simulate/simulate';

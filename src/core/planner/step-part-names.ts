@@ -1,0 +1,34 @@
+import { sentence, type Sentence } from '../sentence';
+
+/**
+ * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives
+ * inside layers on the busiest stage, what it computes again, copies of activations and transfers it waits for; its idle time;
+ * the gradient all-reduce and the optimizer after the pipeline.
+ */
+export const stepParts = [
+  'math',
+  'memory',
+  'issue',
+  'exchange',
+  'recompute',
+  'offload',
+  'send',
+  'bubble',
+  'gradientExchange',
+  'optimizer',
+] as const;
+export type StepPart = (typeof stepParts)[number];
+
+/** What each is called. */
+export const stepPartNames: Readonly<Record<StepPart, Sentence>> = {
+  math: sentence`compute`,
+  memory: sentence`memory traffic`,
+  issue: sentence`kernel-launch overhead`,
+  exchange: sentence`collectives inside layers`,
+  recompute: sentence`recompute`,
+  offload: sentence`copies to and from the host`,
+  send: sentence`P2P transfers`,
+  bubble: sentence`bubble`,
+  gradientExchange: sentence`gradient exchange`,
+  optimizer: sentence`optimizer`,
+};

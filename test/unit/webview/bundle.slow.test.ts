@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import esbuild from 'esbuild';
+import { describe, it } from 'mocha';
+import { withoutStyleProbe } from '../../../webview/without-style-probe.mjs';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+/** Every source that comes with some modules of the page and what they import at once. */
+async function sourcesWith(entries: readonly string[]): Promise<readonly string[]> {
+  const { metafile } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ['webview/main.ts'],
+    tsconfig: 'webview/tsconfig.json',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    metafile: true,
+    outdir: 'out',
+    plugins: [withoutStyleProbe],
+  });
+  const { outputs } = metafile;
+  const found = new Set<string>();
+  const follow = (file: string): void => {
+    if (found.has(file)) return;
+    found.add(file);
+    for (const { path: next, kind } of outputs[file]?.imports ?? []) if (kind === 'import-statement') follow(next);
+  };
+  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entries.includes(entryPoint ?? '')) follow(file);
+  return [...found].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}));
+}
+
+const simulation = /src\/core\/(schedules\/simulate\/run|planner\/predict|time-model\/stage-time)\.ts$/;
+
+describe('what the page fetches', () => {
+  it('has no simulation before the Slices tab, neither in the side view nor with the timeline', async () => {
+    const first = ['webview/main.ts', 'webview/tab/page.ts', 'webview/side/page.ts', 'webview/tabs/timeline/tab-view.ts'];
+    const sources = await sourcesWith(first);
+    assert.ok(sources.includes('webview/tabs/timeline/view.ts') && sources.includes('webview/side/page.ts'));
+    assert.deepEqual(
+      sources.filter((source) => simulation.test(source)),
+      [],
+    );
+    assert.ok((await sourcesWith(['webview/tabs/slices/view.ts'])).some((source) => simulation.test(source)));
+  });
+});

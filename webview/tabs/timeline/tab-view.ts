@@ -1,0 +1,20 @@
+import { shownCandidate } from '../../base/store';
+import type { MakeTabView } from '../../base/tab';
+import { makeTimelineActions } from './actions';
+import { makeTimelineView } from './view';
+
+/** The timeline with its buttons. */
+export const makeTimelineTab: MakeTabView = (store, { onHelp }) => {
+  const { element, update, type, fitAll, openFind } = makeTimelineView(store, onHelp);
+  const actions = makeTimelineActions(store, { fit: fitAll, find: openFind, help: onHelp });
+  return {
+    element,
+    type,
+    actions: actions.elements,
+    update: (change) => {
+      const { plan } = store.state();
+      actions.update(plan !== null && shownCandidate(plan, store.view()).timeline !== null);
+      update(change);
+    },
+  };
+};
