@@ -1,4 +1,4 @@
-import { randomNumbers } from '../../src/core/slice-times/random';
+import { randomNumbers } from '../../src/core/random';
 import { below, pick } from '../fuzz/mutate';
 
 const shellHead = `#!/bin/bash

@@ -1,4 +1,4 @@
-import { randomNumbers } from '../../src/core/slice-times/random';
+import { randomNumbers } from '../../src/core/random';
 import type { Fixture } from './corpus';
 import { mutated, pick } from './mutate';
 

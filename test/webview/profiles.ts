@@ -1,6 +1,6 @@
 import { fitErrors, fitPart } from '../../src/core/slice-times/fit';
 import type { Profile, Sample } from '../../src/core/spec/profile';
-import { randomNumbers } from '../../src/core/slice-times/random';
+import { randomNumbers } from '../../src/core/random';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';
 import type { Sentence } from '../../src/core/sentence';
 

@@ -9,6 +9,7 @@ import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/pla
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
+import { lengthsSection } from './lengths';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
 import { reportedAssumptions, type CalibratedStep } from '../../core/spec/request';
@@ -92,6 +93,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ),
     indented(table(facts, [1])),
     section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
+    ...(plan.overLengths === undefined ? [] : [section(...lengthsSection(plan.overLengths))]),
     ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map((reason) => printable(say(reason))).join('\n'))] : []),
     section(
       'Times',

@@ -17,7 +17,8 @@ import { searchAnswer } from '../answers/search';
 import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
 import { configOptions, measured } from '../common-options';
 import { planNearby, type Planned } from '../planned';
-import { namedConfig, readConfig, runConfig, withMeasured, type RunConfig } from '../read-config';
+import { namedConfig, readConfig, readInto, runConfig, withMeasured, type RunConfig } from '../read-config';
+import { readLengths, writtenLengths } from '../problems/lengths';
 import { readOther } from '../read-measured';
 import type { Terminal } from '../terminal';
 import { sentence } from '../../core/sentence';
@@ -48,6 +49,10 @@ export const planCommand = defineCommand({
       help: 'the same when a stage of one replica takes F times as long (stage5=1.2)',
       also: { value: 'RUN', help: 'the straggler that a Chrome trace or step times show' },
     },
+    lengths: {
+      value: 'PATH',
+      help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
+    },
     tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12), for GPU hours' },
     quick: { help: 'with --search, without what would help most' },
     compare: {
@@ -65,6 +70,7 @@ export const planCommand = defineCommand({
     refuseBoth(given, 'search', 'compare');
     refuseBoth(given, 'measured', 'compare');
     refuseBoth(given, 'without', 'slow');
+    refuseBoth(given, 'lengths', 'search');
     for (const option of ['without', 'slow'] as const) for (const other of ['search', 'compare'] as const) refuseBoth(given, option, other);
     const loss = lossOf(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
@@ -75,7 +81,8 @@ export const planCommand = defineCommand({
     const options = { tokens: tokenCountOf(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);
     return async (terminal, texts) => {
-      const asked = await withMeasured({ ...line, path }, given.measured, terminal.signal, texts);
+      const named = await withLengths({ ...line, path }, given.lengths, texts);
+      const asked = await withMeasured(named, given.measured, terminal.signal, texts);
       const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
       if (other !== undefined) return compared(config, asked, { other, free }, terminal, texts);
       if (search === true) return searchAnswer(config, asked.defaults, options, terminal);
@@ -152,6 +159,13 @@ function withSchedules(line: Line, written: string | undefined): Line {
   if (written === undefined) return line;
   const names = written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
   return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
+}
+
+/** The line with lengths of documents as a setting over what the files say. @throws ExpectedError as `readInto` and `readLengths`. */
+async function withLengths(line: Line, file: string | undefined, texts: Map<string, string>): Promise<Line> {
+  if (file === undefined) return line;
+  const lengths = writtenLengths(readLengths((await readInto(texts, file)).text));
+  return { ...line, sets: [...line.sets, `training.lengths=${JSON.stringify(lengths)}`] };
 }
 
 /** Choices named one by one, or by what stands for several. */

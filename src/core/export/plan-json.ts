@@ -6,6 +6,8 @@ import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../spec/profile';
 import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
 import { mtpParameters } from '../model/multi-token-prediction';
+import { bestWay, wayText } from '../planner/lengths/length-reasons';
+import type { OverLengths } from '../planner/lengths/found';
 import { isTie } from '../planner/reasons';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { say } from '../sentence';
@@ -100,6 +102,7 @@ export function planJson(plan: Plan): PlanJson {
         tight: candidate.tight,
         tie: isTie(plan, candidate),
       })),
+      ...(plan.overLengths === undefined ? {} : { overLengths: lengthsJson(plan.overLengths) }),
       limits: plan.limits,
       reasons: reasons.map((reason) => say(reason)),
       assumptions: request.assumptions.map(withBecause),
@@ -112,6 +115,12 @@ export function planJson(plan: Plan): PlanJson {
       cluster: withOldNames(request.cluster),
     },
   };
+}
+
+/** What steps of documents of many lengths take, with the way that is best. */
+function lengthsJson(over: OverLengths): object {
+  const best = bestWay(over.ways);
+  return { ...over, best: best?.way ?? null, ways: over.ways.map((way) => ({ ...way, text: say(wayText(way)) })) };
 }
 
 /** What a step of `ms` is likely to take, ms: the range that holds 80 % of measured runs of its kind. */

@@ -29,12 +29,17 @@ export function offloadedBytes(inputs: CostInputs, contents: StageContents, batc
 export function offloadWaits(
   inputs: CostInputs,
   contents: StageContents,
-): (batch: number, tokens: number, context: number) => { forwardMs: number; backwardMs: number; splitWaitMs: number } {
+): (
+  batch: number,
+  tokens: number,
+  context: number,
+  documents?: readonly number[],
+) => { forwardMs: number; backwardMs: number; splitWaitMs: number } {
   const layers = stageCost(inputs, contents.layers, { ...contents, first: false, last: false });
   const bytesPerMs = 1e6 * hostGBps(inputs.cluster);
-  return (batch, tokens, context) => {
+  return (batch, tokens, context, documents) => {
     const copyMs = offloadedBytes(inputs, contents, batch, tokens, context) / bytesPerMs;
-    const { forwardMs, backwardMs, backwardWeightMs } = layers(batch, tokens, context);
+    const { forwardMs, backwardMs, backwardWeightMs } = layers(batch, tokens, context, documents);
     const waitMs = Math.max(0, copyMs - backwardMs);
     return {
       forwardMs: Math.max(0, copyMs - forwardMs),
@@ -49,9 +54,9 @@ export function chunkCost(inputs: CostInputs, contents: StageContents): SliceCos
   const cost = stageCost(inputs, contents.layers, contents);
   if ((inputs.training.activationOffloadLayers ?? 0) === 0) return cost;
   const waits = offloadWaits(inputs, contents);
-  return (batch, tokens, context) => {
-    const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context);
-    const wait = waits(batch, tokens, context);
+  return (batch, tokens, context, documents) => {
+    const { forwardMs, backwardMs, backwardWeightMs } = cost(batch, tokens, context, documents);
+    const wait = waits(batch, tokens, context, documents);
     return {
       forwardMs: forwardMs + wait.forwardMs,
       backwardMs: backwardMs + wait.backwardMs,

@@ -1,10 +1,14 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
+import { sharesOf } from '../spec/lengths';
 import type { PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import { askedSpecs, candidateSpecs } from './candidates';
 import { choose, isAskedFor, requestedSchedule } from './choose';
 import { limitsOf, provenanceOf, reasonsOf } from './explain';
+import type { OverLengths } from './lengths/found';
+import { lengthReasons } from './lengths/length-reasons';
+import { overLengths } from './lengths/over-lengths';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { predictAll, type CandidateSpec, type Outcome } from './predict';
@@ -51,7 +55,9 @@ export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan 
     if (asked.length < specs.length) tellFirst(asked);
   }
   const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
-  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic: analyticPlan(request, signal) });
+  const { lengths } = request.training;
+  const over = lengths === undefined ? null : overLengths(request, pipeline, sharesOf(lengths), signal);
+  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic: analyticPlan(request, signal), over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
   const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
@@ -83,12 +89,22 @@ interface Planned {
   readonly candidates: readonly Candidate[];
   readonly skipped: readonly ScheduleName[];
   readonly analytic?: AnalyticPlan | null;
+  readonly over?: OverLengths | null;
   readonly drawnOperations: number;
   readonly signal: CancelSignal | undefined;
 }
 
 /** The plan of some candidates; undefined where none of them may be chosen. */
-function planOf({ request, pipeline, candidates, skipped, analytic = null, drawnOperations, signal }: Planned): Plan | undefined {
+function planOf({
+  request,
+  pipeline,
+  candidates,
+  skipped,
+  analytic = null,
+  over = null,
+  drawnOperations,
+  signal,
+}: Planned): Plan | undefined {
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
   const cost = provenanceOf(request, pipeline);
@@ -101,7 +117,11 @@ function planOf({ request, pipeline, candidates, skipped, analytic = null, drawn
     analytic,
     parameters: parameterCount(request.model),
     limits: limitsOf(request, pipeline, chosen),
-    reasons: reasonsOf({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
+    ...(over === null ? {} : { overLengths: over }),
+    reasons: [
+      ...(over === null ? [] : lengthReasons(over)),
+      ...reasonsOf({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
+    ],
   };
 }
 

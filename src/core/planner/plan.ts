@@ -7,6 +7,7 @@ import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/sched
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 import type { Sentence, Value } from '../sentence';
+import type { OverLengths } from './lengths/found';
 
 /**
  * terapipe: solved slices. rounds: the same in rounds of as many sequences as fit memory, where not all do. uniform: best equal slices.
@@ -125,6 +126,8 @@ export interface Plan {
   readonly parameters: number;
   /** What each stage's time goes to in the chosen candidate, for one micro-batch; null for measured times, which do not tell. */
   readonly limits: readonly StageLimits[] | null;
+  /** Where the lengths of documents are given: what steps of them take. */
+  readonly overLengths?: OverLengths;
   /** One line each: why this plan. */
   readonly reasons: readonly Sentence[];
 }

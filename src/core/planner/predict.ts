@@ -135,9 +135,19 @@ function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly Sche
   );
 }
 
+/** Ms of a step of a schedule whose order is fixed, without its memory. @throws ExpectedError `schedule-unmet` as `predict`. */
+export function stepMs(pipeline: Pipeline, spec: Pick<CandidateSpec, 'schedule' | 'scheme'>, signal?: CancelSignal): number {
+  return timedAs(pipeline, spec, chunksOn(pipeline, spec.schedule), signal).times.iterationMs;
+}
+
 /** @param chunks whose kind says the order; the name of the schedule stays. */
-function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {
-  const { kind, chunkContents } = chunks;
+function timedAs(
+  pipeline: Pipeline,
+  spec: Pick<CandidateSpec, 'schedule' | 'scheme'>,
+  chunks: PipelineChunks,
+  signal: CancelSignal | undefined,
+) {
+  const { kind } = chunks;
   const schedule = {
     ...orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
     name: chunksOn(pipeline, spec.schedule).kind.name,
@@ -149,8 +159,16 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
   throwIfCancelled(signal);
   const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
   const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
-  const { gradientExchangeMs, optimizerMs, ...hidden } = afterwards(pipeline, chunks, timeline);
-  const iterationMs = pipelineMs + gradientExchangeMs + optimizerMs;
+  const after = afterwards(pipeline, chunks, timeline);
+  const iterationMs = pipelineMs + after.gradientExchangeMs + after.optimizerMs;
+  const times = { iterationMs, pipelineMs, ...after, bubbleRate, busyMs };
+  return { schedule, durations, transfers, timeline, times };
+}
+
+function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {
+  const { kind, chunkContents } = chunks;
+  const { schedule, durations, transfers, timeline, times } = timedAs(pipeline, spec, chunks, signal);
+  const { iterationMs } = times;
   throwIfCancelled(signal);
   const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
   const { training, model } = pipeline.inputs;
@@ -158,13 +176,7 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
   const measured: Prediction = {
     ...spec,
     chunksPerStage: kind.chunks,
-    iterationMs,
-    pipelineMs,
-    gradientExchangeMs,
-    optimizerMs,
-    ...hidden,
-    bubbleRate,
-    busyMs,
+    ...times,
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
     memory,
@@ -246,8 +258,8 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
       return;
     }
     chunkOf.set(cost, chunk);
-    units.forEach(({ batch, tokens, context }, unit) => {
-      const time = cost(batch, tokens, context);
+    units.forEach(({ batch, tokens, context, documents }, unit) => {
+      const time = cost(batch, tokens, context, documents);
       forwardMs[from + unit] = time.forwardMs;
       backwardMs[from + unit] = time.backwardMs;
       backwardWeightMs[from + unit] = time.backwardWeightMs;

@@ -110,6 +110,7 @@ const withoutDefault = [
   'asyncTensorParallel',
   'gradAccumulationFusion',
   'maxPendingBackward',
+  'lengths',
   'cudaGraphs',
   'expertDispatcher',
   'overlapExpertComm',

@@ -18,16 +18,20 @@ const mostAssumed = 4096;
 
 /** Length of the sequence, and of the target where an encoder reads the source. */
 export function sequenceLengths(
-  { sequenceLength, decoderSequenceLength }: Given<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>>,
+  { sequenceLength, decoderSequenceLength, lengths }: Given<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength' | 'lengths'>>,
   { stacks, maxPositions }: ModelSpec,
   valueOrDefault: ValueOrDefault,
 ): Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'> {
   if (stacks === undefined)
     return {
-      sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () => ({
-        value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
-        reason: sentence`the model's positions, at most 4,096`,
-      })),
+      sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () =>
+        lengths?.value === undefined
+          ? { value: Math.min(maxPositions ?? mostAssumed, mostAssumed), reason: sentence`the model's positions, at most 4,096` }
+          : {
+              value: lengths.value.reduce((most, [tokens]) => Math.max(most, tokens), 1),
+              reason: sentence`the longest of training.lengths`,
+            },
+      ),
     };
   const source = valueOrDefault('training.sequenceLength', sequenceLength, () =>
     stacks.maxSourcePositions === null

@@ -21,6 +21,8 @@ export interface WorkUnit {
   readonly context: number;
   /** The pipeline drains after this unit: the last one of a round, where another follows. */
   readonly endsRound?: true;
+  /** Lengths of the documents packed in it; absent: one, or a slice of one. */
+  readonly documents?: readonly number[];
 }
 
 /**
@@ -65,10 +67,10 @@ export interface Timeline extends Schedule {
 
 /** The work units of a scheme, in order of batch chunk, then token position. */
 export function unitsOf(scheme: Scheme): WorkUnit[] {
-  return scheme.flatMap(({ batch, tokens: lengths, endsRound }, microBatch) => {
+  return scheme.flatMap(({ batch, tokens: lengths, endsRound, documents }, microBatch) => {
     let context = 0;
     return lengths.map((tokens, slice) => {
-      const unit = { microBatch, slice, batch, tokens, context };
+      const unit = { microBatch, slice, batch, tokens, context, ...(documents === undefined ? {} : { documents }) };
       context += tokens;
       return endsRound === true && slice === lengths.length - 1 ? { ...unit, endsRound } : unit;
     });

@@ -2,7 +2,7 @@ import type { Domain } from './domain';
 import { formatNumber } from '../format';
 import { median } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../spec/profile';
-import { randomNumbers } from './random';
+import { randomNumbers } from '../random';
 import { uncertaintyOf } from './uncertainty';
 
 /** A cell is run at least and at most so often. */

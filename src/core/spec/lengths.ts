@@ -3,3 +3,8 @@ export interface LengthShare {
   readonly tokens: number;
   readonly count: number;
 }
+
+/** Lengths as a config writes them. */
+export function sharesOf(written: readonly (readonly [tokens: number, count: number])[]): readonly LengthShare[] {
+  return written.map(([tokens, count]) => ({ tokens, count }));
+}

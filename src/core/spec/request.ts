@@ -96,6 +96,11 @@ export interface TrainingSpec extends Recompute {
    * as fit the GPU.
    */
   readonly maxPendingBackward?: number;
+  /**
+   * Documents of a step, where they are not all of `sequenceLength`: lengths in tokens with how often they come. A global batch has as many
+   * documents as `globalBatch` says.
+   */
+  readonly lengths?: readonly (readonly [tokens: number, count: number])[];
 }
 
 export const cudaGraphScopes = ['layers', 'iteration'] as const;

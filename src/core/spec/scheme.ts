@@ -7,6 +7,11 @@ export interface BatchSlice {
    * (gradient accumulation, appendix of the paper). The last chunk of a scheme ends a round by itself.
    */
   readonly endsRound?: true;
+  /**
+   * Lengths of the documents that are packed in the one slice of a chunk of one sequence, each of which attends to itself alone; absent:
+   * one document.
+   */
+  readonly documents?: readonly number[];
 }
 
 /** The paper's `[(b, [l...]), ...]`: how the whole per-replica batch is cut. */

@@ -17,8 +17,10 @@ export interface SliceTime {
 /**
  * Cost of a slice of `tokens` tokens of each of `batch` sequences, after `context` earlier tokens of the same sequences (TeraPipe eq. 4).
  * Pure and deterministic; integers >= 1 for batch and tokens, >= 0 for context.
+ * `documents`: lengths, which add up to `tokens`, of the documents that are packed in the slice after no context, each of which attends to
+ * itself alone (docs/model/lengths.md, A pack); absent: one.
  */
-export type SliceCost = (batch: number, tokens: number, context: number) => SliceTime;
+export type SliceCost = (batch: number, tokens: number, context: number, documents?: readonly number[]) => SliceTime;
 
 /** The same with backward as a whole. */
 export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs' | 'splitWaitMs'>;
@@ -28,12 +30,33 @@ export type MeasuredCost = (batch: number, tokens: number, context: number) => W
 
 /** Measured times, times `share`, whose backward is split in the ratio of the analytic model for the same slice. */
 export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1): SliceCost {
-  return (batch, tokens, context) => {
-    const { forwardMs, backwardMs } = measured(batch, tokens, context);
-    const like = analytic(batch, tokens, context);
+  return (batch, tokens, context, documents) => {
+    const { forwardMs, backwardMs } = measuredOf(measured, batch, tokens, context, documents);
+    const like = analytic(batch, tokens, context, documents);
     const ratio = like.backwardMs > 0 ? like.backwardWeightMs / like.backwardMs : 0;
     return { forwardMs: share * forwardMs, backwardMs: share * backwardMs, backwardWeightMs: share * backwardMs * ratio };
   };
+}
+
+/** What was measured of whole slices, less what each document of a pack would take for the keys of those before it. */
+function measuredOf(
+  measured: MeasuredCost,
+  batch: number,
+  tokens: number,
+  context: number,
+  documents: readonly number[] = [],
+): WholeSliceTime {
+  let { forwardMs, backwardMs } = measured(batch, tokens, context);
+  let before = 0;
+  for (const length of documents) {
+    if (before > 0) {
+      const [after, alone] = [measured(batch, length, before), measured(batch, length, 0)];
+      forwardMs -= Math.max(0, after.forwardMs - alone.forwardMs);
+      backwardMs -= Math.max(0, after.backwardMs - alone.backwardMs);
+    }
+    before += length;
+  }
+  return { forwardMs: Math.max(0, forwardMs), backwardMs: Math.max(0, backwardMs) };
 }
 
 /**

@@ -48,8 +48,8 @@ export function layerTime(inputs: CostInputs, kind: LayerKind = usualKind(inputs
   return time;
 }
 
-/** Seconds of a layer for `tokens` tokens of each of `batch` sequences after `context` earlier ones. */
-export type LayerTime = (batch: number, tokens: number, context: number) => LayerSeconds;
+/** Seconds of a layer for `tokens` tokens of each of `batch` sequences after `context` earlier ones; `documents` as of `SliceCost`. */
+export type LayerTime = (batch: number, tokens: number, context: number, documents?: readonly number[]) => LayerSeconds;
 
 /** One function a kind of layer for the same inputs, so that what it remembers serves every stage. */
 const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly time: LayerTime }[]>();
@@ -58,11 +58,11 @@ function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   const tokenwise = cachedBySlice(tokenwiseTime(inputs, kind));
   const attentionOf = attentionTime(inputs, kind);
   // Stages of a pipeline are asked for the same slice one after the other.
-  let last = { batch: NaN, tokens: NaN, context: NaN, seconds: noSeconds };
-  return (batch, tokens, context) => {
-    if (last.batch === batch && last.tokens === tokens && last.context === context) return last.seconds;
+  let last: LastSlice = { batch: NaN, tokens: NaN, context: NaN, documents: undefined, seconds: noSeconds };
+  return (batch, tokens, context, documents) => {
+    if (last.batch === batch && last.tokens === tokens && last.context === context && last.documents === documents) return last.seconds;
     const base = tokenwise(batch, tokens);
-    const attention = attentionOf(batch, tokens, context);
+    const attention = attentionOf(batch, tokens, context, documents);
     const seconds = {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
@@ -70,9 +70,17 @@ function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
       selective: base.selective + attention.selective,
       idleOnFloor: base.idleOnFloor + attention.idleOnFloor,
     };
-    last = { batch, tokens, context, seconds };
+    last = { batch, tokens, context, documents, seconds };
     return seconds;
   };
+}
+
+interface LastSlice {
+  readonly batch: number;
+  readonly tokens: number;
+  readonly context: number;
+  readonly documents: readonly number[] | undefined;
+  readonly seconds: LayerSeconds;
 }
 
 const noSeconds: LayerSeconds = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
@@ -212,7 +220,7 @@ export function collectiveSeconds(
 }
 
 /** @returns a function whose answer holds until its next call. */
-function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number, context: number) => LayerSeconds {
+function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   const { model, training, layout } = inputs;
   if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
@@ -241,11 +249,17 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   // A solver asks for a hundred thousand slices: one tally and one answer serve them all.
   const sum = emptyTally();
   const answer = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
-  return (batch, tokens, context) => {
+  return (batch, tokens, context, documents) => {
     const headBatches = (batch * heads) / layout.tensor;
     const own = stackTokens(training, kind, tokens);
     clearTally(sum);
-    addScores(sum, headBatches, own, own + context, kind.stack === 'encoder' ? own * own : attendedKeys(own, context, kind.window));
+    const pairs =
+      documents !== undefined
+        ? documents.reduce((all, length) => all + attendedKeys(length, 0, kind.window), 0)
+        : kind.stack === 'encoder'
+          ? own * own
+          : attendedKeys(own, context, kind.window);
+    addScores(sum, headBatches, own, own + context, pairs);
     if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
     if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
     const exchanged = exchange(batch, tokens);

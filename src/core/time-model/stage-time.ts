@@ -56,11 +56,11 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     };
   });
   const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
-  return (batch, tokens, context): SliceTime => {
+  return (batch, tokens, context, documents): SliceTime => {
     const end = endSeconds(batch, tokens);
     let { forward, backward, weight } = end;
     for (const kind of kinds) {
-      const one = kind.time(batch, tokens, context);
+      const one = kind.time(batch, tokens, context, documents);
       const again = one.forward * whole + one.selective * (1 - whole);
       forward += kind.layers * one.forward;
       backward += kind.layers * (one.backward + again);

@@ -8,6 +8,7 @@ import { tightestOf } from '../../core/memory-model/profile';
 import { chosenOf } from '../../core/planner/plan';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from './elastic-explanations';
+import { wayText } from '../../core/planner/lengths/length-reasons';
 import { say } from '../../core/sentence';
 
 /** By key as `terapipe.json` has it; a model config's keys are mapped to these by its reader. */
@@ -217,6 +218,13 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.maxPendingBackward': {
     meaning: (t) => t('Micro-batches whose backward a stage may leave pending in planned zero-bubble schedules: more memory, less bubble.'),
+  },
+  'training.lengths': {
+    meaning: (t) => t('Lengths of the documents of a step, with how often they come.'),
+    derived: ({ overLengths }, t) =>
+      (overLengths?.ways ?? []).map((way) =>
+        t('{0}: {1} expected, {2} at worst.', say(wayText(way), t), formatDuration(way.expectedMs), formatDuration(way.worstMs)),
+      ),
   },
   'training.gradAccumulationFp32': { meaning: (t) => t('Accumulates gradients in fp32, twice the bytes of half precision.') },
   'layout.tensor': {

@@ -11,6 +11,7 @@ import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/requ
 import { namedSchedules } from '../../spec/schedule-names';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../rules';
 import type { CalibrationGiven, TrainingGiven } from '../given';
+import { sentence } from '../../sentence';
 import type { WrittenModel } from '../written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
@@ -77,6 +78,12 @@ export const trainingFields: Fields<TrainingGiven> = {
   gradAccumulationFp32: boolean,
   gradAccumulationFusion: boolean,
   maxPendingBackward: integer(1, 1_000_000),
+  lengths: list(
+    v.tuple([v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000)), v.pipe(v.number(), v.gtValue(0), v.maxValue(1e15))]),
+    1,
+    1_000_000,
+    sentence`a list of [tokens, documents]`,
+  ),
 };
 
 /** Most groups that `cluster.groups` may have. */

@@ -3,7 +3,7 @@ import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, stop
 import type { Domain } from '../../../../src/core/slice-times/domain';
 import { fitErrors, fitPart, timeFunction } from '../../../../src/core/slice-times/fit';
 import type { Cell, FitError, Sample } from '../../../../src/core/spec/profile';
-import { randomNumbers } from '../../../../src/core/slice-times/random';
+import { randomNumbers } from '../../../../src/core/random';
 import { cpu, experiment, gpu, jumpy, type Device } from './devices';
 
 const coarse: Domain = { tokens: 1024, sequence: 1024, unit: 64, batches: [1, 2] };

@@ -1,0 +1,29 @@
+import { column, formatCount, formatPercent, formatTokens, plural } from '../../core/format';
+import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
+import type { OverLengths } from '../../core/planner/lengths/found';
+import { say } from '../../core/sentence';
+import { table } from '../table';
+
+/** Title and body of what steps of documents of many lengths take: a line for each way. */
+export function lengthsSection(over: OverLengths): [string, string] {
+  const { lengths, meanTokens, longestTokens, trainingTokens, cutShare, ways } = over;
+  const best = bestWay(ways);
+  const worst = over.exact || over.draws >= 100 ? '99 of 100' : 'longest';
+  const rows = ways.map((way) => [
+    `${way === best ? '*' : ' '} ${say(wayText(way))}`,
+    column.duration(way.expectedMs),
+    column.duration(way.worstMs),
+    `${formatCount(way.tokensPerSecond)} tokens/s`,
+    formatPercent(way.filled),
+    column.bytes(way.peakBytes),
+    way.fits ? '' : 'does not fit',
+  ]);
+  const cut = cutShare > 0 ? `; ${formatPercent(cutShare)} are longer than ${formatTokens(trainingTokens)} and cut` : '';
+  return [
+    'Lengths',
+    [
+      `${plural(lengths, 'length')} of documents, ${formatTokens(Math.round(meanTokens))} on average, ${formatTokens(longestTokens)} at most${cut}; ${say(drawsText(over))}`,
+      table([['', 'expected', worst, 'throughput', 'filled', 'memory', ''], ...rows], [6]),
+    ].join('\n'),
+  ];
+}

@@ -1,0 +1,182 @@
+import { throwIfCancelled, type CancelSignal } from '../../errors';
+import { memoized } from '../../memoized';
+import { sum } from '../../numbers';
+import type { LengthShare } from '../../spec/lengths';
+import type { PlanRequest } from '../../spec/request';
+import type { ScheduleName } from '../../spec/schedule-names';
+import type { BatchSlice, Scheme } from '../../spec/scheme';
+import { orderOf, unitCount, unlessUnmet } from '../../partition/scheduling';
+import { countMemory } from '../../memory-model/count';
+import { tightestOf } from '../../memory-model/profile';
+import { fitsMemory } from '../../memory-model/verdict';
+import { chunksOn, type Pipeline } from '../pipeline';
+import { stepMs } from '../predict';
+import { maximumUnits } from '../refusals';
+import { drawsOf, percentile, type Draw } from './draws';
+import { dealt } from './packs';
+import type { OverLengths, WayOverLengths } from './found';
+import { chunkings, packing, padding, type Batching } from './ways';
+
+/** Micro-batches on stages that are simulated for one way at most, over all draws, and draws at least and at most. */
+const effort = { passes: 200_000, leastDraws: 16, mostDraws: 100 };
+/** Draws by which chunk lengths are compared. */
+const triedDraws = 8;
+
+/**
+ * What a step of the request takes where its sequences are documents of many lengths, in three ways: each padded, packed, or in chunks of
+ * the length that is fastest of those that fit. @throws CancelledError.
+ */
+export function overLengths(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  shares: readonly LengthShare[],
+  signal?: CancelSignal,
+): OverLengths | null {
+  const { training, layout, model } = request;
+  const { sequenceLength: tokens, globalBatch, microBatch } = training;
+  if (globalBatch / layout.data > maximumUnits || model.stacks !== undefined) return null;
+  const documents = sum(shares.map(({ count }) => count));
+  const meanTokens = sum(shares.map((share) => share.count * share.tokens)) / documents;
+  const longestTokens = shares.reduce((most, share) => Math.max(most, share.tokens), 0);
+  const pieces = shares.map((share) => piecesOf(share.tokens, tokens));
+  const passes = globalBatch * Math.max(1, meanTokens / tokens) * layout.pipeline;
+  const most = Math.max(effort.leastDraws, Math.min(effort.mostDraws, Math.floor(effort.passes / passes)));
+  const { draws, exact } = drawsOf(shares, globalBatch, most);
+  const judge = judgeOf(request, pipeline, { draws, exact, pieces, meanTokens: meanTokens * globalBatch }, signal);
+  const whole = layout.virtualStages > 1 ? 'Seq1F1B' : '1F1B';
+  const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), judge);
+  const batchings = [padding(tokens, microBatch, '1F1B'), packing(tokens, microBatch, whole), ...(chunks === null ? [] : [chunks])];
+  return {
+    lengths: new Set(shares.map((share) => share.tokens)).size,
+    documents,
+    meanTokens,
+    longestTokens,
+    trainingTokens: tokens,
+    cutShare: sum(shares.filter((share) => share.tokens > tokens).map(({ count }) => count)) / documents,
+    draws: draws.length,
+    exact,
+    ways: batchings.flatMap((batching) => judge(batching, draws.length) ?? []),
+  };
+}
+
+/** A document's pieces, longest first. */
+function piecesOf(tokens: number, most: number): readonly number[] {
+  const rest = tokens % most;
+  return [...Array.from({ length: Math.floor(tokens / most) }, () => most), ...(rest > 0 ? [rest] : [])];
+}
+
+/** Over how many of the draws, from the first on. */
+type Judge = (batching: Batching, draws: number) => WayOverLengths | null;
+
+/** The chunks whose steps are shortest over a few draws, of those that fit in each. */
+function bestChunks(batchings: readonly Batching[], judge: Judge): Batching | null {
+  let best: { readonly batching: Batching; readonly found: WayOverLengths } | null = null;
+  for (const batching of batchings) {
+    const found = judge(batching, triedDraws);
+    if (found === null) continue;
+    const isBetter = best === null || (found.fits === best.found.fits ? found.expectedMs < best.found.expectedMs * (1 - 1e-9) : found.fits);
+    if (isBetter) best = { batching, found };
+  }
+  return best?.batching ?? null;
+}
+
+/** What batchings are judged by. */
+interface Drawn {
+  readonly draws: readonly Draw[];
+  readonly exact: boolean;
+  /** Of each length. */
+  readonly pieces: readonly (readonly number[])[];
+  /** Of a global batch. */
+  readonly meanTokens: number;
+}
+
+/** A step of one draw. */
+interface Step {
+  readonly probability: number;
+  readonly value: number;
+  readonly peakBytes: number;
+  readonly fits: boolean;
+  readonly microBatches: number;
+  readonly computed: number;
+  readonly filled: number;
+}
+
+function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, pieces, meanTokens }: Drawn, signal?: CancelSignal): Judge {
+  const known = new Map<string, { readonly ms: number; readonly peakBytes: number; readonly fits: boolean }>();
+  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): { readonly peakBytes: number; readonly fits: boolean } => {
+    const chunks = chunksOn(pipeline, schedule);
+    const held = fullest(replicas).map((scheme) =>
+      countMemory(chunks.inputs, orderOf(chunks, scheme, pipeline.gpuMemory, { signal }), chunks.chunkContents, pipeline.gpuMemory),
+    );
+    return { peakBytes: Math.max(...held.map(({ stages }) => tightestOf(stages)?.peakBytes ?? 0)), fits: held.every(fitsMemory) };
+  };
+  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: Batching): Step => {
+    throwIfCancelled(signal);
+    const descending = counts.flatMap((count, at) => Array.from({ length: count }, () => pieces[at] ?? []).flat()).sort((a, b) => b - a);
+    const all = microBatches(descending);
+    const replicas = dealtTo(all, request.layout.data, pipeline);
+    const key = `${schedule}${JSON.stringify(replicas)}`;
+    const run = memoized(known, key, () => ({
+      ms: Math.max(...replicas.map((scheme) => stepMs(pipeline, { schedule, scheme }, signal))),
+      ...heldBy(schedule, replicas),
+    }));
+    return {
+      probability,
+      value: run.ms,
+      peakBytes: run.peakBytes,
+      fits: run.fits,
+      microBatches: all.length / request.layout.data,
+      computed: sum(all.map(({ batch, tokens }) => batch * sum(tokens))),
+      filled: sum(descending),
+    };
+  };
+  return (batching, most) => {
+    const steps = unlessUnmet(() => draws.slice(0, most).map((draw) => stepOf(draw, batching)));
+    if (steps === null) return null;
+    const total = sum(steps.map(({ probability }) => probability));
+    const mean = (of: (step: Step) => number): number => sum(steps.map((step) => step.probability * of(step))) / total;
+    const expectedMs = mean(({ value }) => value);
+    const { way, schedule, chunkTokens, cut } = batching;
+    return {
+      way,
+      schedule,
+      chunkTokens,
+      cut,
+      expectedMs,
+      standardErrorMs: exact ? 0 : Math.sqrt(mean(({ value }) => (value - expectedMs) ** 2) / Math.max(1, steps.length - 1)),
+      worstMs: percentile(
+        steps.map(({ value, probability }) => ({ value, probability: probability / total })),
+        0.99,
+      ),
+      tokensPerSecond: (1e3 * meanTokens) / expectedMs,
+      microBatches: mean((step) => step.microBatches),
+      filled: mean((step) => step.filled) / mean((step) => step.computed),
+      peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
+      fits: steps.every(({ fits }) => fits),
+    };
+  };
+}
+
+/** The replica that was dealt the heaviest micro-batch, and the one with the most tokens: one of them holds the most. */
+function fullest(replicas: readonly Scheme[]): readonly Scheme[] {
+  const tokensOf = (scheme: Scheme): number => sum(scheme.map(({ batch, tokens }) => batch * sum(tokens)));
+  const [first = [], ...others] = replicas;
+  const most = others.reduce((best, scheme) => (tokensOf(scheme) > tokensOf(best) ? scheme : best), first);
+  return most === first ? [first] : [first, most];
+}
+
+/** What each replica runs, heaviest first; replicas without work are left out. */
+function dealtTo(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): readonly Scheme[] {
+  const cost = stages[stages.length >> 1]?.cost;
+  const weightOf = ({ batch, tokens, documents }: BatchSlice): number => {
+    let [context, ms] = [0, 0];
+    for (const length of tokens) {
+      const { forwardMs = 0, backwardMs = 0 } = cost?.(batch, length, context, documents) ?? {};
+      ms += forwardMs + backwardMs;
+      context += length;
+    }
+    return ms;
+  };
+  const weighed = microBatches.map((item) => ({ item, weight: weightOf(item) }));
+  return dealt(weighed, replicas).filter((scheme) => unitCount(scheme) > 0);
+}

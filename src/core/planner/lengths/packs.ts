@@ -1,0 +1,61 @@
+/** Documents that share a sequence, longest first. */
+export type Pack = readonly number[];
+
+/**
+ * Packs documents into sequences of at most `capacity` tokens, best fit decreasing: the longest first, each into the fullest pack that has
+ * room. At most 11/9 of the fewest packs possible and 2/3 of one more (Dósa 2007, for first fit decreasing; best fit decreasing is no
+ * worse: Johnson et al. 1974).
+ *
+ * @param descending lengths, none above `capacity`.
+ */
+export function packed(descending: readonly number[], capacity: number): readonly Pack[] {
+  const packs: number[][] = [];
+  const withRoom = new Map<number, number[]>();
+  /** Rooms that some pack has, ascending. */
+  const rooms: number[] = [];
+  const add = (room: number, pack: number): void => {
+    const same = withRoom.get(room);
+    if (same !== undefined && same.length > 0) same.push(pack);
+    else {
+      withRoom.set(room, [pack]);
+      rooms.splice(firstAtLeast(rooms, room), 0, room);
+    }
+  };
+  const take = (tokens: number): { readonly room: number; readonly pack: number } => {
+    const at = firstAtLeast(rooms, tokens);
+    const room = rooms[at];
+    const fitting = room === undefined ? undefined : withRoom.get(room);
+    const pack = fitting?.pop();
+    if (room === undefined || fitting === undefined || pack === undefined) return { room: capacity, pack: packs.push([]) - 1 };
+    if (fitting.length === 0) rooms.splice(at, 1);
+    return { room, pack };
+  };
+  for (const tokens of descending) {
+    const { room, pack } = take(tokens);
+    packs[pack]?.push(tokens);
+    add(room - tokens, pack);
+  }
+  return packs;
+}
+
+/** Index of the first of ascending values that is no less; their number where none is. */
+export function firstAtLeast(ascending: readonly number[], value: number): number {
+  let [from, to] = [0, ascending.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((ascending[middle] ?? Infinity) < value) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** Deals items to so many hands, the heaviest first, each to the hand with the least weight (Graham's longest processing time first). */
+export function dealt<T>(items: readonly { readonly item: T; readonly weight: number }[], hands: number): readonly (readonly T[])[] {
+  const loads = Array.from({ length: hands }, () => ({ weight: 0, items: [] as T[] }));
+  for (const { item, weight } of items.toSorted((a, b) => b.weight - a.weight)) {
+    const least = loads.reduce((best, load) => (load.weight < best.weight ? load : best));
+    least.items.push(item);
+    least.weight += weight;
+  }
+  return loads.map((load) => load.items);
+}

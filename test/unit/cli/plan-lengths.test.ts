@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { openCommandLine } from './command-line';
+
+const tiny = path.join(import.meta.dirname, '../../fixtures/configs/llama-tiny/config.json');
+
+interface LengthsJson {
+  readonly plan: {
+    readonly training: { readonly sequenceLength: number; readonly lengths: readonly (readonly number[])[] };
+    readonly overLengths: {
+      readonly best: string;
+      readonly exact: boolean;
+      readonly meanTokens: number;
+      readonly ways: readonly { readonly way: string; readonly text: string; readonly expectedMs: number; readonly worstMs: number }[];
+    };
+  };
+}
+
+describe('terapipe plan --lengths', () => {
+  it('says what a step of documents of these lengths takes, in text and in JSON', async () => {
+    const line = openCommandLine();
+    try {
+      writeFileSync(path.join(line.folder, 'lengths.jsonl'), '64\n{"tokens": 64, "count": 2}\n{"seq_len": 512}\n');
+      const asked = ['plan', tiny, '--lengths', 'lengths.jsonl', '--gpu', 'H100-80GB', '--set', 'layout.pipeline=2'];
+      const { out } = await line.run([...asked, '--set', 'training.globalBatch=2', '--json']);
+      const { plan } = JSON.parse(out) as LengthsJson;
+      assert.deepEqual(plan.training.lengths, [
+        [64, 3],
+        [512, 1],
+      ]);
+      assert.equal(plan.training.sequenceLength, 512);
+      assert.ok(plan.overLengths.exact && plan.overLengths.meanTokens === 176);
+      assert.deepEqual(
+        plan.overLengths.ways.map(({ way }) => way),
+        ['pad', 'pack', 'chunks'],
+      );
+      const best = Math.min(...plan.overLengths.ways.map(({ expectedMs }) => expectedMs));
+      assert.equal(plan.overLengths.ways.find(({ way }) => way === plan.overLengths.best)?.expectedMs, best);
+      const text = (await line.run([...asked, '--set', 'training.globalBatch=2'])).out;
+      assert.match(text, /Lengths\n +2 lengths of documents, 176 tokens on average, 512 tokens at most; over all 3 global batches/);
+      assert.match(text, /over 2 lengths of documents a step takes .* expected, at most .* in 99 of 100 steps, with documents/);
+      const broken = await line.run(['plan', tiny, '--set', 'training.lengths=[[0,1]]']);
+      assert.match(broken.err, /training.lengths is/);
+      assert.equal(broken.exitCode, 2);
+      assert.equal((await line.run([...asked, '--search'])).exitCode, 2);
+    } finally {
+      line.dispose();
+    }
+  });
+});
