@@ -1,4 +1,5 @@
 import { column, formatCount, formatPercent, formatTokens, plural } from '../../core/format';
+import { verdictWord } from '../../core/memory-model/verdict';
 import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
 import type { OverLengths } from '../../core/planner/lengths/found';
 import { say } from '../../core/sentence';
@@ -16,7 +17,7 @@ export function lengthsSection(over: OverLengths): [string, string] {
     `${formatCount(way.tokensPerSecond)} tokens/s`,
     formatPercent(way.filled),
     column.bytes(way.peakBytes),
-    way.fits ? '' : 'does not fit',
+    way.fits ? '' : say(verdictWord(way)),
   ]);
   const cut = cutShare > 0 ? `; ${formatPercent(cutShare)} are longer than ${formatTokens(trainingTokens)} and cut` : '';
   return [

@@ -120,7 +120,7 @@ export function planJson(plan: Plan): PlanJson {
 /** What steps of documents of many lengths take, with the way that is best. */
 function lengthsJson(over: OverLengths): object {
   const best = bestWay(over.ways);
-  return { ...over, best: best?.way ?? null, ways: over.ways.map((way) => ({ ...way, text: say(wayText(way)) })) };
+  return { ...over, best: best?.way ?? null, ways: over.ways.map((way) => ({ ...way, fits: mayFit(way), text: say(wayText(way)) })) };
 }
 
 /** What a step of `ms` is likely to take, ms: the range that holds 80 % of measured runs of its kind. */

@@ -117,9 +117,12 @@ interface WithinMemory {
 /** How often more slices are asked for where the best of so many does not fit, and by which share more. */
 const moreSlices = { times: 4, share: 1.15 };
 
+/** Units of a sequence up to which every cut is looked through for one that fits. */
+const fewUnits = 12;
+
 /**
- * The best cut where it fits; else the best of those into more slices, from the fewest on of which equal ones fit: with more slices in
- * turn a stage holds less of a sequence. Null where not even the shortest slices fit.
+ * The best cut where it fits; else of few units the best of all that fit; else the best of those into more slices, from the fewest on of
+ * which equal ones fit: with more slices in turn a stage holds less of a sequence. Null where none was met that fits.
  */
 function withinMemory(
   problem: MakespanProblem,
@@ -129,7 +132,12 @@ function withinMemory(
   const { tokens, unit } = problem;
   const free = solve(problem);
   if (free === null || fits(free.lengths)) return free === null ? null : { solution: free, fewest: 1 };
-  const most = Math.min(problem.mostSlices, Math.ceil(tokens / unit));
+  const units = Math.ceil(tokens / unit);
+  if (units <= fewUnits) {
+    const solution = solve({ ...problem, fits });
+    return solution === null ? null : { solution, fewest: 1 };
+  }
+  const most = Math.min(problem.mostSlices, units);
   const equalFit = (slices: number): boolean => fits(uniformLengths(tokens, unit, slices));
   let [below, fewest] = [free.lengths.length, most];
   if (below >= most || !equalFit(most)) return null;

@@ -27,6 +27,8 @@ export interface WayOverLengths extends WayOfLengths {
   /** Of the tightest stage, in the steps looked at: of the replica with the heaviest micro-batch and of that with the most tokens. */
   readonly peakBytes: number;
   readonly fits: boolean;
+  /** It needs some of what is kept free for fragmentation: it may fit or not. */
+  readonly tight: boolean;
 }
 
 /** What a step takes over a distribution of lengths: docs/model/lengths.md. */

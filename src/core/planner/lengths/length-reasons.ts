@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, formatTokens } from '../../format';
+import { verdictWord } from '../../memory-model/verdict';
 import { counted, sentence, type Sentence } from '../../sentence';
 import type { OverLengths, WayOverLengths } from './found';
 
@@ -55,7 +56,7 @@ export function lengthReasons(over: OverLengths): Sentence[] {
     (line, way) =>
       way.expectedMs >= best.expectedMs
         ? sentence`${line}; ${wayNames[way.way]} ${formatNumber(way.expectedMs / best.expectedMs)}x of that`
-        : sentence`${line}; ${wayNames[way.way]} ${formatPercent(1 - way.expectedMs / best.expectedMs)} less, but it does not fit`,
+        : sentence`${line}; ${wayNames[way.way]} ${formatPercent(1 - way.expectedMs / best.expectedMs)} less, but it ${verdictWord(way)}`,
     expected,
   );
   return [said];

@@ -7,8 +7,7 @@ import type { ScheduleName } from '../../spec/schedule-names';
 import type { BatchSlice, Scheme } from '../../spec/scheme';
 import { orderOf, unitCount, unlessUnmet } from '../../partition/scheduling';
 import { countMemory } from '../../memory-model/count';
-import { tightestOf } from '../../memory-model/profile';
-import { fitsMemory } from '../../memory-model/verdict';
+import { mayFit, verdictOf } from '../../memory-model/verdict';
 import { chunksOn, type Pipeline } from '../pipeline';
 import { stepMs } from '../predict';
 import { maximumUnits } from '../refusals';
@@ -90,25 +89,35 @@ interface Drawn {
   readonly meanTokens: number;
 }
 
-/** A step of one draw. */
-interface Step {
-  readonly probability: number;
-  readonly value: number;
+/** What replicas hold. */
+interface Held {
   readonly peakBytes: number;
   readonly fits: boolean;
+  readonly mayFit: boolean;
+}
+
+/** A step of one draw. */
+interface Step extends Held {
+  readonly probability: number;
+  readonly value: number;
   readonly microBatches: number;
   readonly computed: number;
   readonly filled: number;
 }
 
 function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, pieces, meanTokens }: Drawn, signal?: CancelSignal): Judge {
-  const known = new Map<string, { readonly ms: number; readonly peakBytes: number; readonly fits: boolean }>();
-  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): { readonly peakBytes: number; readonly fits: boolean } => {
+  const known = new Map<string, Held & { readonly ms: number }>();
+  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): Held => {
     const chunks = chunksOn(pipeline, schedule);
     const held = fullest(replicas).map((scheme) =>
       countMemory(chunks.inputs, orderOf(chunks, scheme, pipeline.gpuMemory, { signal }), chunks.chunkContents, pipeline.gpuMemory),
     );
-    return { peakBytes: Math.max(...held.map(({ stages }) => tightestOf(stages)?.peakBytes ?? 0)), fits: held.every(fitsMemory) };
+    const verdicts = held.map(verdictOf);
+    return {
+      peakBytes: Math.max(...verdicts.map(({ peakBytes }) => peakBytes)),
+      fits: verdicts.every(({ fits }) => fits),
+      mayFit: verdicts.every(mayFit),
+    };
   };
   const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: Batching): Step => {
     throwIfCancelled(signal);
@@ -125,6 +134,7 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
       value: run.ms,
       peakBytes: run.peakBytes,
       fits: run.fits,
+      mayFit: run.mayFit,
       microBatches: all.length / request.layout.data,
       computed: sum(all.map(({ batch, tokens }) => batch * sum(tokens))),
       filled: sum(descending),
@@ -136,6 +146,7 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
     const total = sum(steps.map(({ probability }) => probability));
     const mean = (of: (step: Step) => number): number => sum(steps.map((step) => step.probability * of(step))) / total;
     const expectedMs = mean(({ value }) => value);
+    const fits = steps.every((step) => step.fits);
     const { way, schedule, chunkTokens, cut } = batching;
     return {
       way,
@@ -152,7 +163,8 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
       microBatches: mean((step) => step.microBatches),
       filled: mean((step) => step.filled) / mean((step) => step.computed),
       peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
-      fits: steps.every(({ fits }) => fits),
+      fits,
+      tight: !fits && steps.every((step) => step.mayFit),
     };
   };
 }
