@@ -61,7 +61,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'policy-alone',
-    doc: 'A config of reinforcement learning or fine-tuning (NeMo-RL). Planned is a training step of the policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.',
+    doc: 'A config of reinforcement learning or fine-tuning (NeMo-RL, verl). Planned is a training step of the policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.',
   },
   {
     code: 'repeated-key',

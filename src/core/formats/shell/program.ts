@@ -1,3 +1,4 @@
+import type { Finding } from '../../findings';
 import type { Facts, LauncherFile } from '../facts';
 import type { LauncherFormat } from '../config-format';
 import type { LocatedFlag } from '../megatron/located-flag';
@@ -20,5 +21,9 @@ export interface ShellProgram {
   readonly isIts: (text: string) => boolean;
   readonly settings: Settings;
   /** What the settings of its launch say, by `flagKey`. */
-  readonly read: (flags: ReadonlyMap<string, LocatedFlag>) => Pick<LauncherFile, 'modelFiles' | 'adapters'> & { readonly facts: Facts };
+  readonly read: (flags: ReadonlyMap<string, LocatedFlag>) => Pick<LauncherFile, 'modelFiles' | 'adapters'> & {
+    readonly facts: Facts;
+    /** What is to be said of a run that trains. */
+    readonly notes?: readonly Finding[];
+  };
 }

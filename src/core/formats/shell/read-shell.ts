@@ -128,6 +128,7 @@ function fileOfProgram(
   const all = withScheduler(file, text, flags);
   const keys = new Set(all.keys());
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const { notes = [], ...own } = read(all);
   const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
   return {
     file,
@@ -135,10 +136,10 @@ function fileOfProgram(
     text,
     place: earliest(places) ?? startOf(file),
     purpose,
-    remarks: purpose === 'training' ? remarks : [],
+    remarks: purpose === 'training' ? [...notes, ...remarks] : [],
     placeholders: [],
     ...(!isCommand && { isPart: true as const }),
-    ...read(all),
+    ...own,
   };
 }
 

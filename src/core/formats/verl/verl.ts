@@ -1,9 +1,9 @@
 import { adaptersAt } from '../adapters';
+import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
 import type { Fact, Facts } from '../facts';
-import { factOf, type LocatedFlag } from '../megatron/located-flag';
-import { anyOf } from '../yaml/reads';
-import { word } from '../yaml/reads';
+import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
+import { anyOf, word } from '../yaml/reads';
 import { count, on } from '../shell/flag-reads';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
@@ -40,6 +40,7 @@ const table: FlagTable = {
   ),
 };
 
+const mainKey = path('actor_rollout_ref.model.path');
 const promptKey = path('data.max_prompt_length');
 const responseKey = path('data.max_response_length');
 const samplesKey = path('actor_rollout_ref.rollout.n');
@@ -63,11 +64,20 @@ export const verlProgram: ShellProgram = {
     const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
     return {
       facts,
+      notes: policyAlone(flags.get(mainKey)),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
       ...(rank?.source.kind === 'file' && rank.value > 0 && { adapters: adaptersAt(rank.source.place, rank.name ?? 'lora_rank') }),
     };
   },
 };
+
+/** Of reinforcement learning the training step is planned, not what generates and judges. */
+function policyAlone(model: LocatedFlag | undefined): readonly Finding[] {
+  if (model === undefined) return [];
+  const message = sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`;
+  const remedy = sentence`add their time and memory where they share the GPUs`;
+  return [{ code: 'policy-alone', severity: 'information', place: placeOfValue(model), message, remedy, fixes: [] }];
+}
 
 /** A sample is its prompt and the response to it. */
 function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {

@@ -57,6 +57,13 @@ describe('scripts that start verl', () => {
     assert.equal(planned.request.layout.pipeline, 2);
   });
 
+  it('say that only the training step is planned, where a policy is trained', async () => {
+    const codes = (await load(fixture('verl.sh'))).findings.map(({ code }) => code);
+    assert.ok(codes.includes('policy-alone'), codes.join());
+    const tuning = await load('torchrun -m verl.trainer.sft_trainer data.max_length=8 model.path=a/b trainer.nnodes=1\n');
+    assert.ok(!tuning.findings.some(({ code }) => code === 'policy-alone'));
+  });
+
   it('run FSDP where nothing is said of Megatron, and adapters where a rank is given', async () => {
     const sft = (more: string): string =>
       `torchrun --nnodes=1 --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.max_length=2048 data.micro_batch_size_per_gpu=4 model.partial_pretrain=Qwen/Qwen2.5-0.5B-Instruct trainer.logger=console ${more}\n`;
