@@ -1,7 +1,6 @@
-import { cachedBySlice } from '../time-model/layer-time';
 import type { SliceMs } from '../slicing/problem';
 import type { Pipeline } from './pipeline';
-import { blockingSendsMs } from './transfers';
+import { blockingSends } from './transfers';
 
 /** What the dynamic program knows of the stages. */
 export interface SlicingStages {
@@ -36,7 +35,7 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
     const key = [costs.indexOf(cost), ...kindsBeside(pipeline, stage)].join();
     const same = known.get(key);
     if (same !== undefined) return same;
-    const transfers = cachedBySlice((batch, tokens) => blockingSendsMs(pipeline, stage, { batch, tokens }));
+    const transfers = blockingSends(pipeline, stage);
     const made: SliceMs = (batch, tokens, context) => {
       const { forwardMs, backwardMs } = cost(batch, tokens, context);
       return forwardMs + backwardMs + transfers(batch, tokens);

@@ -1,4 +1,4 @@
-import { cachedBySlice } from '../time-model/layer-time';
+import { cachedBySlice, cachedByTokens } from '../time-model/layer-time';
 import { boundaryMs } from '../time-model/stage-time';
 import { headTokens } from '../model/stacks';
 import { paysForChunks, runtimeOf, type RuntimeProfile } from '../spec/runtime';
@@ -89,15 +89,20 @@ export function slowestSendMs(pipeline: Sending, stageOfChunk: Uint32Array, unit
 }
 
 /**
- * What a stage that waits for its sends is busy with them for every slice, forward and backward, ms, with one chunk a stage; 0 where the
- * runtime's stages do not wait. An end has one boundary, which counts twice, as on
- * the other stages.
+ * What a stage that waits for its sends is busy with them for every slice of (batch, tokens), forward and backward, ms, with one chunk a
+ * stage; 0 where the runtime's stages do not wait. An end has one boundary, which counts twice, as on the other stages.
  */
-export function blockingSendsMs(pipeline: Sending, stage: number, unit: Sizes): number {
+export function blockingSends(pipeline: Sending, stage: number): (batch: number, tokens: number) => number {
   const stages = pipeline.stages.length;
-  if (pipeline.measured || stages < 2 || runtimeFor(pipeline).sends !== 'blocking') return 0;
-  const [before, after] = [stage > 0 ? stage - 1 : stage + 1, stage + 1 < stages ? stage + 1 : stage - 1];
-  return sendMs(pipeline, stage, after, unit) + sendMs(pipeline, stage, before, unit);
+  if (pipeline.measured || stages < 2 || runtimeFor(pipeline).sends !== 'blocking') return () => 0;
+  const before = stage > 0 ? stage - 1 : stage + 1;
+  const after = stage + 1 < stages ? stage + 1 : stage - 1;
+  const both = (batch: number, tokens: number): number =>
+    sendMs(pipeline, stage, after, { batch, tokens }) + sendMs(pipeline, stage, before, { batch, tokens });
+  const [first] = pipeline.nodeKinds;
+  if (first?.model.stacks !== undefined) return cachedBySlice(both);
+  const alike = pipeline.nodeKinds.length < 2;
+  return cachedByTokens((tokens) => (alike ? 2 * sendMs(pipeline, stage, after, { batch: 1, tokens }) : both(1, tokens)));
 }
 
 /** Time of all sends that a stage's boundaries with other stages take one way, ms. */
