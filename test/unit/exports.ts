@@ -39,6 +39,8 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/partition/offload#offloadedBytes',
     'src/core/planner/prefill#prefillTimeOf',
     'src/core/rules/launchers/stage-layers#stagesOfPattern',
+    'src/core/schedules/attention-exchange#freeExchange',
+    'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/complete#faultText',
     'src/core/schedules/simulate/complete#faultsOf',
     'src/core/schedules/simulate/simulate#deadlockedAt',

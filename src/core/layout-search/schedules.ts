@@ -125,6 +125,8 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   const { request, fixed, strict = false } = problem;
   const { asked, name, kind, virtualStages } = wanted;
   const { chunks } = kind;
+  // Bounds are of stages that do their own work alone.
+  if (kind.exchangesAttention === true) return false;
   if (!asked && pipeline > 1 && chunks === 1 && hidesExpertExchange(request)) return false;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && !strict);

@@ -9,6 +9,7 @@ import type { WorkUnit } from '../schedules/schedule';
 import {
   hasStack,
   groupsOf,
+  headShareOf,
   activationGroups,
   layerKeptBytes,
   layerWorkingSets,
@@ -57,12 +58,13 @@ export function savedBytes(
   const depths = stage.last ? mtpDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
-  const finalNorm = head ? (2 + normCopyBytes(inputs) / element) * boundary : 0;
+  // spread over stages, the head takes what it is broadcast, and the norm is on the last alone
+  const finalNorm = !head ? 0 : stage.last ? (2 + normCopyBytes(inputs) / element) * boundary : boundary;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
     activations: layers + besideLayers(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
-    logits: head ? (1 + depths) * (finalNorm + localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
+    logits: head ? (1 + depths) * (finalNorm + headShareOf(stage) * localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
   };
 }
 
@@ -224,7 +226,7 @@ export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: W
 
 /** Whether a stage makes the logits. */
 export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean {
-  return stage.last && model.vocab > 0;
+  return headShareOf(stage) > 0 && model.vocab > 0;
 }
 
 /**

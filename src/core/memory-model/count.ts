@@ -175,7 +175,9 @@ function joined(a: StageContents, b: StageContents): StageContents {
     ...(a.encoderEnd === true || b.encoderEnd === true ? { encoderEnd: true } : {}),
     ...(a.decoderStart === true || b.decoderStart === true ? { decoderStart: true } : {}),
   };
-  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns };
+  const isSpread = a.headShare !== undefined || b.headShare !== undefined;
+  const head = isSpread ? { headShare: (a.headShare ?? 0) + (b.headShare ?? 0) } : {};
+  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns, ...head };
 }
 
 function stageMemory(

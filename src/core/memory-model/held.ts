@@ -11,7 +11,7 @@ import {
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { optimizerBytes } from '../spec/optimizer';
-import { groupsOf, type StageContents } from './layer-tensors';
+import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
@@ -38,8 +38,9 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   if (stage.first) shared += model.smallParameters?.model ?? 0;
   if (stage.last) shared += finalNormParameters(model) + mtpRankParameters(inputs, stage, padding);
   if (stage.encoderEnd === true) shared += finalNormParameters(model);
-  if (stage.last && model.vocab > 0 && !(model.tiedEmbeddings && (stage.first || stage.decoderStart === true)))
-    shared += (model.vocab * model.hidden + padding) / tensor;
+  const head = headShareOf(stage);
+  if (head > 0 && model.vocab > 0 && !(model.tiedEmbeddings && head === 1 && (stage.first || stage.decoderStart === true)))
+    shared += (head * (model.vocab * model.hidden + padding)) / tensor;
   return { shared, experts };
 }
 

@@ -39,6 +39,13 @@ export interface StageContents {
   /** Of an encoder-decoder model: the encoder ends here, the decoder begins here. */
   readonly encoderEnd?: boolean;
   readonly decoderStart?: boolean;
+  /** Part of the head and the loss that it has, where they are spread over stages; absent: all on the last. */
+  readonly headShare?: number;
+}
+
+/** Part of the head and the loss that a stage has, 0..1. */
+export function headShareOf({ last, headShare }: StageContents): number {
+  return headShare ?? (last ? 1 : 0);
 }
 
 /** A stage's layers by kind, in order. */
@@ -47,9 +54,10 @@ export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): r
 }
 
 /** Equal for stages of the same shape. */
-export function contentsKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false }: StageContents): string {
+export function contentsKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare }: StageContents): string {
   const turns = encoderEnd || decoderStart ? `${encoderEnd},${decoderStart},` : '';
-  return `${layers},${first},${last},${turns}${groups === undefined ? '' : JSON.stringify(groups)}`;
+  const head = headShare === undefined ? '' : `${headShare} of the head,`;
+  return `${layers},${first},${last},${turns}${head}${groups === undefined ? '' : JSON.stringify(groups)}`;
 }
 
 /** Whether a stage has layers of one of the stacks. */

@@ -5,7 +5,7 @@ import { mtpDepths, projectionParameters } from '../model/multi-token-prediction
 import { runtimeOf } from '../spec/runtime';
 import { shardedBytes } from './fsdp';
 import { heldBytes, heldOf, layerOfRank, stateBytes, type Held, type StaticBytes } from './held';
-import { groupsOf, type StageContents } from './layer-tensors';
+import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { deepspeedBytes, zeroStepBytes } from './zero';
 
@@ -94,7 +94,7 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageContent
     for (const size of [dense, one]) alike.add(size);
   }
   for (const size of alike) networks += size;
-  const head = stage.last && model.vocab > 0 ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
+  const head = model.vocab > 0 ? (headShareOf(stage) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
   const projection = stage.last && mtpDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
   return attention + states + crossed + networks + head + projection;
 }
@@ -109,7 +109,7 @@ const groupedStreams = 4;
 
 function workspaceBytes({ model, layout }: MemoryInputs, stage: StageContents): number {
   const routed = groupsOf(model, stage).some(({ kind, layers }) => layers > 0 && expertsOf(model, kind) !== null);
-  const head = stage.last && model.vocab > 0;
+  const head = headShareOf(stage) > 0 && model.vocab > 0;
   const grouped = routed && (model.experts?.count ?? 0) > layout.expert;
   return workspace * (1 + (head || routed ? 1 : 0) + (grouped ? groupedStreams : 0));
 }

@@ -116,9 +116,16 @@ export function chunksOf(
       sentence`use at most ${counted(Math.floor((model.layers + pipeline * chunks - least) / chunks), 'stage')}, or another schedule`,
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
-  const chunkContents = cutContents(cut, model);
+  const contents = cutContents(cut, model);
+  const chunkContents = kind.exchangesAttention === true ? spreadHead(contents, pipeline) : contents;
   const own = layout.virtualStages === chunks ? inputs : { model, training, layout: { ...layout, virtualStages: chunks } };
   return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
+}
+
+/** The head and the loss on the last chunk of every stage, an equal part each. */
+function spreadHead(contents: readonly StageContents[], stages: number): readonly StageContents[] {
+  const first = contents.length - stages;
+  return contents.map((own, chunk) => ({ ...own, headShare: chunk < first ? 0 : 1 / stages }));
 }
 
 /** What planners of orders plan with. */

@@ -6,6 +6,7 @@ import type { Scheme } from '../spec/scheme';
 import { chunksOn, type Pipeline } from './pipeline';
 import { isAskedFor, requestedSchedule } from './choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
+import { equalSlicesSpec } from './equal-slices';
 import { measure, type CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
 import { fitsOn, kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
@@ -171,6 +172,11 @@ function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly Ca
         continue;
       }
       const isCut = kind.sliced && slicing.scheme === null && (schedule === asked || isAskedOnly);
+      if (kind.exchangesAttention === true) {
+        const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, schedule, listener) : null;
+        specs.push(equal ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
+        continue;
+      }
       const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
       specs.push(own ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
       if (kind.ownCut === 'equal-work')

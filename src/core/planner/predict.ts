@@ -29,6 +29,7 @@ import { maximumOperations, maximumUnits } from './refusals';
 import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
 import { runtimeOf } from '../spec/runtime';
+import { withExchange } from './attention-exchange';
 import { slowestSendMs, transfersOf } from './transfers';
 import type { Value } from '../sentence';
 
@@ -152,7 +153,8 @@ function timedAs(
     ...orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
     name: chunksOn(pipeline, spec.schedule).kind.name,
   };
-  const durations = durationsOf(chunks, schedule.units);
+  const own = durationsOf(chunks, schedule.units);
+  const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
   const transfers = transfersOf(pipeline, schedule);
   throwIfCancelled(signal);
   const timeline = simulate(schedule, durations, transfers, signal);

@@ -1,6 +1,7 @@
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
 import { boundaryMs } from '../time-model/stage-time';
+import { scheduleKind } from '../schedules/registry';
 import type { RankOrder } from '../spec/rank-order';
 import type { Scheme } from '../spec/scheme';
 import { runtimeOf } from '../spec/runtime';
@@ -13,15 +14,15 @@ import type { StepPart } from './step-part-names';
  * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
  *
  * @param stages of the pipeline that runs it.
- * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time. `false`: the times are
- * that model's.
+ * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time, as they do where
+ * stages share out what they compute. `false`: the times are that model's.
  */
 export function stepPartsOf(
   stages: readonly Pick<Stage, 'inputs' | 'contents'>[],
   candidate: Prediction,
   measured: false | 'with sends' | 'without sends' = false,
 ): Record<StepPart, number> {
-  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme } = candidate;
+  const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
   const busiest = busyMs.indexOf(Math.max(...busyMs));
   const stage = stages[busiest];
   if (stage === undefined) throw new Error(`there is no stage ${busiest}`);
@@ -50,7 +51,7 @@ export function stepPartsOf(
   }
   const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
   const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
-  if (measured === false) return { ...total, send: busy - explained, ...rest };
+  if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...total, send: busy - explained, ...rest };
   const { sends, rankOrder } = runtimeOf(inputs.training);
   const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
   const scaled = Object.entries(total).map(([part, ms]) => [part, (ms * (busy - send)) / explained] as const);

@@ -82,4 +82,12 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     text: sentence`Token slices on several chunks a stage, whose weight gradients wait for idle time (as MEPipe, 2025).`,
     needs: sentence`a runtime that splits the backward of token slices on virtual stages`,
   },
+  SlimPipe: {
+    text: sentence`1F1B over equal token slices, whose stages share out the attention of the slices under way, and the head (Li et al. 2025).`,
+    needs: sentence`a runtime that moves attention between stages, which none that is public does`,
+  },
+  'SlimPipe-I': {
+    text: sentence`SlimPipe on several chunks a stage, for a shorter warm-up and drain (Li et al. 2025).`,
+    needs: sentence`a runtime that moves attention between stages, which none that is public does`,
+  },
 };

@@ -100,6 +100,11 @@ export interface ScheduleKind {
   readonly mostSlices?: number;
   /** Of those: its authors' rule for cutting a sequence, where it is none that every plan compares. */
   readonly ownCut?: 'equal-work';
+  /**
+   * Of those: equal slices, of which all that are under way at one time have their attention evened over the stages, and a head that is
+   * spread over all of them (docs/model/schedules.md, Attention exchanged).
+   */
+  readonly exchangesAttention?: true;
   /** Its order is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */

@@ -13,6 +13,8 @@ import { seq1f1b } from './kinds/seq1f1b';
 import { seq1f1bInterleaved } from './kinds/seq1f1b-interleaved';
 import { seq1f1bZb } from './kinds/seq1f1b-zb';
 import { seq1f1bZbInterleaved } from './kinds/seq1f1b-zb-interleaved';
+import { slimPipe } from './kinds/slimpipe';
+import { slimPipeInterleaved } from './kinds/slimpipe-interleaved';
 import { terapipe } from './kinds/terapipe';
 import { vHalf } from './kinds/v-half';
 import { vMin } from './kinds/v-min';
@@ -44,6 +46,8 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   seq1f1bInterleaved,
   seq1f1bZb,
   seq1f1bZbInterleaved,
+  slimPipe,
+  slimPipeInterleaved,
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));

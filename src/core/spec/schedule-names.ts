@@ -8,7 +8,7 @@ export const otherSchedules = [
 ] as const; // prettier-ignore
 
 /** Those that are planned and searched only where they are asked for: no launcher runs them, and cutting their slices takes long. */
-export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I'] as const;
+export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I'] as const;
 
 /** What plans and searches try where nobody says otherwise. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;

@@ -4,7 +4,7 @@ import type { Profile } from '../spec/profile';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
 import type { MeasuredCost } from '../spec/slice-cost';
-import { embeddingSeconds, endCollectiveSeconds, headSeconds, type StageEnds } from './stage-time';
+import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds, type StageEnds } from './stage-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and
@@ -59,7 +59,19 @@ function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['
     const collectiveMs = 1e3 * endCollectiveSeconds(inputs, rows);
     add(timeFunction(embedding.forward)(batch, tokens, 0) + collectiveMs, timeFunction(embedding.backward)(batch, tokens, 0));
   } else if (ends.first) add(500 * embeddingSeconds(inputs, rows), 500 * embeddingSeconds(inputs, rows));
-  if (ends.last && head !== null) {
+  if (ends.headShare !== undefined) {
+    if (ends.headShare === 0) return sum;
+    const parts = Math.round(1 / ends.headShare);
+    const own = headSeconds(inputs, rows, parts);
+    const exchangeMs = 1e3 * spreadHeadSeconds(inputs, rows, parts);
+    if (head === null) add(1e3 * own.forward + exchangeMs, 1e3 * own.backward + exchangeMs);
+    else {
+      const share = own.forward / headSeconds(inputs, rows).forward;
+      const collectiveMs = 1e3 * endCollectiveSeconds(inputs, rows);
+      const [forwardMs, backwardMs] = [timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0)];
+      add(share * forwardMs + exchangeMs, share * backwardMs + collectiveMs + exchangeMs);
+    }
+  } else if (ends.last && head !== null) {
     const collectiveMs = 1e3 * endCollectiveSeconds(inputs, rows);
     add(timeFunction(head.forward)(batch, tokens, 0), timeFunction(head.backward)(batch, tokens, 0) + collectiveMs);
   } else if (ends.last) {

@@ -10,7 +10,7 @@ import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters
 import { allReduceSeconds, contention, networkBandwidth, nodeBusBandwidth } from './collectives';
 import { shardedWaits, shardsEachPass } from './sharding';
 import { mtpSeconds, type EndSeconds } from './mtp-time';
-import { cachedBySlice, layerTime } from './layer-time';
+import { cachedBySlice, cachedByTokens, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, emptyTally } from './tally';
@@ -25,6 +25,8 @@ export interface StageEnds {
   readonly decoderStart?: boolean;
   /** Its layers by kind, in order; absent: all alike. */
   readonly groups?: readonly LayerGroup[];
+  /** Part of the head and the loss that it has, where they are spread over stages; absent: all on the last. */
+  readonly headShare?: number;
 }
 
 /**
@@ -42,19 +44,26 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   }));
   /** Share of the layers that are recomputed whole. */
   const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
-  const endSeconds = cachedBySlice((batch, tokens) => {
+  const none: EndSeconds = { forward: 0, backward: 0, weight: 0 };
+  const atEnds = (batch: number, tokens: number): EndSeconds => {
     const localTokens = (batch * tokens) / inputs.layout.context;
     const targetTokens = (batch * headTokens(inputs.model, inputs.training, tokens)) / inputs.layout.context;
-    const none = { forward: 0, backward: 0, weight: 0 };
     const first = ends.first ? startSeconds(inputs, localTokens) : none;
     const turn = ends.decoderStart === true ? embeddingSeconds(inputs, targetTokens) / 2 : 0;
-    const last = ends.last ? tailSeconds(inputs, targetTokens) : none;
+    const last =
+      ends.headShare !== undefined ? spreadTail(inputs, targetTokens, ends) : ends.last ? tailSeconds(inputs, targetTokens) : none;
     return {
       forward: first.forward + turn + last.forward,
       backward: first.backward + turn + last.backward,
       weight: first.weight + last.weight,
     };
-  });
+  };
+  const isInner = !ends.first && !ends.last && ends.decoderStart !== true && (ends.headShare ?? 0) === 0;
+  const endSeconds = isInner
+    ? () => none
+    : inputs.model.stacks === undefined
+      ? cachedByTokens((tokens) => atEnds(1, tokens))
+      : cachedBySlice(atEnds);
   const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
   return (batch, tokens, context, documents): SliceTime => {
     const end = endSeconds(batch, tokens);
@@ -73,6 +82,29 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
       backwardWeightMs: 1e3 * weight,
     };
   };
+}
+
+/** The same where the head and the loss are spread over stages: a part of them, and on the last stage what further tokens take. */
+function spreadTail(inputs: CostInputs, localTokens: number, { last, headShare = 0 }: StageEnds): EndSeconds {
+  const parts = headShare > 0 ? Math.round(1 / headShare) : 1;
+  const exchange = spreadHeadSeconds(inputs, localTokens, parts);
+  const head = headShare > 0 ? headSeconds(inputs, localTokens, parts) : { forward: 0, backward: 0, weight: 0 };
+  const mtp = last ? mtpSeconds(inputs, localTokens, embeddingSeconds(inputs, localTokens), head) : { forward: 0, backward: 0, weight: 0 };
+  return {
+    forward: head.forward + exchange + mtp.forward,
+    backward: head.backward + exchange + mtp.backward,
+    weight: head.weight + mtp.weight,
+  };
+}
+
+/**
+ * What a head that is spread over `parts` stages exchanges either way, seconds: the hidden states go from the last stage to all, the
+ * gradient comes back as a sum, and so do the largest logit, the sum of exponentials and the label's logit of each token, in fp32.
+ */
+export function spreadHeadSeconds(inputs: CostInputs, localTokens: number, parts: number): number {
+  if (parts <= 1 || inputs.model.vocab === 0) return 0;
+  const bytes = (elementBytes(inputs.training) * inputs.model.hidden + 3 * 4) * localTokens;
+  return pipelineLinkSeconds(inputs, bytes) + (parts - 1) * sendLatencySeconds;
 }
 
 /** The head, and multi-token prediction without its layers. */
@@ -139,14 +171,15 @@ export function endCollectiveSeconds({ model, training, layout, cluster }: CostI
 
 /**
  * Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element,
- * 12 fused), and an all-reduce, seconds.
+ * 12 fused), and an all-reduce, seconds. `parts`: of one of so many stages that it is spread over.
  */
-export function headSeconds(inputs: CostInputs, localTokens: number): EndSeconds {
+export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1): EndSeconds {
   const { model, layout, training } = inputs;
   if (model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const { gemm, traffic, floor } = deviceRates(inputs);
   const h = model.hidden;
-  const columns = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
+  const ranks = layout.tensor * parts;
+  const columns = paddedVocab(model.vocab, ranks) / ranks;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
   const exchange = endCollectiveSeconds(inputs, localTokens);
   const weight = Math.max(gemm(h, columns, localTokens), floor);
@@ -169,12 +202,15 @@ export function megatronBoundary(inputs: CostInputs, batch: number, tokens: numb
   const bytes = boundaryBytes(inputs, batch, tokens);
   const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
   const gather = layout.tensor > 1 && !inputs.training.sequenceParallel ? bytes / node : 0;
-  const link = shareNode(inputs, to)
-    ? bytes / layout.tensor / node
-    : (bytes * Math.min(inputs.cluster.gpusPerNode, layout.tensor * layout.data * layout.context)) /
-      layout.tensor /
-      slowerNetwork(inputs, to);
-  return 1e3 * (link + sendLatencySeconds + gather);
+  return 1e3 * (pipelineLinkSeconds(inputs, bytes, to) + sendLatencySeconds + gather);
+}
+
+/** Moving bytes that the tensor-parallel ranks of a stage share from one stage to another, seconds, without latency. */
+export function pipelineLinkSeconds(inputs: CostInputs, bytes: number, to = inputs): number {
+  const { layout, cluster } = inputs;
+  if (shareNode(inputs, to)) return bytes / layout.tensor / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
+  const together = Math.min(cluster.gpusPerNode, layout.tensor * layout.data * layout.context);
+  return (bytes * together) / layout.tensor / slowerNetwork(inputs, to);
 }
 
 /**
@@ -200,7 +236,7 @@ function slowerNetwork(from: CostInputs, to: CostInputs): number {
   return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
 }
 
-const sendLatencySeconds = 20e-6;
+export const sendLatencySeconds = 20e-6;
 
 function boundaryBytes({ model, training, layout }: CostInputs, batch: number, tokens: number): number {
   return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;

@@ -66,7 +66,8 @@ export function tryScheme({ request }: Pick<Plan, 'request'>, schedule: Schedule
 
 /** The schedule that runs slices in the place of one that does not. */
 export function slicedSchedule(schedule: ScheduleName): ScheduleName {
-  return scheduleKind(schedule).sliced ? schedule : 'Seq1F1B';
+  const { sliced, exchangesAttention = false } = scheduleKind(schedule);
+  return sliced && !exchangesAttention ? schedule : 'Seq1F1B';
 }
 
 /** Arithmetic of each slice of a sequence, in proportion: the tokens' own and their attention to what is before them. */
