@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { fitsOn } from '../../../../src/core/partition/scheduling';
+import { shortestCut } from '../../../../src/core/planner/makespan-cut';
+import { chunksOn, pipelineOf } from '../../../../src/core/planner/pipeline';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/spec/request';
@@ -70,5 +73,19 @@ describe('slices of the schedule that is asked for', () => {
     assert.ok(found.scheme[0]!.tokens.length > roomy.scheme[0]!.tokens.length);
     assert.ok(found.iterationMs >= roomy.iterationMs);
     assert.match(said(found.certificate!.note), /5 to 256 of a sequence, as fewer do not fit memory/);
+  });
+
+  it('are found where the best of so many slices never fit, with split backward too', () => {
+    const gpu = { ...long.cluster.gpu, memoryBytes: 8.1 * 2 ** 30 };
+    const tight: PlanRequest = { ...long, cluster: { ...long.cluster, gpu } };
+    const pipeline = pipelineOf(tight);
+    const found = shortestCut(tight, pipeline, 'Seq1F1B-ZB', {
+      effort: { mostSteps: 3e7, mostOperations: 400_000, tolerance: 0 },
+      known: [],
+    });
+    assert.ok(found !== null);
+    const scheme = Array.from({ length: 6 }, () => ({ batch: 1, tokens: found.lengths }));
+    assert.ok(fitsOn(chunksOn(pipeline, 'Seq1F1B-ZB'), scheme, pipeline.gpuMemory));
+    assert.ok(found.solution.lowerBoundMs <= found.solution.makespanMs);
   });
 });
