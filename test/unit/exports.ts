@@ -50,7 +50,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/onnx-file/read-structure#structureOf',
     'webview/base/color#contrast',
     'webview/base/operations#stageOf',
-    'webview/tabs/memory/curve#bytesAt',
   ],
   'takes text from outside, of which tests give every kind': [
     'src/cli/read-file#referencedPath',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { clusterOf } from '../../src/core/cluster/groups';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import { column, formatDuration } from '../../src/core/format';
+import { column, formatBytes, formatDuration } from '../../src/core/format';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { OpenOptions } from './browser';
@@ -152,6 +152,25 @@ export const tabCases: readonly Case[] = [
         .click();
       await page.locator('.memory-chart canvas').hover({ position: { x: 80, y: 250 } });
       await page.locator('.memory-chart .tooltip').getByText('Weights').waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: pointing at a time of the timeline says what the stage has in use then',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const cursor = page.locator('.lane-cursor');
+      assert.ok(await cursor.isHidden());
+      const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
+      const { memory } = chosenOf(plan());
+      const least = Math.min(...memory.stages.map(({ staticBytes }) => staticBytes));
+      await page.mouse.move(box.x + 60, box.y + 60);
+      await cursor.getByText(formatBytes(least)).waitFor();
+      const curve = (await page.locator('.memory-lane-curve').boundingBox())!;
+      assert.ok(Math.abs((await cursor.boundingBox())!.x - curve.x - 60) <= 1.5);
+      await page.mouse.move(box.x + 10, box.y + 60);
+      assert.ok(await cursor.isHidden(), 'beside the lanes');
       return undefined;
     },
   },

@@ -11,7 +11,7 @@ import type { Operations } from '../../base/operations';
 import { hatchPattern } from '../timeline/paint';
 import { niceTicks } from '../../base/chart/ticks';
 import type { Viewport } from '../../base/viewport';
-import { peaksPerColumn } from './curve';
+import { bytesAt, peaksPerColumn } from './curve';
 import { partPaint } from './part-paint';
 import { axisBytes, partName, presentParts, staticParts } from './summary';
 
@@ -25,6 +25,8 @@ export interface MemoryLaneProps {
 export interface MemoryLane {
   readonly element: HTMLElement;
   readonly redraw: () => void;
+  /** Says what is in use at a time, ms, that is pointed at above; null: none is. */
+  readonly point: (ms: number | null) => void;
 }
 
 /** Makes the lane. */
@@ -67,9 +69,22 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     title.title = aliveAtPeak(shown.profile, shown.stage);
     surface.redraw();
   };
-  const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas));
+  const cursorText = h('span', { class: 'lane-cursor-text' });
+  const cursor = h('div', { class: 'lane-cursor', 'aria-hidden': 'true', hidden: true }, cursorText);
+  const point = (ms: number | null): void => {
+    const shown = props.shown();
+    const { startMs, endMs } = props.viewport();
+    cursor.hidden = shown === null || ms === null || ms < startMs || ms > endMs;
+    if (cursor.hidden || shown === null || ms === null) return;
+    const width = surface.width() - gutters.leftPx - gutters.rightPx;
+    const share = (ms - startMs) / (endMs - startMs);
+    cursor.style.transform = `translateX(${Math.round(gutters.leftPx + share * width)}px)`;
+    cursor.classList.toggle('lane-cursor-end', share > 0.5);
+    cursorText.textContent = formatBytes(bytesAt(curveOf(shown.operations, shown.profile, shown.stage), ms));
+  };
+  const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas, cursor));
   onThemeChange(redraw);
-  return { element, redraw };
+  return { element, redraw, point };
 }
 
 /** What the lane tells apart: parts that are there all the time, and the rest, which comes and goes. */

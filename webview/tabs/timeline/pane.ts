@@ -41,6 +41,8 @@ export interface PaneProps {
   readonly stage: () => number | null;
   readonly criticalPath: () => Uint32Array | null;
   readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
+  /** Hears which time is pointed at, ms; null: none. */
+  readonly onTime?: (ms: number | null) => void;
 }
 
 /** Rows of stages with a time axis above, and an overlay for what is pointed at and picked. */
@@ -115,6 +117,8 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   const point = (next: Pointer | null): void => {
     pointer = next;
     overlay.redraw();
+    const inLanes = next !== null && next.x >= gutters.leftPx && next.x <= gutters.leftPx + extentOf(overlay).widthPx;
+    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - gutters.leftPx, extentOf(overlay)) : null);
     const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
     tooltip.hidden = lines.length === 0;
     if (next === null || lines.length === 0) return;

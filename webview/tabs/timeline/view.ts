@@ -39,7 +39,14 @@ export interface TimelineView {
 export function makeTimelineView(store: Store, onHelp: () => void, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const { operations, comparedOperations } = timeline;
-  const pane = makePane(paneProps(store, timeline, operations, true));
+  const lane = makeMemoryLane({
+    viewport: () => timeline.viewport(pane.extent()),
+    shown: () => {
+      const [profile, stage, of] = [timeline.drawn()?.memory ?? null, timeline.memoryStage(), operations()];
+      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
+    },
+  });
+  const pane = makePane({ ...paneProps(store, timeline, operations, true), onTime: lane.point });
   const otherPane = makePane(paneProps(store, timeline, comparedOperations, false));
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const commands = timelineCommands(store, timeline, {
@@ -74,13 +81,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     lanes,
     pane,
     otherPane,
-    lane: makeMemoryLane({
-      viewport: () => timeline.viewport(pane.extent()),
-      shown: () => {
-        const [profile, stage, of] = [timeline.drawn()?.memory ?? null, timeline.memoryStage(), operations()];
-        return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
-      },
-    }),
+    lane,
     minimap: makeMinimap({
       operations,
       painted: () => {
