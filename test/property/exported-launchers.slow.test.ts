@@ -113,7 +113,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         written += 1;
       }
     }
-    assert.equal(written, 3);
+    assert.equal(written, 4);
   });
 
   describe('is refused', () => {
