@@ -76,13 +76,22 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
 
 /**
  * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in;
- * and a backslash that ends the file, which a shell takes and the grammar does not.
+ * a backslash that ends the file, which a shell takes and the grammar does not; and what follows a variable late in a word, as in
+ * `$A/b$C/d` or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things
+ * stand, so their text stays.
  */
 function readable(text: string): string {
   return text
     .replace(/(?<=[\s="'/:,])<[A-Za-z][^<>\n$|;&()"'`]{0,120}(?<! )>(?=[\w\s"'/\\;:,.-]|$)/g, (found) => 'x'.repeat(found.length))
+    .replace(lateVariable, (found, variable: string | undefined) => (variable === undefined ? found : `${variable}:`))
     .replace(/\\[ \t]*\s*$/, (found) => ' '.repeat(found.length));
 }
+
+/**
+ * A variable that follows other pieces of its word, with the sign after it; or, to be left alone, the rest of a line from an arithmetic
+ * expression on, where the sign is an operator.
+ */
+const lateVariable = /(?:\(\(|\$\[).*|(\$(?<=[$}"'][\w/.,=:@%+~^*!-]{1,200}\$)(?:[A-Za-z_]\w*|\d))[/.,+~^*!-]/g;
 
 interface Open {
   readonly type: string;

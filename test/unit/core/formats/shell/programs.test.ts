@@ -102,6 +102,15 @@ describe("scripts that start Hugging Face's Trainer", () => {
     assert.deepEqual([layers, hidden, heads, vocab, maxPositions, zeroStage, precision], [24, 1024, 16, 50_257, 1024, 2, 'fp16']);
   });
 
+  it('are planned where those overrides stand between two quoted pieces of one word', async () => {
+    const { run } = await load(fixture('trainer-overrides.sh'));
+    assert.ok(run);
+    const { layers, hidden, heads, maxPositions } = run.model;
+    assert.deepEqual([layers.value, hidden.value, heads.value, maxPositions.value], [40, 5120, 40, 2048]);
+    assert.deepEqual([run.nodes?.value, run.gpusPerNode?.value, run.training.microBatch?.value], [8, 4, 6]);
+    assert.equal(makePlan(resolveRun(run, { gpu: 'V100-32GB', nodes: null, gpusPerNode: null })).request.model.layers, 40);
+  });
+
   it('take switches with their truth, and adapters by any of their names', async () => {
     const script = (more: string): string => `torchrun train.py --model_name_or_path a/b --per_device_train_batch_size 1 ${more}\n`;
     assert.equal((await factsOf(script('--bf16 False'))).precision, undefined);

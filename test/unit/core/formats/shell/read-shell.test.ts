@@ -167,6 +167,19 @@ describe('the shell reader', () => {
     });
   });
 
+  it('joins adjacent pieces to one word, as a shell does, whatever sign follows a variable in it', () => {
+    for (const sign of '/.,+~^*!-')
+      for (const word of [`n=$A${sign}m=$B`, `$A/b$B${sign}c$A${sign}d`, `\${A}-b$1${sign}c`, `'x'n=$A${sign}m=$B"y"`]) {
+        const flags = `"--save "${word}" --micro-batch-size "$A"$B"`;
+        assert.equal(factsOf(`A=1\nB=2\nFLAGS=${flags}\npython pretrain_gpt.py --num-layers 4 $FLAGS\n`).microBatch, 12, word);
+      }
+  });
+
+  it('leaves the signs of arithmetic what they are beside variables', () => {
+    const size = (expression: string): unknown => factsOf(`A=48\nB=2\npython pretrain_gpt.py --num-layers ${expression}\n`).layers;
+    assert.deepEqual([size('$(($A/1/$B/3))'), size('$(( $A*$B-$B-4 ))'), size('$[ $A+1+$B+1 ]')], [8, 90, 52]);
+  });
+
   it('judges conditions whose words are known', () => {
     const script = (size: string): string =>
       `SIZE=${size}\nif [[ $SIZE == 7B ]]; then N=32; elif [ "$SIZE" = 13B ]; then N=40; else N=80; fi\ncase $SIZE in 7B|13B) H=4 ;; *) H=8 ;; esac\n[ -z "$SIZE" ] && N=1\ntorchrun --num-layers $N --hidden-size $H`;
