@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import type { Emit } from '../harness/events.mjs';
+import { accessibilityCases } from './accessibility';
 import { approvedCases } from './approved';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
@@ -50,6 +51,7 @@ export async function runWebviewTests({
     ...layoutCases,
     ...rankCases,
     ...whatIfCases,
+    ...accessibilityCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);
   const approved = approvedCases.filter(asked);

@@ -36,7 +36,7 @@ export function makeInspector(
 ): { readonly element: HTMLElement; readonly update: () => void } {
   const selection = h('section', { class: 'inspector-selection', 'aria-live': 'polite' });
   const rest = h('div', { class: 'inspector-rest' });
-  const element = h('aside', { class: 'inspector', 'aria-label': t('Details') }, selection, rest);
+  const element = h('section', { class: 'inspector', 'aria-label': t('Details') }, selection, rest);
   const disclosure = makeDisclosures();
   let described: unknown = null;
   const update = (): void => {

@@ -100,11 +100,13 @@ function restrictedNotice(): HTMLElement {
  * explain it.
  */
 export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
-  if (state.error !== null) return h('div', { class: 'empty' }, ...notices(state, host), findings);
+  const heading = h('h1', { class: 'visually-hidden' }, state.file ?? 'TeraPipe');
+  if (state.error !== null) return h('div', { class: 'empty' }, heading, ...notices(state, host), findings);
   if (state.progress !== null || state.file !== null)
     return h(
       'div',
       { class: 'empty' },
+      heading,
       h('p', {}, t('Planning {0}', state.file ?? '')),
       progressBar({ progress: state.progress ?? 0, incumbent: state.incumbent }),
       h('p', { class: 'hint' }, incumbentText(state.incumbent)),
@@ -112,6 +114,7 @@ export function emptyPage(state: PageState, host: Host, findings: HTMLElement | 
   return h(
     'div',
     { class: 'empty' },
+    heading,
     picture('pipeline'),
     h('p', {}, t('Open a model config to see its pipeline schedule and memory.')),
     h(

@@ -40,7 +40,7 @@ export function sidePage(root: HTMLElement, store: Store): void {
     empty.hidden = state.plan !== null || state.elastic !== null;
     if (state.plan !== null) planned.update(state.plan, state);
     else if (state.elastic !== null) elastic.update(state.elastic, state);
-    else fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
+    fill(empty, empty.hidden ? null : emptyPage(state, store.host, findingList(state, store.host)));
   };
   store.subscribe(update);
   update();

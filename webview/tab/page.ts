@@ -76,6 +76,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
     const isEmpty = plan === null && state.elastic === null;
     page.hidden = isEmpty;
     empty.hidden = !isEmpty || state.schedule !== null;
+    if (empty.hidden) fill(empty);
     if (schedulePage !== null) schedulePage.element.hidden = state.schedule === null;
     if (state.schedule !== null) {
       if (schedulePage === null) fetchSchedulePage();

@@ -37,7 +37,7 @@ export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource
     <title>${escaped(title)}</title>
   </head>
   <body data-page="${page}" data-strings="${escaped(JSON.stringify(strings))}">
-    <div id="root"></div>
+    <main id="root"></main>
     <script type="module" nonce="${escaped(nonce)}" src="${escaped(scriptUri)}"></script>
   </body>
 </html>

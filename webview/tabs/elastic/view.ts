@@ -74,7 +74,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     stepSection,
     detail,
     study.element,
-    h('section', { class: 'table-twin', 'aria-label': t('Epochs') }, table.element),
+    h('section', { class: 'table-twin', 'aria-label': t('Every epoch') }, table.element),
     foot,
   );
   const element = h('div', { class: 'elastic-view' }, content, empty);

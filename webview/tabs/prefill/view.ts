@@ -166,7 +166,7 @@ function launchOf({ title, command, notes, regret }: ServedEngine): HTMLElement 
     'div',
     { class: 'prefill-launch' },
     h('h3', {}, t('{0}: {1} slower', title, formatPercent(regret))),
-    h('pre', { tabindex: 0, 'aria-label': t('Launch of {0}', title) }, h('code', {}, command)),
+    h('pre', { tabindex: 0, role: 'group', 'aria-label': t('Launch of {0}', title) }, h('code', {}, command)),
     ...notes.map((note) => h('p', { class: 'hint' }, sentence(say(note, t)))),
   );
 }

@@ -41,7 +41,7 @@ export function makeSchedulePage(store: Store): SchedulePage {
     actions.element,
   );
   const panel = h('div', { class: 'panel panel-timeline' }, timeline.element);
-  const main = h('main', { class: 'main' }, h('div', { class: 'panels' }, panel), inspector.element);
+  const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, panel), inspector.element);
   const element = h('div', { class: 'page page-tab page-schedule' }, header, noticeArea, bar, main, help.element, status);
   let drawn: SteppedSchedule | null = null;
   const update = (change: Change | null, schedule: SteppedSchedule): void => {

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { sentence } from '../../src/core/sentence';
+import type { PageState } from '../../src/protocol/page';
+import { isFullRun } from '../property/cases';
+import { injectAxe, runAxe, type AxeResult } from './axe';
+import type { OpenPage } from './browser';
+import { type Case } from './cases';
+import { findings, planOf, stateOf } from './fixtures';
+import { themes } from './shots';
+import { heights, surfaces, type Surface } from './surfaces';
+
+const error: PageState['error'] = {
+  code: 'x',
+  message: sentence`expected a number`,
+  remedy: sentence`Write a whole number`,
+  place: findings[0]?.place ?? null,
+  placeText: 'gpt3-175b/terapipe.json:7:3',
+};
+const troubled = { error, findings, staleEdits: 2, trusted: false, progress: 0.5 };
+
+/** What surfaces do not show that people look at: errors, an old plan, and what opens over the page. */
+const more: readonly Surface[] = [
+  { name: 'side-troubled', kind: 'side', state: () => stateOf('side', planOf({ unit: 56 }), troubled) },
+  { name: 'side-failed', kind: 'side', state: () => stateOf('side', null, { file: 'gpt3-175b/terapipe.json', error, findings }) },
+  { name: 'side-planning', kind: 'side', state: () => stateOf('side', null, { file: 'gpt3-175b/terapipe.json', progress: 0.5 }) },
+  {
+    name: 'timeline-troubled',
+    kind: 'tab',
+    state: () => stateOf('tab', planOf({ unit: 56 }), troubled),
+    savedState: { tab: 'timeline', table: true },
+    act: (page) => page.getByRole('button', { name: 'Export' }).locator('visible=true').click(),
+  },
+  {
+    name: 'timeline-help',
+    kind: 'tab',
+    state: () => stateOf('tab', planOf({ unit: 56 })),
+    savedState: { tab: 'timeline' },
+    act: (page) => page.locator('.lanes-region:visible').press('?'),
+  },
+];
+
+/** Without a full run one surface of each tab, and those that show what the others do not. */
+const usual = [
+  'side-over',
+  'side-elastic',
+  'side-empty',
+  'timeline-selected',
+  'memory',
+  'slices',
+  'compare-trace',
+  'layout',
+  'profile',
+  'prefill',
+  'elastic',
+  'schedule',
+  'empty',
+];
+
+const looked = (kind: Surface['kind']): readonly Surface[] =>
+  [...surfaces.filter(({ name }) => isFullRun || usual.includes(name)), ...more].filter((surface) => surface.kind === kind);
+
+const widths = { side: 280, tab: 1500 } as const;
+
+/** Both pages as axe-core judges them, in every tab and theme. */
+export const accessibilityCases: readonly Case[] = (['side', 'tab'] as const).map((kind) => ({
+  name: `axe: no violation in ${kind === 'side' ? 'the side view' : 'any tab'}, in four themes`,
+  options: { kind, width: widths[kind], height: heights[kind], reducedMotion: true, vendoredFont: true },
+  state: () => null,
+  steps: async (open) => {
+    const version = await injectAxe(open.page);
+    const violations: string[] = [];
+    const left: string[] = [];
+    for (const surface of looked(kind)) {
+      await turnTo(open, surface);
+      const incomplete = new Map<string, number>();
+      for (const theme of isFullRun || !more.includes(surface) ? themes : themes.slice(0, 1)) {
+        await open.setTheme(theme);
+        const report = await runAxe(open.page, isFullRun || theme === themes[0] ? 'all' : 'colors');
+        assert.ok(report.passes > 0, `${surface.name}, ${theme}: axe-core judged nothing`);
+        violations.push(...report.violations.map((each) => `${surface.name}, ${theme}: ${sayResult(each)}`));
+        for (const [rule, count] of countsOf(report.incomplete)) incomplete.set(rule, Math.max(count, incomplete.get(rule) ?? 0));
+      }
+      if (incomplete.size > 0) left.push(`${surface.name} ${[...incomplete].map(([rule, count]) => `${rule} ${count}`).join(', ')}`);
+    }
+    assert.deepEqual(violations, []);
+    return `axe-core ${version}, ${kind}: no violation on ${looked(kind).length} surfaces; incomplete: ${left.join('; ') || 'nothing'}`;
+  },
+}));
+
+/** Shows a surface as high as what scrolls in it: axe-core cannot tell colours of what is scrolled away. */
+async function turnTo({ page, send }: OpenPage, { kind, state, savedState, act }: Surface): Promise<void> {
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: widths[kind], height: heights[kind] });
+  await send({ type: 'state', state: state() });
+  await page.locator('.page:visible').waitFor();
+  const { tab } = (savedState ?? {}) as { readonly tab?: string };
+  if (tab !== undefined) await page.locator(`#tab-${tab}`).click();
+  await page.evaluate('harness.settled()');
+  await act?.(page);
+  const scrolledPx =
+    await page.evaluate<number>(`Math.max(0, ...[...document.querySelectorAll('.page:not([hidden]), .page:not([hidden]) *')]
+    .filter((element) => /auto|scroll/.test(getComputedStyle(element).overflowY)).map((element) => element.scrollHeight - element.clientHeight))`);
+  if (scrolledPx === 0) return;
+  await page.setViewportSize({ width: widths[kind], height: heights[kind] + scrolledPx });
+  await page.evaluate('harness.settled()');
+}
+
+function countsOf(results: readonly AxeResult[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { rule } of results) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  return counts;
+}
+
+function sayResult({ rule, help, selector, why }: AxeResult): string {
+  return `${rule}: ${help}: ${selector}: ${why}`;
+}
