@@ -114,3 +114,46 @@ function countsOf(results: readonly AxeResult[]): ReadonlyMap<string, number> {
 function sayResult({ rule, help, selector, why }: AxeResult): string {
   return `${rule}: ${help}: ${selector}: ${why}`;
 }
+
+const tabWithFinding = (): PageState => stateOf('tab', planOf({ unit: 56 }), { findings: findings.slice(1) });
+
+/** Of the lanes, their axis, and three stages. */
+const leastLanesPx = 64;
+
+/** What a window of 1500 by 1000 has left for the tab at 200 %, and what comes first for those who hear a page. */
+export const readingCases: readonly Case[] = [
+  {
+    name: 'reading: at 200 % the first lanes of the timeline are on the first screen',
+    options: { kind: 'tab', width: widths.tab / 2, height: heights.tab / 2, scale: 2, vendoredFont: true },
+    state: tabWithFinding,
+    steps: async ({ page }) => {
+      const lanes = await page.locator('.lanes-region:visible').boundingBox();
+      assert.ok(lanes !== null);
+      const shownPx = heights.tab / 2 - lanes.y;
+      assert.ok(shownPx >= leastLanesPx, `${shownPx} px of the lanes are on the first screen`);
+      assert.equal(await page.evaluate('document.scrollingElement.scrollWidth'), widths.tab / 2, 'the page scrolls sideways');
+      return `200 %: ${Math.round(Math.min(shownPx, lanes.height))} px of the lanes on a first screen of ${heights.tab / 2} px`;
+    },
+  },
+  ...(['side', 'tab'] as const).map((kind): Case => ({
+    name: `reading: ${kind === 'side' ? 'the side view' : 'the tab'} says its verdict first, and again when it changes`,
+    options: { kind, width: widths[kind] },
+    state: () => stateOf(kind, planOf({ unit: 56 })),
+    steps: async ({ page, send }) => {
+      const heard = await page.locator('main').ariaSnapshot();
+      assert.match(heard, /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: Fits, /);
+      assert.ok(heard.indexOf('Fits,') < heard.indexOf('- heading'), heard);
+      const live = page.locator('.glance-words:visible');
+      assert.equal(await live.getAttribute('aria-live'), 'polite');
+      await page.evaluate(`document.querySelector('.glance-words').dataset.kept = 'yes'`);
+      await send({ type: 'state', state: stateOf(kind, planOf({ stages: 24, tensor: 8, nodes: 24 })) });
+      await page.getByText('Does not fit:').first().waitFor();
+      assert.match(
+        await page.locator('.glance-words[data-kept]').innerText(),
+        /^Does not fit: /,
+        'another element says it: nothing is heard',
+      );
+      return undefined;
+    },
+  })),
+];
