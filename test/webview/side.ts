@@ -14,6 +14,34 @@ const plan = (): Plan => (known ??= planOf({ unit: 8 }));
 const tooLarge = (): Plan => planOf({ stages: 24, tensor: 8, nodes: 24 });
 const fixed: Fix = { title: sentence`Recompute attention: fits, +3 %`, preferred: true, edits: [] };
 
+const inChunks: NonNullable<Plan['overLengths']> = {
+  lengths: 2,
+  documents: 8,
+  meanTokens: 512,
+  longestTokens: 2048,
+  trainingTokens: 2048,
+  cutShare: 0,
+  draws: 100,
+  exact: false,
+  ways: [
+    {
+      way: 'chunks',
+      schedule: 'Seq1F1B',
+      chunkTokens: 1024,
+      cut: 'equal',
+      expectedMs: 250,
+      standardErrorMs: 1,
+      worstMs: 400,
+      tokensPerSecond: 1000,
+      microBatches: 2,
+      filled: 1,
+      peakBytes: 2 ** 33,
+      fits: true,
+      tight: false,
+    },
+  ],
+};
+
 /** The narrow live view, as a person uses it. */
 export const sideCases: readonly Case[] = [
   {
@@ -49,6 +77,8 @@ export const sideCases: readonly Case[] = [
       await send({ type: 'state', state: stateOf('side', plan(), { staleEdits: 1 }) });
       await page.getByText('from 1 edit ago').waitFor();
       assert.equal(await page.locator('.glance-words strong[data-kept]').count(), 1, 'said again without need');
+      await send({ type: 'state', state: stateOf('side', { ...planOf({ unit: 64 }), overLengths: inChunks }) });
+      await page.getByText('With the lengths of your documents 250 ms expected: chunks of 1,024 tokens').waitFor();
       return undefined;
     },
   },

@@ -1,5 +1,6 @@
 import { formatBytes, formatDuration, formatDurationRange, formatPercent } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
+import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
 import { largestLoss, type Loss } from '../../src/core/planner/losses';
 import { stepPartNames } from '../../src/core/planner/step-part-names';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
@@ -53,15 +54,23 @@ function kept(text: string): string {
 /** Whether it fits; and where it does, how long a step takes and what most of it is lost to. */
 function verdictSentences(plan: Plan, candidate: Candidate): string[] {
   const { fits, tight, roomBytes, stage } = verdictOf(candidate.memory);
-  const step = t('{0} a step ({1}).', formatDuration(candidate.iterationMs), formatDurationRange(candidate.iterationMs, plan.cost.range));
-  if (tight) return [t('May not fit: {0} of what is kept free on stage {1}.', formatBytes(-roomBytes), stage), step];
-  if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), step];
+  const range = formatDurationRange(candidate.iterationMs, plan.cost.range);
+  const step = [t('{0} a step ({1}).', formatDuration(candidate.iterationMs), range), ...lengthsSentence(plan)];
+  if (tight) return [t('May not fit: {0} of what is kept free on stage {1}.', formatBytes(-roomBytes), stage), ...step];
+  if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), ...step];
   const loss = largestLoss(plan, candidate);
   return [
     t('Fits, {0} free.', formatBytes(roomBytes)),
-    step,
+    ...step,
     ...(loss === null ? [] : [t('{0} of it is {1}.', shareWord(loss.share), lossName(loss, candidate.busyMs.length))]),
   ];
+}
+
+/** What documents of many lengths take, where they are given: the step above is of sequences that are all as long. */
+function lengthsSentence({ overLengths }: Plan): string[] {
+  const best = bestWay(overLengths?.ways ?? []);
+  if (best === null) return [];
+  return [t('With the lengths of your documents {0} expected: {1}.', formatDuration(best.expectedMs), say(wayText(best), t))];
 }
 
 /** `Half`, `A third`, or in per cent. */

@@ -1,9 +1,16 @@
-import { column, formatCount, formatPercent, formatTokens, plural } from '../../core/format';
+import { column, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
 import { verdictWord } from '../../core/memory-model/verdict';
 import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
+import type { Plan } from '../../core/planner/plan';
 import type { OverLengths } from '../../core/planner/lengths/found';
 import { say } from '../../core/sentence';
 import { table } from '../table';
+
+/** What a step takes in the best way to train documents of many lengths: the plan's own is of sequences that are all as long. */
+export function lengthsLine({ overLengths }: Pick<Plan, 'overLengths'>): string[][] {
+  const best = bestWay(overLengths?.ways ?? []);
+  return best === null ? [] : [['by lengths', `${formatDuration(best.expectedMs)} expected: ${say(wayText(best))}`]];
+}
 
 /** Title and body of what steps of documents of many lengths take: a line for each way. */
 export function lengthsSection(over: OverLengths): [string, string] {

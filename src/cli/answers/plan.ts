@@ -9,7 +9,7 @@ import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/pla
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
-import { lengthsSection } from './lengths';
+import { lengthsLine, lengthsSection } from './lengths';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
 import { reportedAssumptions, type CalibratedStep } from '../../core/spec/request';
@@ -55,6 +55,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ...startsLine(findings),
     ['step', `${formatDuration(chosen.iterationMs)} (${formatDurationRange(chosen.iterationMs, cost.range)})`],
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
+    ...lengthsLine(plan),
     ...calibrationLines(plan),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
