@@ -76,6 +76,7 @@ export async function searchLayouts(
 const doing: Readonly<Record<SchedulePhase, string>> = {
   usual: 'searching',
   others: 'searching other schedules',
+  slices: 'solving for slices',
   planned: 'planning orders',
 };
 

@@ -200,8 +200,8 @@ function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoin
 /** Layouts of a schedule whose slices are solved for more finely than all are: each the fastest of its sizes of parallel groups. */
 const mostFinelySolved = 4;
 
-/** The fastest layout of a schedule, and those next to it with slices solved for them: finer units may turn them round. */
-function finelySolved({ solved: all }: Found, best: SearchPoint): readonly SearchPoint[] {
+/** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */
+function finelySolved({ sliced: all }: Found, best: SearchPoint): readonly SearchPoint[] {
   const points = new Map([[sizesKey(best), best]]);
   for (const { point } of all) {
     if (points.size === mostFinelySolved) break;

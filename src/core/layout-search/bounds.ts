@@ -29,7 +29,7 @@ import {
 } from './pipeline-bounds';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
-import type { GridTimes } from './solved-slices';
+import type { GridTimes, LeastSlices } from './solved-slices';
 import { sum } from '../numbers';
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
@@ -166,8 +166,17 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
 function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const { request, known } = inputs;
   const { iterationMs, peakBytes } = pointBound(inputs, point);
-  const pipelineMs = solvedBoundMs(known, gridTimesOf(request, point, shapesOf(known, point), known), microBatchesOf(point));
+  const shapes = shapesOf(known, point);
+  const firstMs = leastSlicesOf(request, point, shapes, known).map((least) => least.firstMs);
+  const pipelineMs = solvedBoundMs(known, gridTimesOf(request, point, shapes, known), firstMs, microBatchesOf(point));
   return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
+}
+
+function leastSlicesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: Known): LeastSlices[] {
+  return known.leastSlices(
+    point,
+    chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) })),
+  );
 }
 
 function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: Known): GridTimes[] {
@@ -178,9 +187,9 @@ function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutSh
 function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): number {
   const microBatches = microBatchesOf(point);
   let [beforeMs, most] = [0, 0];
-  for (const { leastSumMs, leastFirstMs } of gridTimesOf(request, point, shapes, known)) {
-    most = Math.max(most, beforeMs + microBatches * leastSumMs);
-    beforeMs += leastFirstMs;
+  for (const { sumMs, firstMs } of leastSlicesOf(request, point, shapes, known)) {
+    most = Math.max(most, beforeMs + microBatches * sumMs);
+    beforeMs += firstMs;
   }
   return most;
 }
@@ -190,7 +199,7 @@ function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutS
  * for stages a <= z that all take f_s times as long as some stage at least, the work of the lesser of a and z, and the slowest slice once
  * more on every stage between, after a first slice on the stages before a.
  */
-function solvedBoundMs(known: Known, stages: readonly GridTimes[], microBatches: number): number {
+function solvedBoundMs(known: Known, stages: readonly GridTimes[], firstMs: readonly number[], microBatches: number): number {
   const turns = [...new Set(stages)].flatMap((times) => [stages.indexOf(times), stages.lastIndexOf(times)]);
   let most = 0;
   for (const base of new Set(stages)) {
@@ -201,7 +210,7 @@ function solvedBoundMs(known: Known, stages: readonly GridTimes[], microBatches:
         // A base that both ends are as slow as: with a slower one the sum would count less.
         if (a > z || least < 1) continue;
         const weight = Math.floor(sum(factors.slice(a, z + 1)) - 1);
-        const beforeMs = sum(stages.slice(0, a).map(({ leastFirstMs }) => leastFirstMs));
+        const beforeMs = sum(firstMs.slice(0, a));
         most = Math.max(most, beforeMs + known.leastWeighed(base, microBatches, weight));
       }
   }

@@ -39,6 +39,8 @@ export interface Evaluator extends Bounds {
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
+  /** Steps that solving for slices with the makespans of schedules has taken so far. */
+  readonly solvingSteps: () => number;
   /** Peak that still fits. */
   readonly usableBytes: number;
 }
@@ -64,9 +66,11 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     return measure(pipeline(point), { id: candidateIdOf[schedule], name: groupName(point), schedule, scheme, certificate: null }, signal);
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
+  let solvingSteps = 0;
+  const onSteps = (steps: number): void => void (solvingSteps += steps);
   const schemeFor = (point: SearchPoint, signal?: CancelSignal): Scheme => {
     if (point.solved !== true) return schemeOf(request, point);
-    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), microBatchesOf(point), signal);
+    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), microBatchesOf(point), { signal, onSteps });
     solved.set(point, found);
     return found;
   };
@@ -76,6 +80,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     ...boundsOf(request, known),
     operations: (point) => operations(point, schemeOf(request, point)),
     pipeline,
+    solvingSteps: () => solvingSteps,
     usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
     candidate: (point, scheme, signal) =>
       scheme === undefined ? (measured.get(point) ?? candidate(point, schemeFor(point, signal), signal)) : candidate(point, scheme, signal),

@@ -53,7 +53,7 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
   return improvements.toSorted((a, b) => b.speedup - a.speedup);
 }
 
-/** Orders are planned for other times only where the best has one: that takes longer than all else. */
+/** Orders are planned, and slices solved, for other times only where the best has them: that takes longer than all else. */
 function changesOf({ request, fixed, schedules, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
@@ -65,6 +65,7 @@ function changesOf({ request, fixed, schedules, strict = false, triesHost = fals
     strict,
     triesHost,
     withoutPlanned: !scheduleKind(best.point.schedule).planned,
+    ...(best.point.slices > 1 ? {} : { slicesAre: 'equal' as const }),
   };
   const changed = (change: Sentence, different: Partial<SearchProblem['request']>, free: readonly SearchKey[] = []): Change => ({
     change,

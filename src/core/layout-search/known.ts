@@ -1,4 +1,5 @@
 import { memoized } from '../memoized';
+import { sum } from '../numbers';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import type { RankOrder } from '../spec/rank-order';
@@ -20,7 +21,7 @@ import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
 import { unitOf } from './schedules';
-import { gridTimes, leastRatio, leastWeighed, solvedUnit, type GridTimes } from './solved-slices';
+import { gridTimes, leastRatio, leastSlices, leastWeighed, solvedUnit, type GridTimes, type LeastSlices } from './solved-slices';
 import { interning, shapesFor } from './shapes';
 import type { CandidateGroup } from './candidate-group';
 
@@ -31,6 +32,12 @@ export interface SearchPoint extends CandidateGroup {
 
 export type KeyedGroup = Pick<CandidateGroup, 'layout' | 'training' | 'keys'>;
 
+/** What a stage or chunk holds, and its layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
+export interface SharedContents {
+  readonly contents: StageContents;
+  readonly share: number;
+}
+
 /** What is computed once for all candidate groups that share it. */
 export interface Known {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
@@ -39,6 +46,8 @@ export interface Known {
   readonly times: (group: CandidateGroup, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
   readonly sumMs: (group: CandidateGroup) => number;
+  /** What no slices of one micro-batch that may be solved for go below, on each of some stages or chunks. */
+  readonly leastSlices: (group: CandidateGroup, parts: readonly SharedContents[]) => LeastSlices[];
   /** Every slice of one micro-batch that may be solved for, on a stage. */
   readonly gridTimes: (group: CandidateGroup, contents: StageContents, share?: number) => GridTimes;
   /** By them: see `leastRatio` and `leastWeighed`. */
@@ -84,8 +93,13 @@ function byGroupAndShape<F extends KeyedGroup, T>(
 
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
 export function knownOf(request: PlanRequest): Known {
+  // Stages of the same inputs share the times of their layers.
+  const inputsByTime = new Map<string, CostInputs>();
   const costs = byGroupAndShape(
-    (group, contents, share) => partCosts(request, inputsOf(request, group))(contents, share),
+    (group, contents, share) => {
+      const inputs = memoized(inputsByTime, group.keys.time, () => inputsOf(request, group));
+      return partCosts(request, inputs)(contents, share);
+    },
     ({ keys }: CandidateGroup) => keys.time,
   );
   const sliced = ({ keys }: CandidateGroup): string => keys.sliced;
@@ -100,7 +114,7 @@ export function knownOf(request: PlanRequest): Known {
     const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
     const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
     const cost = partCosts(request, kept)(contents, 1);
-    if (group.solved === true) return gridOf(request, group, cost).leastSumMs;
+    if (group.solved === true) return sum(leastSlicesOf(request, group, [cost]).map(({ sumMs }) => sumMs));
     const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
     return forwardMs + backwardMs;
   }, sliced);
@@ -113,6 +127,7 @@ export function knownOf(request: PlanRequest): Known {
       ({ keys }) => keys.holding,
     );
   const afterwardsIn = { data: afterwards('data'), pipeline: afterwards('pipeline') };
+  const leastOf = new Map<StageContents, Map<string, LeastSlices>>();
   const ratios = new Map<GridTimes, Map<GridTimes, number>>();
   const weighed = new Map<GridTimes, Map<string, number>>();
   const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
@@ -139,7 +154,23 @@ export function knownOf(request: PlanRequest): Known {
     cost: costs,
     times,
     sumMs: (group) => (request.costTable === null ? 1 : group.layout.pipeline) * computeMs(group, whole),
-    gridTimes: byGroupAndShape((group: CandidateGroup, contents, share) => gridOf(request, group, costs(group, contents, share)), sliced),
+    leastSlices: (group, parts) => {
+      const key = ({ share }: SharedContents): string => (share === 1 ? sliced(group) : `${sliced(group)}/${share}`);
+      const ofShape = (contents: StageContents) => memoized(leastOf, contents, () => new Map<string, LeastSlices>());
+      const different = new Map(parts.map((part) => [part.contents, part]));
+      const fresh = [...different.values()].filter((part) => !ofShape(part.contents).has(key(part)));
+      const costsOf = fresh.map(({ contents, share }) => costs(group, contents, share));
+      leastSlicesOf(request, group, costsOf).forEach((least, index) => {
+        const part = fresh[index];
+        if (part !== undefined) ofShape(part.contents).set(key(part), least);
+      });
+      return parts.flatMap((part) => ofShape(part.contents).get(key(part)) ?? []);
+    },
+    gridTimes: byGroupAndShape(
+      (group: CandidateGroup, contents, share) =>
+        gridTimes(costs(group, contents, share), group.training.microBatch, request.training.sequenceLength, solvedUnit(request)),
+      sliced,
+    ),
     leastRatio: (own, base) =>
       memoized(
         memoized(ratios, base, () => new Map<GridTimes, number>()),
@@ -221,8 +252,8 @@ function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest
   return { forwardMs, backwardMs, weightMs, firstForwardMs, lastBackwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
 }
 
-function gridOf(request: PlanRequest, { training }: CandidateGroup, cost: SliceCost): GridTimes {
-  return gridTimes(cost, training.microBatch, training.sequenceLength, solvedUnit(request));
+function leastSlicesOf(request: PlanRequest, { training }: CandidateGroup, costs: readonly SliceCost[]): LeastSlices[] {
+  return leastSlices(costs, training.microBatch, training.sequenceLength, solvedUnit(request));
 }
 
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };

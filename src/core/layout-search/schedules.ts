@@ -40,23 +40,38 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
       const kind = kindFor(name, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
       const slices = kind.sliced ? slicesOf(problem.request, sizes, microBatches, asked !== null, kind) : [{ slices: 1 }];
-      return slices.map((cut) => ({ name, virtualStages, chunks: kind.chunks, ...cut }));
+      return slices
+        .filter(({ solved }) => problem.slicesAre === undefined || (problem.slicesAre === 'solved') === (solved === true))
+        .map((cut) => ({ name, virtualStages, chunks: kind.chunks, ...cut }));
     }),
   );
 }
 
 /**
- * The order in which schedules are evaluated: what usual launchers run, the others, then those whose orders are planned for given times.
+ * The order in which schedules are evaluated: what usual launchers run, the others, those with slices solved for, then those whose orders
+ * are planned for given times.
  */
-export type SchedulePhase = 'usual' | 'others' | 'planned';
+export type SchedulePhase = 'usual' | 'others' | 'slices' | 'planned';
 
-/** The parts of a problem by schedule, in the order in which they are searched; the whole where the schedule is fixed. */
-export function phasesOf(problem: SearchProblem): readonly { readonly phase: SchedulePhase; readonly problem: SearchProblem }[] {
+/** A part of a search. */
+interface Phase {
+  readonly phase: SchedulePhase;
+  readonly problem: SearchProblem;
+}
+
+/** The parts of a problem by schedule and slices, in the order in which they are searched. */
+export function phasesOf(problem: SearchProblem): readonly Phase[] {
   const asked = fixedSchedule(problem);
-  if (asked !== null) return [{ phase: phaseOf(asked), problem }];
-  return (['usual', 'others', 'planned'] as const)
-    .map((phase) => ({ phase, problem: { ...problem, among: searchedSchedules(problem).filter((name) => phaseOf(name) === phase) } }))
-    .filter(({ problem: { among } }) => among.length > 0);
+  const names = asked === null ? searchedSchedules(problem) : [asked];
+  const part = (phase: SchedulePhase, among: readonly ScheduleName[]): Phase[] =>
+    among.length === 0 ? [] : [{ phase, problem: { ...problem, among, slicesAre: phase === 'slices' ? 'solved' : 'equal' } }];
+  const ofPhase = (phase: SchedulePhase): Phase[] =>
+    part(
+      phase,
+      names.filter((name) => phaseOf(name) === phase),
+    );
+  const sliced = names.filter((name) => scheduleKind(name).sliced);
+  return [...ofPhase('usual'), ...ofPhase('others'), ...part('slices', problem.slicesAre === 'equal' ? [] : sliced), ...ofPhase('planned')];
 }
 
 function phaseOf(name: ScheduleName): SchedulePhase {
@@ -141,13 +156,18 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   return !isStrict && isDecided && request.model.layers >= fewestLayers(request.model, kind, { pipeline, virtualStages });
 }
 
+/** Whether there are bounds on a schedule whose slices are solved for. */
+export function hasSliceBounds({ bound }: Pick<NamedKind, 'bound'>): boolean {
+  return bound === 'drained' || bound === 'sliced';
+}
+
 /** Powers of two of equal token slices, and those that are solved for. */
 function slicesOf(
   request: PlanRequest,
   sizes: Sizes,
   microBatches: number,
   asked: boolean,
-  { bound, mostSlices = 1 }: NamedKind,
+  kind: NamedKind,
 ): Pick<ScheduleChoice, 'slices' | 'solved'>[] {
   const { training, slicing } = request;
   const batch = training.globalBatch / sizes.data;
@@ -155,10 +175,9 @@ function slicesOf(
   if (sizes.context > 1 && !asked) return [];
   const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
   const choices: Pick<ScheduleChoice, 'slices' | 'solved'>[] = asked ? [{ slices: 1 }] : [];
-  for (let slices = 2; slices <= Math.min(mostSlices, units); slices *= 2) choices.push({ slices });
+  for (let slices = 2; slices <= Math.min(kind.mostSlices ?? 1, units); slices *= 2) choices.push({ slices });
   const solved = mostSolvedSlices(request);
-  const isBounded = bound === 'drained' || bound === 'sliced';
-  return isBounded && solved > 1 && sizes.pipeline > 1 ? [...choices, { slices: solved, solved: true }] : choices;
+  return hasSliceBounds(kind) && solved > 1 && sizes.pipeline > 1 ? [...choices, { slices: solved, solved: true }] : choices;
 }
 
 /**

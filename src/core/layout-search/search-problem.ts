@@ -34,6 +34,8 @@ export interface SearchProblem {
   readonly triesHost?: boolean;
   /** The ones that are evaluated now; absent: all. */
   readonly among?: readonly ScheduleName[];
+  /** The slices of sequences that are evaluated: equal ones (and whole sequences), or those that are solved for; absent: both. */
+  readonly slicesAre?: 'equal' | 'solved';
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */

@@ -8,8 +8,8 @@ import { nearlyFits, type Bound } from './bounds';
 import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
 import { heldToMeasured } from './measured';
-import { phasesOf, type SchedulePhase } from './schedules';
-import { candidateGroups, nothingToSearch, type Skipping } from './space';
+import { hasSliceBounds, phasesOf, type SchedulePhase } from './schedules';
+import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 
@@ -64,8 +64,8 @@ export interface Found {
   readonly perSchedule: ReadonlyMap<string, Predicted>;
   /** The fastest that fits for each of the fastest sizes of parallel groups, fastest first. */
   readonly perSizes: readonly Predicted[];
-  /** Every one that fits with slices solved for it, fastest first. */
-  readonly solved: readonly Predicted[];
+  /** Every one that fits and whose sequences are cut, fastest first. */
+  readonly sliced: readonly Predicted[];
   /** Narrowly ruled out by memory: for each set of parallel sizes, the layout that might be fastest. */
   readonly excluded: readonly Excluded[];
   readonly lowerBoundMs: number;
@@ -86,18 +86,20 @@ export const planningAnyway = 40e6;
 const mostPlanning = 200e6;
 /**
  * Layouts whose slices are solved for the Pareto front and the sizes too; beyond that, only for those that may be the fastest of all or of
- * their schedule, and no more than so many, which the counts and the bound say.
+ * their schedule, up to so many, and those of simulated makespans within so many steps: a few seconds. The counts and the bound say what is
+ * left out.
  */
 export const solvedAnyway = 16;
 const mostSolved = 100;
+const mostSolving = 100e6;
 
 /**
  * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what
  * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
  * fastest of each schedule and of the fastest sizes), so the answer equals that of predicting every layout.
  *
- * Schedules come in phases: those that usual launchers run, then the others, and last those with planned orders, because planning one takes
- * as long as predicting a hundred others. It plans those that may be the fastest, and a few
+ * Schedules come in phases: those that usual launchers run, then the others, those with slices solved for, and last those with planned
+ * orders, because solving or planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few
  * more: the best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
@@ -152,10 +154,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    if (budget.isToBeBounded(point)) {
-      enter(point, evaluator.solvedBound(point));
-      return;
-    }
     const predicted = budget.affords(point) ? evaluator.evaluate(point, signal) : 'too-large';
     if (predicted === 'too-large') {
       leaveOut(bound);
@@ -173,8 +171,9 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       const bound = bounds.get(entry);
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
-      if ('stageLayers' in entry) predict(entry, bound);
-      else cut(entry);
+      if (!('stageLayers' in entry)) cut(entry);
+      else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
+      else predict(entry, bound);
     }
   };
 
@@ -184,6 +183,13 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
+    // So that bounds are held against slices that were solved for from the first on.
+    if (phase === 'slices')
+      for (const { point } of [...kept.perSchedule.values()].filter(isSliced)) {
+        const solved = withSolvedSlices(problem.request, point);
+        const bound = evaluator.pointBound(solved);
+        if (!ruledOut(solved, bound)) predict(solved, bound);
+      }
     for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
       enter(group, evaluator.groupBound(group));
@@ -198,11 +204,21 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     paretoFront: kept.paretoFront(),
     perSchedule: kept.perSchedule,
     perSizes: kept.perSizes(),
-    solved: kept.solved(),
+    sliced: kept.sliced(),
     excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
     lowerBoundMs: lowerBound(),
     counts,
   };
+}
+
+/** Whether slices of a point can be solved for: it has equal ones. */
+function isSliced({ point }: Predicted): boolean {
+  return point.slices > 1 && point.solved !== true && hasSliceBounds(traitsFor(point.schedule, point.layout));
+}
+
+/** Whether slices are solved for by equation 5, which takes milliseconds. */
+function isDrained({ schedule, layout }: CandidateGroup): boolean {
+  return traitsFor(schedule, layout).bound === 'drained';
 }
 
 /** The work that may go into planning orders: planning one takes as long as predicting a hundred others. */
@@ -240,7 +256,7 @@ function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
       return true;
     },
     affords: (point: SearchPoint): boolean => {
-      if (point.solved === true) return solved++ < mostSolved;
+      if (point.solved === true) return solved++ < mostSolved && (isDrained(point) || evaluator.solvingSteps() < mostSolving);
       if (!scheduleKind(point.schedule).planned) return true;
       const isAffordable = planning.affords(point);
       if (isAffordable) counts.planned++;
@@ -301,7 +317,7 @@ function keeper(bestOnly: boolean) {
   const front = paretoFront<Predicted>();
   const perSchedule = new Map<string, Predicted>();
   const bySizes = new Map<string, Predicted>();
-  const solved: Predicted[] = [];
+  const sliced: Predicted[] = [];
   let best: Predicted | null = null;
   /** Time of the slowest of the kept sizes. */
   let slowestKeptMs = Infinity;
@@ -319,7 +335,7 @@ function keeper(bestOnly: boolean) {
   };
   const add = (found: Predicted): boolean => {
     front.add(found);
-    if (found.point.solved === true) solved.push(found);
+    if (found.point.slices > 1) sliced.push(found);
     for (const [map, key] of [
       [perSchedule, scheduleKey(found.point)],
       [bySizes, sizesKey(found.point)],
@@ -330,12 +346,12 @@ function keeper(bestOnly: boolean) {
     best = found;
     return true;
   };
-  const bySpeed = (): readonly Predicted[] => solved.toSorted((a, b) => a.iterationMs - b.iterationMs);
+  const bySpeed = (): readonly Predicted[] => sliced.toSorted((a, b) => a.iterationMs - b.iterationMs);
   return {
     add,
     mayImprove,
     perSchedule,
-    solved: bySpeed,
+    sliced: bySpeed,
     paretoFront: front.entries,
     perSizes: ranked,
     best: (): Predicted | null => best,

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../errors';
 import { leastCommonMultiple } from '../numbers';
-import { shortestCut, type CutEffort } from '../planner/makespan-cut';
+import { shortestCut, type CutEffort, type CutListener } from '../planner/makespan-cut';
 import { cutAlike } from '../planner/makespan-problem';
 import type { Pipeline } from '../planner/pipeline';
 import { slicingCost } from '../planner/slicing-cost';
@@ -14,14 +14,14 @@ import type { CandidateGroup } from './candidate-group';
 
 /*
  * Slices that are solved for each layout, on a grid that is coarse enough to do so for many: their lengths are multiples of a unit, of
- * which a sequence has at most 128. Bounds below are of every cut on that grid, so of those that are found too.
+ * which a sequence has at most 64. Bounds below are of every cut on that grid, so of those that are found too.
  */
 
-const mostUnits = 128;
+const mostUnits = 64;
 /** Thresholds of a bound and of a solution, at most: both are good long before. */
 const mostEvaluations = 400;
 /** Steps and operations of a search with the makespan of a schedule: a few tenths of a second. */
-const effort: CutEffort = { mostSteps: 2e6, mostOperations: 100_000, tolerance: 2e-3 };
+const effort: CutEffort = { mostSteps: 1e6, mostOperations: 60_000, tolerance: 2e-3 };
 
 /** Tokens that solved slices are multiples of. */
 export function solvedUnit({ training, slicing }: Pick<PlanRequest, 'training' | 'slicing'>): number {
@@ -40,31 +40,57 @@ export interface GridTimes {
   readonly units: number;
   readonly forwardMs: Float64Array;
   readonly backwardMs: Float64Array;
-  /** Forward and backward of all slices of the cut for which they add up to the least: equation 8 without a threshold. */
-  readonly leastSumMs: number;
-  /** Forward and backward of the first slice at least, however long it is. */
-  readonly leastFirstMs: number;
 }
 
-/** The times of every slice of `batch` sequences on the grid, and what no cut goes below, exact for any cost. */
+/** What no cut on the grid goes below on a stage, ms. */
+export interface LeastSlices {
+  /** Forward and backward of all slices of the cut for which they add up to the least: equation 8 without a threshold. */
+  readonly sumMs: number;
+  /** Forward and backward of the first slice at least, however long it is. */
+  readonly firstMs: number;
+}
+
+/** Every slice of a sequence on the grid, by the boundaries of units where it starts and ends. */
+function forEachSlice(units: number, visit: (from: number, to: number) => void): void {
+  for (let from = 0; from < units; from++) for (let to = from + 1; to <= units; to++) visit(from, to);
+}
+
+/** What no cut of `batch` sequences goes below on each of some stages, exact for any cost: the stages are asked slice by slice. */
+export function leastSlices(costs: readonly SliceCost[], batch: number, tokens: number, unit: number): LeastSlices[] {
+  const units = Math.ceil(tokens / unit);
+  const end = (index: number): number => Math.min(tokens, index * unit);
+  const stages = costs.map((cost) => {
+    const leastMs = new Float64Array(units + 1).fill(Infinity);
+    leastMs[0] = 0;
+    return { cost, leastMs, firstForwardMs: Infinity, firstBackwardMs: Infinity };
+  });
+  forEachSlice(units, (from, to) => {
+    for (const stage of stages) {
+      const { leastMs } = stage;
+      const { forwardMs, backwardMs } = stage.cost(batch, end(to) - end(from), end(from));
+      leastMs[to] = Math.min(leastMs[to] ?? 0, (leastMs[from] ?? 0) + forwardMs + backwardMs);
+      if (from > 0) continue;
+      stage.firstForwardMs = Math.min(stage.firstForwardMs, forwardMs);
+      stage.firstBackwardMs = Math.min(stage.firstBackwardMs, backwardMs);
+    }
+  });
+  return stages.map(({ leastMs, firstForwardMs, firstBackwardMs }) => ({
+    sumMs: leastMs[units] ?? 0,
+    firstMs: firstForwardMs + firstBackwardMs,
+  }));
+}
+
+/** The times of every slice of `batch` sequences on the grid. */
 export function gridTimes(cost: SliceCost, batch: number, tokens: number, unit: number): GridTimes {
   const units = Math.ceil(tokens / unit);
   const end = (index: number): number => Math.min(tokens, index * unit);
   const [forward, backward] = [new Float64Array((units + 1) ** 2), new Float64Array((units + 1) ** 2)];
-  const least = new Float64Array(units + 1).fill(Infinity);
-  least[0] = 0;
-  let [firstForwardMs, firstBackwardMs] = [Infinity, Infinity];
-  for (let from = 0; from < units; from++)
-    for (let to = from + 1; to <= units; to++) {
-      const { forwardMs, backwardMs } = cost(batch, end(to) - end(from), end(from));
-      forward[from * (units + 1) + to] = forwardMs;
-      backward[from * (units + 1) + to] = backwardMs;
-      least[to] = Math.min(least[to] ?? 0, (least[from] ?? 0) + forwardMs + backwardMs);
-      if (from > 0) continue;
-      firstForwardMs = Math.min(firstForwardMs, forwardMs);
-      firstBackwardMs = Math.min(firstBackwardMs, backwardMs);
-    }
-  return { units, forwardMs: forward, backwardMs: backward, leastSumMs: least[units] ?? 0, leastFirstMs: firstForwardMs + firstBackwardMs };
+  forEachSlice(units, (from, to) => {
+    const { forwardMs, backwardMs } = cost(batch, end(to) - end(from), end(from));
+    forward[from * (units + 1) + to] = forwardMs;
+    backward[from * (units + 1) + to] = backwardMs;
+  });
+  return { units, forwardMs: forward, backwardMs: backward };
 }
 
 /** How many times as long as on `base` every slice takes on a stage at least, forward and backward. */
@@ -125,7 +151,7 @@ export function solvedScheme(
   group: CandidateGroup,
   pipeline: Pipeline,
   microBatches: number,
-  signal?: CancelSignal,
+  { signal, onSteps }: Pick<CutListener, 'signal' | 'onSteps'> = {},
 ): Scheme {
   const { training, layout, schedule } = group;
   const { microBatch } = training;
@@ -135,7 +161,7 @@ export function solvedScheme(
   if (scheduleKind(schedule).bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
   const unit = solvedUnit(request);
   const asked = { ...request, training, layout, slicing: { unit, scheme: null } };
-  const found = shortestCut(asked, pipeline, schedule, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal });
+  const found = shortestCut(asked, pipeline, schedule, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal, onSteps });
   const shortest = leastCommonMultiple(unit, training.sequenceParallel ? layout.tensor : 1);
   const tokens = request.training.sequenceLength;
   const slices = Math.ceil(tokens / shortest);

@@ -14,7 +14,8 @@ import type { Recompute, RecomputeModule } from '../spec/recompute';
 import { divisorsOf } from '../numbers';
 import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
-import type { Layout, TrainingSpec } from '../spec/request';
+import { mostSolvedSlices } from './solved-slices';
+import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { sentence } from '../sentence';
 
 /** What the files of a run (or the command line) fix. */
@@ -110,13 +111,24 @@ export function* candidateGroups(
           const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
           const whole = { time, sliced: time, holding };
           for (const { layout, name, slices, solved } of alike) {
-            const keys = slices === 1 ? whole : { time, sliced: `${time}/${slices}${solved === true ? ' solved' : ''}`, holding };
+            const keys = slices === 1 ? whole : { time, sliced: slicedKey(time, slices, solved), holding };
             yield { layout, training: trained, schedule: name, slices, ...(solved === true ? { solved } : {}), keys };
           }
         }
       }
     }
   }
+}
+
+function slicedKey(time: string, slices: number, solved: boolean | undefined): string {
+  return `${time}/${slices}${solved === true ? ' solved' : ''}`;
+}
+
+/** A candidate group, or one of its cuts, with its slices solved for instead of equal. */
+export function withSolvedSlices<Group extends CandidateGroup>(request: PlanRequest, group: Group): Group {
+  const { keys } = group;
+  const slices = mostSolvedSlices(request);
+  return { ...group, slices, solved: true, keys: { ...keys, sliced: slicedKey(keys.time, slices, true) } };
 }
 
 /** Candidate groups that are skipped before they are made: their static memory alone does not fit. */

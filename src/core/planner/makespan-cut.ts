@@ -26,11 +26,17 @@ export interface CutEffort {
   readonly tolerance: number;
 }
 
+/** Who is asked whether to go on, and told how many steps a search took. */
+export interface CutListener extends Pick<SlicingListener, 'signal'> {
+  readonly onSteps?: ((steps: number) => void) | undefined;
+}
+
 /** What was found, and what was looked through. */
 export interface FoundCut {
   readonly lengths: readonly number[];
   readonly solution: MakespanSolution;
-  readonly certificate: Certificate;
+  /** Takes as long as simulating tens of other cuts. */
+  readonly certificate: () => Certificate;
 }
 
 /** Slices of a sequence at most. */
@@ -49,11 +55,7 @@ export function shortestCut(
   request: PlanRequest,
   pipeline: Pipeline,
   schedule: ScheduleName,
-  {
-    effort,
-    known,
-    signal,
-  }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & Pick<SlicingListener, 'signal'>,
+  { effort, known, signal, onSteps }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & CutListener,
 ): FoundCut | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
@@ -83,21 +85,25 @@ export function shortestCut(
   const { mostSteps, tolerance } = effort;
   const chunks = chunksOn(pipeline, schedule);
   const fits = (lengths: readonly number[]): boolean => fitsOn(chunks, cutAlike({ microBatches, microBatch }, lengths), pipeline.gpuMemory);
-  const within = withinMemory(problem, fits, (bounded) => shortestMakespan(bounded, { mostSteps, tolerance, signal }));
+  const within = withinMemory(problem, fits, (bounded) => {
+    const solution = shortestMakespan(bounded, { mostSteps, tolerance, signal });
+    onSteps?.(solution?.steps ?? mostSteps);
+    return solution;
+  });
   if (within === null) return null;
   const { solution, fewest } = within;
   const { lengths, makespanMs, lowerBoundMs, parts } = solution;
   return {
     lengths,
     solution,
-    certificate: {
+    certificate: () => ({
       optimumMs: makespanMs,
       lowerBoundMs,
       evaluations: parts,
       judgedBy: 'makespan',
       cuts: comparedCuts(problem, equalWork),
       note: sentence`${gapText(solution)} for slices in multiples of ${unit} tokens, ${numbersText(fewest, slices)}, all sequences cut alike`,
-    },
+    }),
   };
 }
 
@@ -177,7 +183,7 @@ export function shortestSpec(request: PlanRequest, schedule: ScheduleName, found
     name: schedule,
     schedule,
     scheme,
-    certificate: found.certificate,
+    certificate: found.certificate(),
   };
 }
 
