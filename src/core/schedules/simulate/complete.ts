@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../errors';
 import { operationKind, type OperationKind, type Schedule } from '../schedule';
-import { kindText, operationText } from './deadlock';
+import { kindText, operationText, unitText } from './deadlock';
 import { sentence, type Sentence } from '../../sentence';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
@@ -88,10 +88,8 @@ export function requireComplete(schedule: Schedule): void {
 export function faultText(schedule: Schedule, fault: Fault): Sentence {
   const { stageOfChunk, units, chunk } = schedule;
   switch (fault.fault) {
-    case 'missing': {
-      const { microBatch = 0, slice = 0 } = units[fault.unit] ?? {};
-      return sentence`no ${kindText(fault.kind)} of micro-batch ${microBatch}, slice ${slice} on chunk ${fault.chunk}`;
-    }
+    case 'missing':
+      return sentence`no ${kindText(fault.kind)} of ${unitText(units, fault.unit)} on chunk ${fault.chunk}`;
     case 'double':
       return sentence`the ${operationText(schedule, fault.row)} a second time`;
     case 'wrong-stage':

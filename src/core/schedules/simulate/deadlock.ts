@@ -25,11 +25,17 @@ export function deadlockError(schedule: Schedule, deadlocked: readonly Deadlocke
   );
 }
 
+/** `micro-batch 0, slice 3`, without the slice where no sequence is cut. */
+export function unitText(units: Schedule['units'], unit: number): Sentence {
+  const { microBatch = 0, slice = 0 } = units[unit] ?? {};
+  const isSliced = units.some((each) => each.slice > 0);
+  return isSliced ? sentence`micro-batch ${microBatch}, slice ${slice}` : sentence`micro-batch ${microBatch}`;
+}
+
 /** `input backward of micro-batch 0, slice 3`, with the chunk where a stage has several. */
 export function operationText({ stages, stageOfChunk, units, kind, chunk, unit }: Schedule, row: number): Sentence {
-  const { microBatch = 0, slice = 0 } = units[unit[row] ?? 0] ?? {};
   const where = stageOfChunk.length > stages ? sentence` on chunk ${chunk[row] ?? 0}` : '';
-  return sentence`${kindText(kind[row])} of micro-batch ${microBatch}, slice ${slice}${where}`;
+  return sentence`${kindText(kind[row])} of ${unitText(units, unit[row] ?? 0)}${where}`;
 }
 
 const kindTexts = [sentence`forward`, sentence`backward`, sentence`input backward`, sentence`weight backward`];

@@ -66,7 +66,7 @@ describe('simulate', () => {
     assert.throws(() => simulate(backwardFirst, equalTimes(2, 2, 1, 1), noTransfers(2)), {
       code: 'schedule-stuck',
       message:
-        'The schedule cannot run, its stages wait for each other: stage 0 at the backward of micro-batch 0, slice 0; stage 1 at the backward of micro-batch 0, slice 0',
+        'The schedule cannot run, its stages wait for each other: stage 0 at the backward of micro-batch 0; stage 1 at the backward of micro-batch 0',
     });
   });
 });
