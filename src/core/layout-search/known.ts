@@ -127,9 +127,6 @@ export function knownOf(request: PlanRequest): Known {
       ({ keys }) => keys.holding,
     );
   const afterwardsIn = { data: afterwards('data'), pipeline: afterwards('pipeline') };
-  const leastOf = new Map<StageContents, Map<string, LeastSlices>>();
-  const ratios = new Map<GridTimes, Map<GridTimes, number>>();
-  const weighed = new Map<GridTimes, Map<string, number>>();
   const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
     layers: request.model.layers / pipeline,
     first: false,
@@ -154,8 +151,29 @@ export function knownOf(request: PlanRequest): Known {
     cost: costs,
     times,
     sumMs: (group) => (request.costTable === null ? 1 : group.layout.pipeline) * computeMs(group, whole),
+    ...slicesKnown(request, costs),
+    afterwardsMs: (group) => afterwardsIn[runtimeOf(group.training).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
+    staticBytes: byGroupAndShape(
+      (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
+      ({ keys }) => keys.holding,
+    ),
+    savedSlices,
+    savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
+    keptBytes: byGroupAndShape((group: CandidateGroup, contents) => {
+      const { layers, head } = keptForWeights(inputsOf(request, group), contents, unitsOf(request, group)[0] ?? noUnit);
+      return layers + head;
+    }, sliced),
+  };
+}
+
+/** What is known of slices that may be solved for. */
+function slicesKnown(request: PlanRequest, costs: Known['cost']): Pick<Known, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
+  const leastOf = new Map<StageContents, Map<string, LeastSlices>>();
+  const ratios = new Map<GridTimes, Map<GridTimes, number>>();
+  const weighed = new Map<GridTimes, Map<string, number>>();
+  return {
     leastSlices: (group, parts) => {
-      const key = ({ share }: SharedContents): string => (share === 1 ? sliced(group) : `${sliced(group)}/${share}`);
+      const key = ({ share }: SharedContents): string => (share === 1 ? group.keys.sliced : `${group.keys.sliced}/${share}`);
       const ofShape = (contents: StageContents) => memoized(leastOf, contents, () => new Map<string, LeastSlices>());
       const different = new Map(parts.map((part) => [part.contents, part]));
       const fresh = [...different.values()].filter((part) => !ofShape(part.contents).has(key(part)));
@@ -169,7 +187,7 @@ export function knownOf(request: PlanRequest): Known {
     gridTimes: byGroupAndShape(
       (group: CandidateGroup, contents, share) =>
         gridTimes(costs(group, contents, share), group.training.microBatch, request.training.sequenceLength, solvedUnit(request)),
-      sliced,
+      ({ keys }) => keys.sliced,
     ),
     leastRatio: (own, base) =>
       memoized(
@@ -183,17 +201,6 @@ export function knownOf(request: PlanRequest): Known {
         `${microBatches},${weight}`,
         () => leastWeighed(times, microBatches, weight),
       ),
-    afterwardsMs: (group) => afterwardsIn[runtimeOf(group.training).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
-    staticBytes: byGroupAndShape(
-      (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
-      ({ keys }) => keys.holding,
-    ),
-    savedSlices,
-    savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
-    keptBytes: byGroupAndShape((group: CandidateGroup, contents) => {
-      const { layers, head } = keptForWeights(inputsOf(request, group), contents, unitsOf(request, group)[0] ?? noUnit);
-      return layers + head;
-    }, sliced),
   };
 }
 

@@ -141,10 +141,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     bounds.set(node, bound);
     open.push(bound.iterationMs, node);
   };
-  const leaveOut = (bound: Bound): void => {
-    counts.tooLarge++;
-    leftOutMs = Math.min(leftOutMs, bound.iterationMs);
-  };
   const cut = (group: CandidateGroup): void => {
     for (const stageLayers of cutsFor(problem, group)) {
       counts.considered++;
@@ -156,7 +152,8 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     throwIfCancelled(signal);
     const predicted = budget.affords(point) ? evaluator.evaluate(point, signal) : 'too-large';
     if (predicted === 'too-large') {
-      leaveOut(bound);
+      counts.tooLarge++;
+      leftOutMs = Math.min(leftOutMs, bound.iterationMs);
       return;
     }
     counts.evaluated++;
@@ -177,19 +174,21 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     }
   };
 
+  /** So that bounds are held against slices that were solved for from the first on. */
+  const solveFastest = (): void => {
+    for (const point of fastestSliced(problem, kept.perSchedule)) {
+      const bound = evaluator.pointBound(point);
+      if (!ruledOut(point, bound)) predict(point, bound);
+    }
+  };
+
   throwIfCancelled(signal);
   const skipping = skippingOf(evaluator, counts, poll);
   const phases = phasesOf(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
-    // So that bounds are held against slices that were solved for from the first on.
-    if (phase === 'slices')
-      for (const { point } of [...kept.perSchedule.values()].filter(isSliced)) {
-        const solved = withSolvedSlices(problem.request, point);
-        const bound = evaluator.pointBound(solved);
-        if (!ruledOut(solved, bound)) predict(solved, bound);
-      }
+    if (phase === 'slices') solveFastest();
     for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
       enter(group, evaluator.groupBound(group));
@@ -211,9 +210,11 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 }
 
-/** Whether slices of a point can be solved for: it has equal ones. */
-function isSliced({ point }: Predicted): boolean {
-  return point.slices > 1 && point.solved !== true && hasSliceBounds(traitsFor(point.schedule, point.layout));
+/** The layouts whose equal slices are the fastest of a schedule, with slices solved for. */
+function fastestSliced({ request }: SearchProblem, perSchedule: ReadonlyMap<string, Predicted>): SearchPoint[] {
+  return [...perSchedule.values()]
+    .filter(({ point }) => point.slices > 1 && point.solved !== true && hasSliceBounds(traitsFor(point.schedule, point.layout)))
+    .map(({ point }) => withSolvedSlices(request, point));
 }
 
 /** Whether slices are solved for by equation 5, which takes milliseconds. */

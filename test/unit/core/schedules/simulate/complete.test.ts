@@ -31,17 +31,12 @@ describe('faults of a schedule', () => {
   it('are a whole backward beside its parts, a chunk on another stage, and what is not there', () => {
     const weight = split.kind.indexOf(3);
     const [chunk, unit] = [split.chunk[weight]!, split.unit[weight]!];
-    assert.deepEqual(textsOf(changed(weight, 1, chunk, unit)), [
-      `the backward of micro-batch ${unit} on chunk ${chunk} a second time`,
-    ]);
+    assert.deepEqual(textsOf(changed(weight, 1, chunk, unit)), [`the backward of micro-batch ${unit} on chunk ${chunk} a second time`]);
     assert.deepEqual(textsOf(changed(0, 0, 1, 0)), [
       'the forward of micro-batch 0 on chunk 1 on another stage than 1',
       'no forward of micro-batch 0 on chunk 0',
     ]);
-    assert.deepEqual(textsOf(changed(0, 0, 7, 0)), [
-      'an operation on chunk 7 that there is not',
-      'no forward of micro-batch 0 on chunk 0',
-    ]);
+    assert.deepEqual(textsOf(changed(0, 0, 7, 0)), ['an operation on chunk 7 that there is not', 'no forward of micro-batch 0 on chunk 0']);
   });
 
   it('are overlapped forwards with no backward after them', () => {
