@@ -17,5 +17,6 @@ export type LauncherFormat =
   | 'nemo-rl'
   | 'nanotron'
   | 'hf-trainer'
+  | 'accelerate'
   | 'trainer-shell'
   | 'verl';

@@ -1,3 +1,4 @@
+import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
 import type { ConfigFormat, LauncherFormat } from './config-format';
 import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
@@ -24,6 +25,7 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   'nemo-rl': nemoRl,
   nanotron,
   'hf-trainer': hfTrainer,
+  accelerate,
   'megatron-yaml': megatronYaml,
   nemo,
   'megatron-bridge': megatronBridge,

@@ -2,10 +2,10 @@ import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import { quoted } from '../../text';
-import { ExpectedError } from '../../errors';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import type { Facts } from '../facts';
 import { count, fixed } from '../shell/flag-reads';
+import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
 import { without } from '../yaml/derived';
 import { createKeyReader, firstPlace, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
@@ -41,13 +41,6 @@ const trainerKeys: KeyTable = {
   recomputeGranularity: [key('gradient_checkpointing', lenient(fixed('full')))],
 };
 
-/** What a DeepSpeed JSON says of sharding. */
-const deepspeedKeys: KeyTable = {
-  zeroStage: [key('zero_optimization.stage', count(0, 3))],
-  offloadOptimizer: [key('zero_optimization.offload_optimizer.device', word)],
-  offloadParameters: [key('zero_optimization.offload_param.device', word)],
-};
-
 /** A DeepSpeed JSON is named by a path from where the launcher is started, so it is looked for beside the file and above it. */
 export const trainerFiles: Composition = {
   basesOf: (layer) => {
@@ -63,27 +56,13 @@ export const trainerFiles: Composition = {
     const [sharding] = layers.filter(isJson).map(shardingOf);
     const written: Facts = { ...fsdpOf(own), ...sharding, ...reader.facts(trainerKeys) };
     const adapter = adapterOf(reader);
-    const facts = withRecompute(adapter === null ? written : without(written, ['flavor']));
+    const facts = withCheckpointing(adapter === null ? written : without(written, ['flavor']));
     return {
       ...launcherFile(own, 'hf-trainer', facts, { ...reader, also: adapter === null ? [] : [notPlanned(own, facts, adapter)] }),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
   },
 };
-
-/** Nothing of a file that is no JSON: the run's own says what it can. */
-function shardingOf(layer: Layer): Facts {
-  try {
-    return createKeyReader(parsed(layer), environmentOnly).facts(deepspeedKeys);
-  } catch (error) {
-    if (error instanceof ExpectedError) return {};
-    throw error;
-  }
-}
-
-function isJson({ file }: Layer): boolean {
-  return /\.json$/i.test(file);
-}
 
 function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');
@@ -102,12 +81,6 @@ function adapterOf(reader: KeyReader): string | null {
   const adapter = reader.one('adapter', word)?.value ?? null;
   const type = reader.one('finetuning_type', word)?.value ?? null;
   return adapter ?? (type === null || type === 'full' ? null : type);
-}
-
-function withRecompute(facts: Facts): Facts {
-  if (facts.recomputeGranularity === undefined) return facts;
-  const reason = sentence`gradient checkpointing of transformers recomputes layer by layer`;
-  return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
 }
 
 /** A run that trains an adapter has gradients and optimizer states of few weights. */

@@ -1,7 +1,8 @@
 import type { Finding } from '../../findings';
+import type { Base, Layer } from '../composition';
 import type { Facts, LauncherFile } from '../facts';
 import type { LauncherFormat } from '../config-format';
-import type { LocatedFlag } from '../megatron/located-flag';
+import type { FlagWord, LocatedFlag } from '../megatron/located-flag';
 import type { FlagRead } from './flag-reads';
 
 /** How the words of a command become settings. */
@@ -20,8 +21,15 @@ export interface ShellProgram {
   /** Whether a script starts it: a scan of its text. */
   readonly isIts: (text: string) => boolean;
   readonly settings: Settings;
-  /** What the settings of its launch say, by `flagKey`. */
-  readonly read: (flags: ReadonlyMap<string, LocatedFlag>) => Pick<LauncherFile, 'modelFiles' | 'adapters'> & {
+  /** Paths of files of settings that its launch names, as it writes them. */
+  readonly filesOf?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
+  /** What such a file builds on. */
+  readonly basesOfFile?: (layer: Layer) => readonly Base[];
+  /** What the settings of its launch say, by `flagKey`, and those of the files that it names, of which `layers` are there. */
+  readonly read: (
+    flags: ReadonlyMap<string, LocatedFlag>,
+    layers: readonly Layer[],
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters'> & {
     readonly facts: Facts;
     /** What is to be said of a run that trains. */
     readonly notes?: readonly Finding[];

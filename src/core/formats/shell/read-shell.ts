@@ -9,7 +9,7 @@ import { ownLayer, upwards, type Base, type ComposingReader, type Composition, t
 import { argumentWords } from './argument-file';
 import { clusterOfScheduler, slurmEnvironment } from './batch-header';
 import { evaluate } from './evaluate';
-import type { HereDocument } from './evaluation';
+import type { Evaluation, HereDocument } from './evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
 import { forkOf } from '../megatron/forks';
@@ -53,8 +53,9 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, slurmEnvironment(text), { parse: parser.parse, sourced });
-  const other = isMegatronShell(text) ? undefined : shellPrograms.find(({ isIts }) => isIts(text));
-  if (other !== undefined) return fileOfProgram(other, texts, text, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
+  const other = programOf(text);
+  if (other !== undefined)
+    return fileOfProgram(other, texts, layers, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
   const launch = launchOf(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -68,19 +69,35 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   return launcherFile(texts, text, { ...launch, flags }, ofDocuments, remarks);
 }
 
+/** The program other than Megatron-LM that a script starts. */
+function programOf(text: string): ShellProgram | undefined {
+  return isMegatronShell(text) ? undefined : shellPrograms.find(({ isIts }) => isIts(text));
+}
+
 /** Whether a file can be the one that a script names by the end of its path. */
 function isAt(file: string, path: string): boolean {
   const [there, end] = [`/${file.replaceAll('\\', '/')}`, path.replace(/^(?:\.{1,2}\/)+/, '')];
   return there.endsWith(`/${end}`);
 }
 
-/** What a script sources and may lie beside it; a script that sources nothing is not parsed. */
-function basesOf(parser: ShellParser, { file, text }: Layer): readonly Base[] {
-  if (!/(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text) || text.length > maximumConfigSize || text.includes('\0')) return [];
+/** What a script sources, and the settings that its launch names; one without either is not parsed. */
+function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
+  const { file, text } = layer;
+  if (/\.(?:ya?ml|json)$/i.test(file)) return shellPrograms.flatMap(({ basesOfFile }) => basesOfFile?.(layer) ?? []);
+  const program = programOf(text);
+  const sources = /(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text);
+  if (!(sources || program?.filesOf !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
   const root = parser.parse(text);
   if (root === null) return [];
   const texts = scriptTexts(file, text);
-  const { sourced } = evaluate(texts, root, new Map(), { parse: parser.parse, sourced: () => null });
+  const evaluation = evaluate(texts, root, new Map(), { parse: parser.parse, sourced: () => null });
+  const named = program?.filesOf?.(launchOf(texts, evaluation, program.settings).flags) ?? [];
+  const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
+  return [...settings, ...sourcedBases(texts, evaluation)];
+}
+
+/** The files that a script sources and that may lie beside it. */
+function sourcedBases(texts: ScriptTexts, { sourced }: Evaluation): readonly Base[] {
   return sourced.flatMap(({ path, range, isWhole, isFound }) =>
     path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeOf(range), paths: upwards(path) }],
   );
@@ -121,14 +138,15 @@ function launcherFile(
 function fileOfProgram(
   { format, settings, read }: ShellProgram,
   { file }: ScriptTexts,
-  text: string,
+  layers: readonly Layer[],
   { flags, program, isCommand }: Launch,
   remarks: readonly Finding[],
 ): LauncherFile {
+  const { text } = ownLayer(layers);
   const all = withScheduler(file, text, flags);
   const keys = new Set(all.keys());
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
-  const { notes = [], ...own } = read(all);
+  const { notes = [], ...own } = read(all, layers);
   const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
   return {
     file,

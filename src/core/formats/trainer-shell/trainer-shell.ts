@@ -1,15 +1,19 @@
+import { accelerateBases, accelerateFacts, fsdpStage, offloaded } from '../accelerate/accelerate';
 import { adaptersAt } from '../adapters';
+import type { Layer } from '../composition';
 import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../facts';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
-import { count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
+import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
+import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
 import { mentionsOf } from '../shell/recognise';
 import { vocabOfName } from '../tokenizers';
+import { lenient } from '../yaml/keys';
 import { word } from '../yaml/reads';
 import { metaseqFacts } from './metaseq';
 import { sentence } from '../../sentence';
@@ -40,6 +44,7 @@ const sharding: FlagRead<number> = {
 };
 
 const sizes = count(1);
+const mixedPrecision = lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' }));
 const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size', 'max-seq-len', 'max-length', 'max-len', 'pack-length'];
 
 /**
@@ -67,9 +72,19 @@ const table: FlagTable = {
   microBatch: rules(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
   globalBatch: [rule('train-batch-size', sizes)],
   gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
-  precision: [rule('bf16', toggle('bf16')), rule('fp16', toggle('fp16'))],
+  precision: [rule('bf16', toggle('bf16')), rule('fp16', toggle('fp16')), rule('mixed-precision', mixedPrecision)],
   recomputeGranularity: [rule('gradient-checkpointing', toggle('full'))],
-  zeroStage: [rule('zero-stage', count(0, 3)), rule('deepspeed-stage', count(0, 3)), rule('fsdp', sharding)],
+  zeroStage: [
+    rule('zero-stage', count(0, 3)),
+    rule('deepspeed-stage', count(0, 3)),
+    rule('fsdp', sharding),
+    ...rules(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
+  ],
+  offloadOptimizer: [rule('offload-optimizer-device', offloaded)],
+  offloadParameters: [rule('offload-param-device', offloaded)],
+  tensor: [rule('parallelism-config-tp-size', sizes)],
+  context: [rule('parallelism-config-cp-size', sizes)],
+  dataReplicate: [rule('parallelism-config-dp-replicate-size', sizes)],
   nodes: [rule('nnodes', nodeCount), rule('num-machines', sizes), rule('num-nodes', sizes)],
   gpusPerNode: [rule('nproc-per-node', processCount), rule('num-gpus', processCount), rule('gpus-per-node', processCount)],
   world: [rule('num-processes', sizes)],
@@ -80,11 +95,13 @@ const ranks = ['lora-r', 'lora-rank', 'lora-dim'];
 const switches = ['use-lora', 'use-peft', 'q-lora', 'use-qlora'];
 const kinds = ['finetuning-type', 'train-type', 'tuner-type', 'sft-type'];
 const deepspeedKeys = ['deepspeed', 'deepspeed-config', 'deepspeed-config-file'];
+/** Of `accelerate launch`. */
+const accelerateKey = 'config-file';
 
 const known = new Map<string, FlagRead<unknown>['words']>([
   ...readsOf(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
   ...[...ranks, ...kinds].map((key): [string, 'one'] => [key, 'one']),
-  ...[...switches, ...deepspeedKeys].map((key): [string, 'many'] => [key, 'many']),
+  ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
 ]);
 
 const batches =
@@ -106,23 +123,29 @@ export const trainerProgram: ShellProgram = {
       ['-g', '--num-gpus'],
     ]),
   },
-  read: (flags) => {
-    const written = factsOfTable(table, flags);
-    const facts = withRecompute({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
+  filesOf: (flags) =>
+    [...deepspeedKeys, accelerateKey].flatMap((key) => {
+      const [path] = flags.get(key)?.words ?? [];
+      return path !== undefined && /^[^/].*\.(?:json|ya?ml)$/i.test(path.text ?? '') ? [path] : [];
+    }),
+  basesOfFile: accelerateBases,
+  read: (flags, layers) => {
+    const written = { ...settingsIn(layers), ...factsOfTable(table, flags) };
+    const facts = withCheckpointing({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
     const adapters = adaptersOf(flags);
     return { facts, modelFiles: modelFilesOf(facts), ...(adapters && { adapters }) };
   },
 };
 
+/** What the files say that the launch names; a DeepSpeed JSON that the training program takes goes before one of Accelerate. */
+function settingsIn(layers: readonly Layer[]): Facts {
+  const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
+  return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
+}
+
 /** A folder of the model or its name; a size of metaseq is neither. */
 function modelFilesOf({ flavor }: Facts): LauncherFile['modelFiles'] {
   return flavor === undefined || flagKey(flavor.name ?? '') === 'model-size' ? [] : [flavor];
-}
-
-function withRecompute(facts: Facts): Facts {
-  if (facts.recomputeGranularity === undefined || facts.recomputeMethod !== undefined) return facts;
-  const reason = sentence`gradient checkpointing of transformers recomputes layer by layer`;
-  return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
 }
 
 /** What the name of DeepSpeed's file says: `ds_zero3.json`, `stage2.conf`, `zero3`. */

@@ -28,6 +28,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'nemo-rl': 'nemo-rl.yaml',
   nanotron: 'nanotron.yaml',
   'hf-trainer': 'hf-trainer.yaml',
+  accelerate: 'accelerate.yaml',
   torchtitan: 'torchtitan-2025.toml',
   'torchtitan-python': 'config_registry.py',
   'bridge-python': 'recipes/bridge.py',

@@ -111,6 +111,34 @@ describe("scripts that start Hugging Face's Trainer", () => {
     assert.equal(makePlan(resolveRun(run, { gpu: 'V100-32GB', nodes: null, gpusPerNode: null })).request.model.layers, 40);
   });
 
+  it('follow the files that the launch names: a DeepSpeed JSON, a YAML of Accelerate and the JSON that this names', async () => {
+    const files: Readonly<Record<string, string>> = {
+      'conf/ds.json': '{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "train_batch_size": "auto"}',
+      'conf/fsdp.yaml': fixture('accelerate.yaml'),
+      'conf/deepspeed.yaml':
+        'distributed_type: DEEPSPEED\nnum_processes: 64\nnum_machines: 8\ndeepspeed_config:\n  deepspeed_config_file: conf/ds.json\n',
+      'conf/other.yaml': 'distributed_type: [\nnum_processes: 4\n',
+    };
+    const read = (_: string, file: string): Promise<{ file: string; text: string }> => {
+      const text = files[file];
+      return text === undefined ? missing() : Promise.resolve({ file, text });
+    };
+    const started = async (launch: string, own: string): Promise<ReturnType<typeof values>> => {
+      const text = `${launch} train.py --model_name_or_path a/b --per_device_train_batch_size 1 ${own}\n`;
+      const { launcher } = await loadConfig('run.sh', text, { read, shell: () => Promise.resolve(reader) });
+      return values(launcher?.facts ?? {});
+    };
+    const json = await started('deepspeed --num_gpus 8', '--deepspeed conf/ds.json');
+    assert.deepEqual([json.zeroStage, json.offloadOptimizer, json.gpusPerNode], [2, 'cpu', 8]);
+    const fsdp = await started('accelerate launch --config_file conf/fsdp.yaml', '');
+    assert.deepEqual([fsdp.zeroStage, fsdp.tensor, fsdp.context, fsdp.nodes, fsdp.world], [2, 2, 2, 2, 16]);
+    assert.deepEqual([fsdp.precision, fsdp.recomputeGranularity, fsdp.recomputeMethod], ['bf16', 'full', 'uniform']);
+    const both = await started('accelerate launch --config_file conf/deepspeed.yaml --num_machines 4', '');
+    assert.deepEqual([both.zeroStage, both.offloadOptimizer, both.world, both.nodes], [2, 'cpu', 64, 4]);
+    const broken = await started('accelerate launch --config_file conf/other.yaml --zero_stage 1', '--deepspeed gone/stage3.json');
+    assert.deepEqual([broken.zeroStage, broken.world], [1, undefined]);
+  });
+
   it('take switches with their truth, and adapters by any of their names', async () => {
     const script = (more: string): string => `torchrun train.py --model_name_or_path a/b --per_device_train_batch_size 1 ${more}\n`;
     assert.equal((await factsOf(script('--bf16 False'))).precision, undefined);

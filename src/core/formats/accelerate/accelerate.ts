@@ -1,0 +1,125 @@
+import { byDefault } from '../../spec/located';
+import { sentence } from '../../sentence';
+import { ExpectedError } from '../../errors';
+import { ownLayer, upwards, type Base, type Composition, type Layer } from '../composition';
+import type { Facts } from '../facts';
+import { choice, count, fixed, on } from '../shell/flag-reads';
+import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
+import { createKeyReader, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
+import { launcherFile } from '../yaml/launcher-file';
+import { anyOf, word } from '../yaml/reads';
+import { yamlHead, type YamlHead } from '../yaml/recognise';
+import { environmentOnly } from '../yaml/references';
+import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
+
+/*
+ * What `accelerate config` writes and `accelerate launch --config_file` reads. Source: Accelerate 1.15, commands/config/config_args.py
+ * (ClusterConfig), utils/dataclasses.py and commands/launch.py; names of older versions without their prefix.
+ */
+
+/** Where states or weights are kept; `none` says nothing. */
+export const offloaded = anyOf((written) => (/^(cpu|nvme)$/i.test(written) ? written.toLowerCase() : undefined));
+
+/** Of every run. `mixed_precision: no` leaves the precision to the Trainer's arguments. */
+const ofAll: KeyTable = {
+  nodes: [key('num_machines', count(1))],
+  world: [key('num_processes', count(1))],
+  precision: [key('mixed_precision', lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' })))],
+  tensor: [key('parallelism_config.parallelism_config_tp_size', count(1))],
+  context: [key('parallelism_config.parallelism_config_cp_size', count(1))],
+  dataReplicate: [key('parallelism_config.parallelism_config_dp_replicate_size', count(1))],
+};
+
+/** ZeRO stage that a sharding strategy of FSDP comes to, by its name or its number in PyTorch's `ShardingStrategy`. */
+export const fsdpStage = anyOf((written) => {
+  if (/^(true|full_shard|hybrid_shard|1|4)$/i.test(written)) return 3;
+  if (/^(false|shard_grad_op|hybrid_shard_zero2|2|5)$/i.test(written)) return 2;
+  return /^(no_shard|3)$/i.test(written) ? 0 : undefined;
+});
+
+const ofType: Readonly<Record<string, KeyTable>> = {
+  DEEPSPEED: {
+    zeroStage: [key('deepspeed_config.zero_stage', count(0, 3))],
+    offloadOptimizer: [key('deepspeed_config.offload_optimizer_device', offloaded)],
+    offloadParameters: [key('deepspeed_config.offload_param_device', offloaded)],
+    gradientAccumulation: [key('deepspeed_config.gradient_accumulation_steps', lenient(count(1)))],
+  },
+  FSDP: {
+    zeroStage: [
+      key('fsdp_config.fsdp_sharding_strategy', fsdpStage),
+      key('fsdp_config.sharding_strategy', fsdpStage),
+      key('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
+    ],
+    recomputeGranularity: [key('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
+  },
+  MEGATRON_LM: {
+    tensor: [key('megatron_lm_config.megatron_lm_tp_degree', count(1))],
+    pipeline: [key('megatron_lm_config.megatron_lm_pp_degree', count(1))],
+    context: [key('megatron_lm_config.megatron_lm_context_parallel_size', count(1))],
+    expert: [key('megatron_lm_config.megatron_lm_expert_model_parallel_size', count(1))],
+    microBatches: [key('megatron_lm_config.megatron_lm_num_micro_batches', count(1))],
+    sequenceParallel: [key('megatron_lm_config.megatron_lm_sequence_parallelism', on(true))],
+    distributedOptimizer: [key('megatron_lm_config.megatron_lm_use_distributed_optimizer', on(true))],
+    recomputeGranularity: [
+      key('megatron_lm_config.megatron_lm_recompute_granularity', lenient(choice({ full: 'full', selective: 'selective' }))),
+      key('megatron_lm_config.megatron_lm_recompute_activations', lenient(fixed('selective'))),
+    ],
+  },
+};
+
+/** Whether a YAML is one of Accelerate's. */
+export function isAccelerate({ sections }: YamlHead): boolean {
+  const own = ['num_processes', 'mixed_precision', 'compute_environment', 'machine_rank', 'main_training_function'];
+  return sections.has('distributed_type') && own.some((name) => sections.has(name));
+}
+
+/** A DeepSpeed JSON that the file names is looked for beside it and above it: the path is from where the launcher is started. */
+export const accelerateFiles: Composition = {
+  basesOf: (layer) => {
+    if (isJson(layer)) return [];
+    const value = entryAt(parsed(layer).root, ['deepspeed_config', 'deepspeed_config_file'])?.value;
+    if (value?.kind !== 'scalar' || !/\.json$/i.test(value.text)) return [];
+    return [{ written: value.text, place: { file: layer.file, range: value.range }, paths: upwards(value.text) }];
+  },
+  read: (layers) => {
+    const own = ownLayer(layers);
+    const document = parsed(own);
+    const reader = createKeyReader(document, environmentOnly);
+    return { ...launcherFile(document, 'accelerate', factsOf(reader, layers), reader), isPart: true };
+  },
+};
+
+/** What a file that `--config_file` names says, beside the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
+export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
+  return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
+}
+
+/** What such a file builds on. */
+export function accelerateBases(own: Layer): readonly Base[] {
+  return ofAccelerate<readonly Base[]>(own, [], () => accelerateFiles.basesOf(own));
+}
+
+function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
+  try {
+    return isAccelerate(yamlHead(text)) ? read() : otherwise;
+  } catch (error) {
+    if (error instanceof ExpectedError) return otherwise;
+    throw error;
+  }
+}
+
+function factsOf(reader: KeyReader, layers: readonly Layer[]): Facts {
+  const type = reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
+  const [sharding = {}] = layers.filter(isJson).map(shardingOf);
+  const facts = { ...unsaid(type), ...reader.facts(ofAll), ...reader.facts(ofType[type] ?? {}), ...(type === 'DEEPSPEED' && sharding) };
+  return withCheckpointing(facts);
+}
+
+function unsaid(type: string): Facts {
+  if (type === 'FSDP') return { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) };
+  return type === 'MULTI_GPU' ? { zeroStage: byDefault(0, sentence`without DeepSpeed or FSDP nothing is sharded`) } : {};
+}
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text, 'last');
+}

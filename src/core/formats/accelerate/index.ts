@@ -1,0 +1,13 @@
+import { megatronTraits, type Launcher } from '../launcher';
+import { accelerateFiles, isAccelerate } from './accelerate';
+import { sentence } from '../../sentence';
+
+/** Accelerate's YAML: processes, precision and sharding of a run whose model and batch a training script decides. */
+export const accelerate: Launcher = {
+  file: sentence`an Accelerate YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isAccelerate(yaml()),
+  read: (file, text) => accelerateFiles.read([{ file, text }]),
+  composition: accelerateFiles,
+  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+};
