@@ -134,7 +134,7 @@ function firstCall(problem: SlicingProblem): void {
 }
 
 function main(): void {
-  firstCall({ batch: 16, tokens: 2048, unit: 8, stages: 24, cost: settingOne(), contextKinks: [] });
+  firstCall({ batch: 16, tokens: 2048, unit: 8, stages: 24, cost: settingOne(), contextKinks: [], grows: true });
   console.log('Long sequences, batch 1, unit 64');
   const million = { batch: 1, tokens: 2 ** 20, unit: 64, stages: 64, contextKinks: [] };
   const prefill = { ...knee, perTokenSquared: 1e-7, perTokenContext: 2e-7 };

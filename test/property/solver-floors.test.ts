@@ -78,6 +78,10 @@ describe('floors of cuts', () => {
           const floor = rows.lowerBound!(limitMs);
           assert.ok(totalMs === Infinity || floor.totalMs <= totalMs * (1 + relative), `${floor.totalMs} against ${totalMs}`);
           assert.ok(floor.slices <= fewest, `${floor.slices} against ${fewest}`);
+          const enoughMs = draw.share * floor.totalMs;
+          const about = rows.lowerBound!(limitMs, enoughMs);
+          assert.ok(about.totalMs > enoughMs || about.totalMs === floor.totalMs, `${about.totalMs} is not above ${enoughMs}`);
+          assert.ok(about.totalMs <= floor.totalMs + relative * Math.abs(floor.totalMs) && about.slices <= floor.slices);
         }),
         { seed, numRuns: cases(400, 6000) },
       );

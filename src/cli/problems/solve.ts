@@ -96,7 +96,7 @@ export function readSolveProblem(text: string, file: string): SlicingProblem {
   return problem;
 }
 
-type SliceCostFields = Pick<SlicingProblem, 'cost' | 'maximumBatchSlice' | 'work'> & { readonly contextKinks: readonly number[] };
+type SliceCostFields = Pick<SlicingProblem, 'cost' | 'grows' | 'maximumBatchSlice' | 'work'> & { readonly contextKinks: readonly number[] };
 
 function readSliceCost(section: Section): SliceCostFields {
   const child = openChild(section, 'cost', [...coefficientKeys, 'table']);
@@ -131,7 +131,7 @@ function readFormula(section: Section): SliceCostFields {
     perTokenSquared * batch * tokens * tokens +
     perContext * batch * context +
     perTokenContext * batch * tokens * context;
-  return { cost, contextKinks: [], work: { perToken, perTokenContext } };
+  return { cost, contextKinks: [], grows: true, work: { perToken, perTokenContext } };
 }
 
 function refuseTooLarge(problem: Omit<SlicingProblem, 'contextKinks'> & SliceCostFields, place: Place | undefined): void {

@@ -9,7 +9,7 @@ import { verdictOf } from '../memory-model/verdict';
 import type { Prediction } from '../planner/predict';
 import { shortestCut, type CutEffort } from '../planner/makespan-cut';
 import { cutAlike } from '../planner/makespan-problem';
-import { slicingCost } from '../planner/slicing-cost';
+import { slicesGrow, slicingCost } from '../planner/slicing-cost';
 import type { StepPart } from '../planner/step-part-names';
 import { stepPartsOf } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
@@ -236,6 +236,7 @@ function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator
       maximumBatchSlice,
       stages: point.layout.pipeline,
       cost: slicingCost(evaluator.pipeline(point)),
+      grows: slicesGrow(request),
       maximumEvaluations: Math.max(16, Math.floor(visitBudget / visits)),
     },
     { signal },

@@ -13,7 +13,7 @@ import type { Certificate, Cut } from './plan';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { CandidateSpec } from './predict';
 import { fitsOn } from '../partition/scheduling';
-import { slicingStages, type SlicingStages } from './slicing-cost';
+import { slicesGrow, slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
 import { leastCommonMultiple } from '../numbers';
 import { defaultUnit, type PlanRequest } from '../spec/request';
@@ -124,6 +124,7 @@ function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, list
         Math.floor((contextKinks === null ? visitBudget : structuredVisitBudget) / ((units * units * largestChunk) / 2)),
       ),
       work: sliceWork(model),
+      grows: slicesGrow(request),
       ...(contextKinks === null ? {} : { contextKinks }),
     },
     listener,

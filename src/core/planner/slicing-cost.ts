@@ -1,4 +1,5 @@
 import type { SliceMs } from '../slicing/problem';
+import type { PlanRequest } from '../spec/request';
 import type { Pipeline } from './pipeline';
 import { blockingSends } from './transfers';
 
@@ -71,6 +72,13 @@ function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly
     if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });
   });
   return [...new Set([...kept.values()].map(({ cost }) => cost))];
+}
+
+/**
+ * Whether slices surely take no less with more sequences, tokens or context: times that were measured need not.
+ */
+export function slicesGrow({ profile, costTable }: Pick<PlanRequest, 'profile' | 'costTable'>): boolean {
+  return profile === null && costTable === null;
 }
 
 function slowestOf(costs: readonly SliceMs[]): SliceMs {

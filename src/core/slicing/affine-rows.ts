@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { lineLowerBounds } from './line-lower-bounds';
 import { linesFrom, reach, reachFrom, segmentFrom, type Lines, type Segment } from './lines';
-import { checkedMs, unitCount, type SlicingProblem } from './problem';
+import { checkedMs, requireGrowth, unitCount, type SlicingProblem } from './problem';
 import { rowsBetweenPolls, type SliceRow, type SliceRows, type SliceSpans } from './slice-rows';
 import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
@@ -21,11 +21,19 @@ export interface AffineRows extends SliceRows {
  * Slices of chunks of `sequences` sequences where the cost is affine in the context between `kinks`: two numbers per length and segment
  * stand for all of them, so nothing
  * grows with the square of the units. Calls the cost three times per length and segment.
+ * @param withinMs slices that take longer may be left out, where the cost grows.
  * @throws RangeError when a time is negative or NaN, or the middle of a segment is off the line that was declared.
  */
-export function affineRows(problem: SlicingProblem, sequences: number, kinks: readonly number[], signal?: CancelSignal): AffineRows {
+export function affineRows(
+  problem: SlicingProblem,
+  sequences: number,
+  kinks: readonly number[],
+  signal?: CancelSignal,
+  withinMs = Infinity,
+): AffineRows {
   const units = unitCount(problem);
-  const lines = linesFrom(units, segmentsOf(problem, sequences, units, kinks, signal), endTimes(problem, sequences, units));
+  const segments = segmentsOf(problem, sequences, units, kinks, withinMs, signal);
+  const lines = linesFrom(units, segments, endTimes(problem, sequences, units));
   const lowerBounds = lineLowerBounds(lines);
   const cheapest = cheapestOn(lines);
   const segmentAt = segmentFinder(lines);
@@ -34,7 +42,7 @@ export function affineRows(problem: SlicingProblem, sequences: number, kinks: re
     units,
     read: readerOf(lines, segmentAt),
     spans: spansIn(lines, segmentAt),
-    lowerBound: lowerBounds.at,
+    lowerBound: lowerBounds.about,
     graph: null,
     suffixCosts: (limitMs, withinMs, suffixCosts, looked) =>
       boundedSuffixCosts(lines, lowerBounds, limitMs, withinMs, suffixCosts, cheapest, looked),
@@ -135,6 +143,7 @@ function segmentsOf(
   sequences: number,
   units: number,
   kinks: readonly number[],
+  withinMs: number,
   signal: CancelSignal | undefined,
 ): Segment[] {
   const { unit, tokens } = problem;
@@ -144,7 +153,7 @@ function segmentsOf(
   for (let index = 1; index < bounds.length && first < units; index++) {
     const last = Math.min(units - 1, Math.floor((bounds[index] ?? tokens) / unit));
     if (last < first) continue;
-    segments.push(segmentOf(problem, sequences, units, first, last, signal));
+    segments.push(segmentOf(problem, sequences, units, first, last, withinMs, signal));
     first = last + 1;
   }
   return segments;
@@ -156,6 +165,7 @@ function segmentOf(
   units: number,
   first: number,
   last: number,
+  withinMs: number,
   signal: CancelSignal | undefined,
 ): Segment {
   const { unit, tokens, cost, minimumTokens = 1 } = problem;
@@ -163,19 +173,22 @@ function segmentOf(
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);
   const whole = Math.floor(tokens / unit);
-  for (let length = Math.max(1, Math.ceil(minimumTokens / unit)); length <= units; length++) {
+  for (let length = Math.max(1, Math.ceil(minimumTokens / unit)), before = 0; length <= units; length++) {
     const farthest = Math.min(last, whole - length);
-    if (farthest < first) {
+    const near = farthest < first ? Infinity : ask(cost, sequences, length * unit, first * unit);
+    if (farthest < first || near > withinMs) {
       slope.fill(slope[length - 1] ?? 0, length);
       break;
     }
     if (length % rowsBetweenPolls === 0) throwIfCancelled(signal);
-    const near = ask(cost, sequences, length * unit, first * unit);
+    requireGrowth(problem, before, near, length * unit, first * unit);
+    before = near;
     base[length] = near;
     // A length that can start at one place only goes on as the one before it, so that it does not level all least slopes.
     slope[length] = slope[length - 1] ?? 0;
     if (farthest === first || near === Infinity) continue;
     const far = ask(cost, sequences, length * unit, farthest * unit);
+    requireGrowth(problem, near, far, length * unit, farthest * unit);
     const rise = (far - near) / (farthest - first);
     slope[length] = rise;
     const middle = (first + farthest) >> 1;

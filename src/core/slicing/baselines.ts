@@ -104,6 +104,11 @@ export function baselinesOf(
   };
 }
 
+/** The latency that the best slices do not exceed: of equal slices or of those of equal time, ms. */
+export function bestEqualMs({ uniform, equalTime }: Baselines): number {
+  return Math.min(uniform.latencyMs, equalTime.latencyMs);
+}
+
 function equalWorkCuts({ tokens, unit, work }: SlicingProblem): readonly (readonly number[])[] {
   if (work === undefined) return [];
   const most = Math.min(mostEqualWork, unitCount({ tokens, unit }));
@@ -171,9 +176,11 @@ function bestEqualTime(
 ): Baselines['equalTime'] {
   let best: { readonly latencyMs: number; readonly timeMs: number; readonly slowestMs: number } | null = null;
   const tried = Math.min(units, firstLengths);
-  for (let index = 0; index < tried; index++) {
+  for (let index = 0, before = 0; index < tried; index++) {
     throwIfCancelled(signal);
     const length = tried === units ? units - index : Math.round(units ** (1 - index / (tried - 1)));
+    if (length === before) continue;
+    before = length;
     const timeMs = spans.ms(0, length);
     const series = equalTimeSeries(units, spans, timeMs, null);
     const latencyMs = latency(series, series.slices);

@@ -1,5 +1,5 @@
 import type { CancelSignal } from '../errors';
-import { stridesOf, type Lines, type Strides } from './lines';
+import { reach, stridesOf, type Lines, type Strides } from './lines';
 import type { CutLowerBound } from './slice-rows';
 
 /**
@@ -16,6 +16,8 @@ export interface LineLowerBound extends CutLowerBound {
 export interface LineLowerBounds {
   /** Valid until the next call. */
   readonly at: (limitMs: number, signal?: CancelSignal) => LineLowerBound;
+  /** The same, or a lower one that is above `enoughMs` and found at once. */
+  readonly about: (limitMs: number, enoughMs?: number) => CutLowerBound;
   /** `prices[u]`: what the first u units cost, ms. */
   readonly prices: Float64Array;
 }
@@ -32,16 +34,35 @@ export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const residuals = residualsOf(lines, prices);
   const before = hullOf(residuals);
   const farthest = new Uint32Array(units + 1);
+  const totalOf = ({ perUnit, perSlice }: Line, slices: number): number => (prices[units] ?? 0) + perUnit * units + perSlice * slices;
+  const at: LineLowerBounds['at'] = (limitMs, signal) => {
+    const strides = stridesOf(lines, limitMs, farthest, signal);
+    const { slices, longest } = strides;
+    if (slices === Infinity) return { totalMs: Infinity, slices, perUnit: 0, perSlice: 0, strides };
+    const line = lineUnder(residuals, before, longest, units / slices);
+    return { totalMs: totalOf(line, slices), slices, ...line, strides };
+  };
+  const [start] = lines.segments;
   return {
     prices,
-    at: (limitMs, signal) => {
-      const strides = stridesOf(lines, limitMs, farthest, signal);
-      const { slices, longest } = strides;
-      if (slices === Infinity) return { totalMs: Infinity, slices, perUnit: 0, perSlice: 0, strides };
-      const { perUnit, perSlice } = lineUnder(residuals, before, longest, units / slices);
-      return { totalMs: (prices[units] ?? 0) + perUnit * units + perSlice * slices, slices, perUnit, perSlice, strides };
+    at,
+    about: (limitMs, enoughMs = Infinity) => {
+      // No slice is longer than the first one can be: that tells how many there are at least, without going from one to the next.
+      const longest = lines.steady && start !== undefined ? reach(start, 0, limitMs, units) : 0;
+      if (longest > 0 && enoughMs < Infinity) {
+        const slices = Math.ceil(units / longest);
+        const totalMs = totalOf(lineUnder(residuals, before, longest, units / slices), slices);
+        if (totalMs > enoughMs) return { totalMs, slices };
+      }
+      return at(limitMs);
     },
   };
+}
+
+/** What each unit and each slice takes, ms. */
+interface Line {
+  readonly perUnit: number;
+  readonly perSlice: number;
 }
 
 /** r(l), ms, by length; writes the sums of prices. */
@@ -122,7 +143,7 @@ function hullOf(values: Float64Array): Uint32Array {
  * of the hull, or where more slices than
  * the fewest would be cheaper the line from 0 to the corner at which they are cheapest.
  */
-function lineUnder(values: Float64Array, before: Uint32Array, longest: number, mean: number): { perUnit: number; perSlice: number } {
+function lineUnder(values: Float64Array, before: Uint32Array, longest: number, mean: number): Line {
   let corner = (values[longest] ?? Infinity) < Infinity ? longest : (before[longest] ?? 0);
   if (corner === 0) return { perUnit: Infinity, perSlice: 0 };
   for (;;) {

@@ -34,23 +34,21 @@ export function thresholdBounds({ kinds, sequences, weight }: SearchProblem, wit
     lowMs = raisedLow(kinds, { sequences, weight, withinMs, lowMs, highMs });
   }
   const leastMs = leastPerSequence(kinds, highMs);
-  const useful = kinds.map(
-    (rows) =>
-      (rows.lowerBound?.(highMs).totalMs ?? 0) +
-        (sequences - rows.sequences) * (leastMs === Infinity ? 0 : leastMs) +
-        weight * Math.max(0, lowMs) <=
-      withinMs,
-  );
+  const useful = kinds.map((rows) => {
+    const othersMs = (sequences - rows.sequences) * (leastMs === Infinity ? 0 : leastMs) + weight * Math.max(0, lowMs);
+    return (rows.lowerBound?.(highMs, withinMs - othersMs).totalMs ?? 0) + othersMs <= withinMs;
+  });
   return { lowMs, highMs, useful, close };
 }
 
 /** A lower bound on what a sequence takes in chunks of any kind with no slice above the limit, ms. */
 function leastPerSequence(kinds: readonly SliceRows[], limitMs: number): number {
-  return kinds.reduce((ms, rows) => Math.min(ms, lowerBoundPerSequence(rows, limitMs)), Infinity);
+  return kinds.reduce((ms, rows) => Math.min(ms, lowerBoundPerSequence(rows, limitMs, ms)), Infinity);
 }
 
-function lowerBoundPerSequence({ lowerBound, sequences }: SliceRows, limitMs: number): number {
-  return (lowerBound?.(limitMs).totalMs ?? 0) / sequences;
+/** The same of one kind; above `enoughMs` it need not be close. */
+function lowerBoundPerSequence({ lowerBound, sequences }: SliceRows, limitMs: number, enoughMs: number): number {
+  return (lowerBound?.(limitMs, enoughMs * sequences).totalMs ?? 0) / sequences;
 }
 
 /** Plans with a slowest slice above `lowMs` and not above `highMs` that take at most `withinMs`. */
@@ -68,8 +66,8 @@ function raisedLow(kinds: readonly SliceRows[], { sequences, weight, withinMs, l
   let fitting = kinds[0];
   const fits = (limitMs: number, aboveMs: number): boolean => {
     const mostMs = (withinMs - weight * Math.max(0, aboveMs)) / sequences;
-    if (fitting !== undefined && lowerBoundPerSequence(fitting, limitMs) <= mostMs) return true;
-    fitting = kinds.find((rows) => lowerBoundPerSequence(rows, limitMs) <= mostMs);
+    if (fitting !== undefined && lowerBoundPerSequence(fitting, limitMs, mostMs) <= mostMs) return true;
+    fitting = kinds.find((rows) => lowerBoundPerSequence(rows, limitMs, mostMs) <= mostMs);
     return fitting !== undefined;
   };
   let low = lowMs;

@@ -1,5 +1,5 @@
 import { ExpectedError, type CancelSignal } from '../errors';
-import type { Baselines } from './baselines';
+import { bestEqualMs, type Baselines } from './baselines';
 import { boundsOf, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
 import { jointRows, partitionsOf } from './one-scheme';
@@ -45,7 +45,7 @@ export function chooseMethod(
   const { batch, maximumInFlight = Infinity, forwardOnly = false, oneScheme = false } = problem;
   const search = (searched: readonly SliceRows[], sequences: number, objective: Objective, capMs: number): Solved | null =>
     searched.length === 0 ? null : searchedPlan(problem, searched, sequences, objective, capMs, baselines, options);
-  const unlimited = search(kinds, batch, formula, Math.min(baselines.uniform.latencyMs, baselines.equalTime.latencyMs));
+  const unlimited = search(kinds, batch, formula, bestEqualMs(baselines));
   if (unlimited === null) return null;
   const shared = oneScheme ? withOneScheme(problem, kinds, formula, unlimited, search) : unlimited;
   const slices = shared.rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0);

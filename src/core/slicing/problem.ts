@@ -28,6 +28,11 @@ export interface SlicingProblem {
    * nothing is known of the cost.
    */
   readonly contextKinks?: readonly number[] | ((batch: number) => readonly number[]);
+  /**
+   * `cost` never falls where a slice has more sequences, tokens or context. The solver then does not ask for slices of several sequences
+   * that are too long for any plan as fast as the best baseline; it checks what it asks for.
+   */
+  readonly grows?: boolean;
   /** Slices are multiples of these numbers of tokens as well, but the rest at the end: the tile of a kernel, the tensor-parallel size. */
   readonly multiples?: readonly number[];
   /** How much longer than `cost` a slice takes on each stage, `stages` entries above 0; all 1 when left out. */
@@ -64,6 +69,18 @@ export function checkedMs(cost: SliceMs, batch: number, tokens: number, context:
 export function noTime(ms: number, batch: number, tokens: number, context: number): RangeError {
   return new RangeError(`slice time of batch ${batch}, ${tokens} tokens after ${context} is ${ms}`);
 }
+
+/**
+ * Holds a cost that was declared to grow to its word.
+ * @throws RangeError where a longer slice takes less than a shorter one by more than rounding.
+ */
+export function requireGrowth({ grows = false }: SlicingProblem, shorterMs: number, ms: number, tokens: number, context: number): void {
+  if (grows && ms < shorterMs * (1 - rounding))
+    throw new RangeError(`slice times fall at ${tokens} tokens after ${context}: they do not grow`);
+}
+
+/** Relative deviation that passes for rounding. */
+const rounding = 1e-9;
 
 /** Number of units in a sequence. */
 export function unitCount({ tokens, unit }: Pick<SlicingProblem, 'tokens' | 'unit'>): number {

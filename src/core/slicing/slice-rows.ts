@@ -53,8 +53,11 @@ export interface SliceRows {
   readonly units: number;
   /** Shows the slices from unit `start` in `row`: at least all with a peak up to `limitMs`. Valid until the next call. */
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
-  /** A lower bound on any cut with no peak above `limitMs`, at once; null where only the dynamic program can tell. */
-  readonly lowerBound: ((limitMs: number) => CutLowerBound) | null;
+  /**
+   * A lower bound on any cut with no peak above `limitMs`, at once; above `enoughMs` it need not be close. Null where only the dynamic
+   * program can tell.
+   */
+  readonly lowerBound: ((limitMs: number, enoughMs?: number) => CutLowerBound) | null;
   /** Single slices, where they are at hand without reading rows. */
   readonly spans?: SliceSpans;
   /** The columns, where the slices are kept in some. */

@@ -1,13 +1,14 @@
 import { memoized } from '../memoized';
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
-import { baselinesOf, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
+import { baselinesOf, bestEqualMs, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
 import { chooseMethod, type Solved } from './methods';
 import { flowShopMs, formulaIsExact, formulaOf, type Objective } from './flow-shop';
 import { requireSizes, sliceTimesOf, unitOf, type SlicingProblem } from './problem';
 import type { SliceRows } from './slice-rows';
 import type { BatchSlice, Scheme } from '../spec/scheme';
 import { tabulatedRows } from './tabulated-rows';
+import { longestUsefulMs } from './useful-times';
 import { sentence } from '../sentence';
 
 /** How the batch is best cut and what proves it. Times in ms. */
@@ -71,13 +72,14 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
   requireSizes(given);
   const problem: SlicingProblem = { ...given, unit: unitOf(given) };
   const report = growingOnly(onProgress);
-  const kinds = kindsOf(problem, signal, (fraction) => report(tabulateShare * fraction));
   const factors = problem.stageFactors ?? [];
   const formula: Objective = factors.length === 0 ? { sum: 1, slowest: problem.stages - 1 } : formulaOf(factors);
   const judgedBy = factors.length === 0 || formulaIsExact(factors) ? 'formula' : 'simulation';
-  const [single] = kinds;
-  if (single === undefined) throw new RangeError('a batch has a sequence');
+  const single = rowsOf(problem, 1, signal, Infinity);
   const estimated = baselinesOf(problem, single, batchLatency(problem, formula), signal);
+  const capMs = problem.grows === true && problem.oneScheme !== true && judgedBy === 'formula' ? bestEqualMs(estimated) : Infinity;
+  const withinMs = longestUsefulMs(problem, single, formula, capMs);
+  const kinds = kindsOf(problem, single, withinMs, signal, (fraction) => report(tabulateShare * fraction));
 
   const solved = chooseMethod(problem, kinds, formula, judgedBy, estimated, {
     signal,
@@ -113,17 +115,29 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
   };
 }
 
-/** Chunks of 1, 2, ... sequences. */
-function kindsOf(problem: SlicingProblem, signal: CancelSignal | undefined, onProgress: (fraction: number) => void): SliceRows[] {
-  const { contextKinks } = problem;
+/** Chunks of 1, 2, ... sequences, of which those of one are known; of the others slices that take at most `withinMs`. */
+function kindsOf(
+  problem: SlicingProblem,
+  single: SliceRows,
+  withinMs: number,
+  signal: CancelSignal | undefined,
+  onProgress: (fraction: number) => void,
+): SliceRows[] {
   const largest = Math.min(problem.batch, problem.maximumBatchSlice ?? problem.batch);
   return Array.from({ length: largest }, (_, index) => {
     throwIfCancelled(signal);
-    const kinks = typeof contextKinks === 'function' ? contextKinks(index + 1) : contextKinks;
-    const rows = kinks === undefined ? tabulatedRows(problem, index + 1, signal) : affineRows(problem, index + 1, kinks, signal);
+    const rows = index === 0 ? single : rowsOf(problem, index + 1, signal, withinMs);
     onProgress((index + 1) / largest);
     return rows;
   });
+}
+
+function rowsOf(problem: SlicingProblem, sequences: number, signal: CancelSignal | undefined, withinMs: number): SliceRows {
+  const { contextKinks } = problem;
+  const kinks = typeof contextKinks === 'function' ? contextKinks(sequences) : contextKinks;
+  return kinks === undefined
+    ? tabulatedRows(problem, sequences, signal, withinMs)
+    : affineRows(problem, sequences, kinks, signal, withinMs);
 }
 
 /** The formula for a batch whose sequences are all cut alike; in rounds where slices in flight are limited. */

@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { lineLowerBounds } from './line-lower-bounds';
 import { linesFrom, reachFrom, segmentFrom, type Lines } from './lines';
-import { noTime, unitCount, type SlicingProblem } from './problem';
+import { noTime, requireGrowth, unitCount, type SlicingProblem } from './problem';
 import type { SliceRow, SliceRows, SliceSpans } from './slice-rows';
 import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
@@ -20,26 +20,35 @@ const below = 1e-14;
 /**
  * Slices of chunks of `sequences` sequences of a cost of which nothing is known: every time is asked for once and kept, where there are not
  * too many.
+ * @param withinMs slices that take longer are left out, where the cost grows.
  * @throws RangeError when a time is negative or NaN (a bug of the cost function), CancelledError.
  */
-export function tabulatedRows(problem: SlicingProblem, sequences: number, signal: CancelSignal | undefined): SliceRows {
+export function tabulatedRows(
+  problem: SlicingProblem,
+  sequences: number,
+  signal: CancelSignal | undefined,
+  withinMs = Infinity,
+): SliceRows {
   const units = unitCount(problem);
-  if (sliceTimeCount(problem) > keptTimes) return askedRows(problem, sequences, units);
+  if (sliceTimeCount(problem) > keptTimes) return askedRows(problem, sequences, units, withinMs);
   const times = new Float64Array((units * (units + 1)) / 2);
   const rowStart = new Uint32Array(units + 1);
-  for (let start = 0; start < units; start++) {
+  const lastStart = new Uint32Array(units + 1).fill(units - 1);
+  for (let start = 0, longest = units; start < units; start++) {
     throwIfCancelled(signal);
     const from = rowStart[start] ?? 0;
-    askRow(problem, sequences, units, start, times, from);
+    const kept = askRow(problem, sequences, units, start, withinMs, times, from);
+    times.fill(Infinity, from + kept, from + units - start);
+    for (; longest > kept; longest--) lastStart[longest] = Math.max(0, start - 1);
     rowStart[start + 1] = from + units - start;
   }
-  const lines = linesUnder(times, units);
+  const lines = linesUnder(times, rowStart, lastStart);
   const lowerBounds = lineLowerBounds(lines);
   const cheapest = cheapestIn(times, rowStart);
   return {
     sequences,
     units,
-    lowerBound: lowerBounds.at,
+    lowerBound: lowerBounds.about,
     graph: null,
     read: (start, _limitMs, row) => {
       row.ms = times;
@@ -55,15 +64,16 @@ export function tabulatedRows(problem: SlicingProblem, sequences: number, signal
 }
 
 /**
- * For every length a line under its times, with the slope between the first and the last start: what is known of slices without looking at
- * them. O(slices).
+ * For every length a line under its times, with the slope between the first and the last start that it has a time at: what is known of
+ * slices without looking at them. O(slices).
  */
-function linesUnder(times: Float64Array, units: number): Lines {
+function linesUnder(times: Float64Array, rowStart: Uint32Array, lastStart: Uint32Array): Lines {
+  const units = rowStart.length - 1;
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);
-  for (let length = 1, last = units - 1; length <= units; length++, last--) {
-    // Row `last` ends where the one after it begins, and holds this length as its last.
-    const lastMs = times[times.length - (length * (length - 1)) / 2 - 1] ?? Infinity;
+  for (let length = 1; length <= units; length++) {
+    const last = lastStart[length] ?? 0;
+    const lastMs = times[(rowStart[last] ?? 0) + length - 1] ?? Infinity;
     const rise = (lastMs - (times[length - 1] ?? Infinity)) / last;
     slope[length] = Number.isFinite(rise) ? rise : (slope[length - 1] ?? 0);
   }
@@ -118,7 +128,7 @@ function cheapestIn(times: Float64Array, rowStart: Uint32Array): CheapestFrom {
   };
 }
 
-function askedRows(problem: SlicingProblem, sequences: number, units: number): SliceRows {
+function askedRows(problem: SlicingProblem, sequences: number, units: number, withinMs: number): SliceRows {
   const buffer = new Float64Array(units);
   return {
     sequences,
@@ -126,25 +136,43 @@ function askedRows(problem: SlicingProblem, sequences: number, units: number): S
     lowerBound: null,
     graph: null,
     read: (start: number, _limitMs: number, row: SliceRow) => {
-      askRow(problem, sequences, units, start, buffer, 0);
+      row.length = askRow(problem, sequences, units, start, withinMs, buffer, 0);
       row.ms = buffer;
       row.peakMs = buffer;
       row.to = null;
       row.offset = 0;
-      row.length = units - start;
     },
   };
 }
 
-/** Asks for the slices from `start` and puts their times to `times` from `offset` on. */
-function askRow(problem: SlicingProblem, sequences: number, units: number, start: number, times: Float64Array, offset: number): void {
+/**
+ * Asks for the slices from `start` until one takes longer than `withinMs` and puts their times to `times` from `offset` on. Returns how
+ * many.
+ */
+function askRow(
+  problem: SlicingProblem,
+  sequences: number,
+  units: number,
+  start: number,
+  withinMs: number,
+  times: Float64Array,
+  offset: number,
+): number {
   const { tokens, unit, cost, minimumTokens = 1 } = problem;
   const context = start * unit;
   const most = units - start;
-  for (let length = 1; length <= most; length++) {
+  for (let length = 1, before = 0; length <= most; length++) {
     const covered = length < most ? length * unit : tokens - context;
-    const ms = covered < minimumTokens ? Infinity : cost(sequences, covered, context);
+    if (covered < minimumTokens) {
+      times[offset + length - 1] = Infinity;
+      continue;
+    }
+    const ms = cost(sequences, covered, context);
     if (!(ms >= 0)) throw noTime(ms, sequences, covered, context);
+    if (ms < before) requireGrowth(problem, before, ms, covered, context);
+    if (ms > withinMs) return length - 1;
     times[offset + length - 1] = ms;
+    before = ms;
   }
+  return most;
 }
