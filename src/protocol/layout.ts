@@ -9,7 +9,7 @@ import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layo
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/layout-search/search-problem';
-import { layoutText, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
+import { layoutText, notTried, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 import type { Sentence, Value } from '../core/sentence';
@@ -157,7 +157,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
-    needs: runtimesNeeded(result.perSchedule),
+    needs: [...runtimesNeeded(result.perSchedule), ...notTried(result)],
   };
 }
 

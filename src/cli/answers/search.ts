@@ -13,7 +13,7 @@ import type { SearchKey } from '../../core/layout-search/search-problem';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { layoutText, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
+import { layoutText, notTried, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
@@ -110,12 +110,7 @@ function searchText(result: SearchResult): string {
     ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
-    ...section(
-      'Not run by usual launchers',
-      runtimesNeeded(perSchedule)
-        .map((needs) => say(needs))
-        .join('\n'),
-    ),
+    ...section('Not run by usual launchers', [...runtimesNeeded(perSchedule), ...notTried(result)].map((needs) => say(needs)).join('\n')),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),
     ...section('What would help, each searched anew', shown.join('\n')),

@@ -21,7 +21,7 @@ import { heldToMeasured, measuredChoices } from './measured';
 import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { givenScheme, unitOf } from './schedules';
-import { gpusOf } from './space';
+import { cannotSplit, gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
@@ -102,7 +102,9 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
     const plan = makePlan(request, { signal });
     const chosen = chosenOf(plan);
     const open = fixed.has('schedule') ? request : { ...request, schedule: null };
-    const others = bestPerSchedule(open, plan.candidates).filter(({ id }) => id !== chosen.id);
+    const others = bestPerSchedule(open, plan.candidates).filter(
+      ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
+    );
     return [chosen, ...others].map((candidate) =>
       details.found(ownPoint(request, candidate.schedule), { ...candidate, name: nameInSearch(candidate) }),
     );

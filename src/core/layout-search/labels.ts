@@ -1,9 +1,12 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import { scheduleDescriptions } from '../schedules/descriptions';
+import { scheduleKind } from '../schedules/registry';
+import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
 import { joinedGpus, type NodeGroup } from '../spec/cluster';
+import { comparedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
-import { stepPartNames, stepParts, type FoundPlan } from './result';
+import { stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence } from '../sentence';
 
@@ -68,6 +71,26 @@ export function runtimesNeeded(plans: readonly FoundPlan[]): Sentence[] {
     const needs = neededFor(plan);
     return needs === null ? [] : [sentence`${plan.name} needs ${needs}`];
   });
+}
+
+/**
+ * A line for each reason for which schedules that nobody asked for were not tried: `ZB-H1 and ZB-H2 are not tried: no runtime that runs them
+ * has overlapGradReduce as well; name them in schedules to try them`.
+ */
+export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fixed'>): Sentence[] {
+  if (request.runs !== undefined || fixed.includes('schedule')) return [];
+  const training: typeof request.training = fixed.includes('recompute') ? request.training : { ...request.training, recompute: 'none' };
+  const bySettings = new Map<string, { readonly settings: readonly SplitSetting[]; readonly names: ScheduleName[] }>();
+  for (const name of comparedSchedules) {
+    const settings = settingsAgainst(scheduleKind(name), { model: request.model, training });
+    const same = bySettings.get(settings.join());
+    if (same !== undefined) same.names.push(name);
+    else if (settings.length > 0) bySettings.set(settings.join(), { settings, names: [name] });
+  }
+  return [...bySettings.values()].map(
+    ({ settings, names }) =>
+      sentence`${listOf(names)}: not tried, since no runtime that runs such a schedule has ${listOf(settings)} as well; name it in schedules to try it`,
+  );
 }
 
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */

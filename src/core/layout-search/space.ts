@@ -12,6 +12,9 @@ import { splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
 import { divisorsOf } from '../numbers';
+import { scheduleKind } from '../schedules/registry';
+import { settingsAgainst } from '../schedules/split-runtimes';
+import type { ScheduleName } from '../spec/schedule-names';
 import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
@@ -111,6 +114,7 @@ export function* candidateGroups(
           const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
           const whole = { time, sliced: time, holding };
           for (const { layout, name, slices, solved } of alike) {
+            if (cannotSplit(problem, name, trained)) continue;
             const keys = slices === 1 ? whole : { time, sliced: slicedKey(time, slices, solved), holding };
             yield { layout, training: trained, schedule: name, slices, ...(solved === true ? { solved } : {}), keys };
           }
@@ -135,6 +139,14 @@ export function withSolvedSlices<Group extends CandidateGroup>(request: PlanRequ
 export interface Skipping {
   readonly tooLarge: (group: Pick<CandidateGroup, 'layout' | 'training' | 'keys'>) => boolean;
   readonly onSkipped: (groups: number) => void;
+}
+
+/**
+ * Whether nobody asks for a schedule, and no runtime that splits its backward has that together with what the files set: such a layout can
+ * be planned, and not be run.
+ */
+export function cannotSplit({ request: { model }, schedules, fixed }: SearchProblem, name: ScheduleName, training: TrainingSpec): boolean {
+  return schedules === undefined && !fixed.has('schedule') && settingsAgainst(scheduleKind(name), { model, training }).length > 0;
 }
 
 /** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */

@@ -82,6 +82,12 @@ export interface Unmet {
  */
 export type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'work' | 'order' | 'room';
 
+/**
+ * Runtimes that split backward: Megatron-LM with the orders of sail-sg or Primus, PyTorch's pipelines, and DeepSeek's own, for models with
+ * experts.
+ */
+export type SplitRuntime = 'megatron' | 'pytorch' | 'dualpipe';
+
 /** A schedule that people use. CONTRIBUTING.md, Recipes, says how to add one. */
 export interface ScheduleKind {
   /** As PyTorch, the papers and `terapipe.json` spell it. */
@@ -109,6 +115,8 @@ export interface ScheduleKind {
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
+  /** Which runtimes split its backward, of those of which `split-runtimes.ts` says what they do not have together with that. */
+  readonly splitIn?: readonly SplitRuntime[];
   /**
    * A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right
    * afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one.

@@ -12,6 +12,7 @@ export const dualPipeV: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['pytorch', 'dualpipe'],
   postValidated: false,
   hidesExpertExchange: true,
   runtimes: ['torchtitan'],

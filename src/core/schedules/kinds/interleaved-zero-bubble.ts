@@ -12,6 +12,7 @@ export const interleavedZeroBubble: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['pytorch'],
   postValidated: false,
   runtimes: ['torchtitan'],
   bound: 'order',

@@ -14,6 +14,7 @@ export const vHalf: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['megatron'],
   postValidated: true,
   runtimes: [],
   bound: 'order',

@@ -14,6 +14,7 @@ export const zbH1: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['megatron'],
   postValidated: true,
   runtimes: [],
   bound: 'order',

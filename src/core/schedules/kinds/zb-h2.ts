@@ -13,6 +13,7 @@ export const zbH2: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['megatron'],
   postValidated: true,
   runtimes: [],
   bound: 'order',

@@ -15,6 +15,7 @@ export const zbvZeroBubble: ScheduleKind = {
   sliced: false,
   planned: false,
   splitsBackward: true,
+  splitIn: ['megatron', 'pytorch'],
   postValidated: true,
   runtimes: ['torchtitan'],
   bound: 'order',

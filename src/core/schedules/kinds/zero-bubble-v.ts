@@ -13,6 +13,7 @@ export const zeroBubbleV: ScheduleKind = {
   sliced: false,
   planned: true,
   splitsBackward: true,
+  splitIn: ['megatron', 'pytorch'],
   postValidated: true,
   runtimes: [],
   judgedAs: 'ZBVZeroBubble',

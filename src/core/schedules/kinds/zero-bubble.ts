@@ -10,6 +10,7 @@ export const zeroBubble: ScheduleKind = {
   sliced: false,
   planned: true,
   splitsBackward: true,
+  splitIn: ['megatron', 'pytorch'],
   postValidated: true,
   runtimes: [],
   judgedAs: '1F1B',

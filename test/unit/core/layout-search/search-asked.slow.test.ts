@@ -8,6 +8,8 @@ import type { SearchKey } from '../../../../src/core/layout-search/search-proble
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { applyOverrides } from '../../../../src/core/formats/overrides';
 import type { Run } from '../../../../src/core/formats/run';
+import { scheduleKind } from '../../../../src/core/schedules/registry';
+import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
@@ -73,6 +75,31 @@ describe('what a search may choose', () => {
     const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
     assert.equal(needs.length, 1);
     assert.match(needs.map(said).join(), /^ZB-H1 needs a runtime that splits backward/);
+  });
+
+  it('leaves out schedules whose runtimes do not have what a file sets, unless they are asked for, and says so', async () => {
+    const split = async (training: object, more: object = {}): Promise<string[]> =>
+      names(await own(more, training)).filter((name) => scheduleKind(name as ScheduleName).splitsBackward);
+    const pytorch = ['DualPipeV', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'];
+    const megatron = ['V-Half', 'V-Min', 'ZB-H1', 'ZB-H2', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'];
+    assert.deepEqual(await split({}), [...new Set([...pytorch, ...megatron])].sort());
+    for (const overlap of ['overlapGradReduce', 'overlapParamGather']) assert.deepEqual(await split({ [overlap]: true }), pytorch);
+    assert.deepEqual(await split({ recompute: 'full' }), megatron);
+    assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }), []);
+    assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }, { schedules: ['ZB-H1', 'GPipe'] }), ['ZB-H1']);
+    const { needs } = layoutAnswerOf(
+      searchLayouts({ ...problemOf(await own({}, { overlapGradReduce: true })), withoutPlanned: true }),
+      'a',
+    );
+    const says = needs.map(said).filter((need) => need.includes('not tried'));
+    assert.deepEqual(says, [
+      'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime that runs such a schedule has overlapGradReduce as well; name it in schedules to try it',
+    ]);
+    const recomputed = [...candidateGroups(problemOf(await own({}, { overlapGradReduce: true }), freeNames.all))];
+    assert.deepEqual(
+      recomputed.filter(({ schedule, training }) => schedule === 'InterleavedZeroBubble' && training.recompute !== 'none'),
+      [],
+    );
   });
 
   it('leaves sequence parallelism and the exchange of context parallelism as a file sets them', async () => {
