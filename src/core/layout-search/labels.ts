@@ -74,8 +74,8 @@ export function runtimesNeeded(plans: readonly FoundPlan[]): Sentence[] {
 }
 
 /**
- * A line for each reason for which schedules that nobody asked for were not tried: `ZB-H1 and ZB-H2 are not tried: no runtime that runs them
- * has overlapGradReduce as well; name them in schedules to try them`.
+ * A line for each reason for which schedules that nobody asked for were not tried: `ZB-H1, ZB-H2: not tried, since no runtime that runs
+ * such a schedule has overlapGradReduce as well; name it in schedules to try it`.
  */
 export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fixed'>): Sentence[] {
   if (request.runs !== undefined || fixed.includes('schedule')) return [];

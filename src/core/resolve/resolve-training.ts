@@ -6,14 +6,14 @@ import { lacksBf16, type ClusterSpec } from '../spec/cluster';
 import type { Fp8Recipe } from '../spec/number-formats';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
-import type { TrainingSpec } from '../spec/request';
+import type { Layout, TrainingSpec } from '../spec/request';
 import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
 import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
 import { releaseRecipe } from './release-recipe';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
-import { sentence } from '../sentence';
+import { counted, sentence } from '../sentence';
 
 /** The training that files give, the rest by usual practice; what depends on the layout is still open. */
 export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): TrainingDraft {
@@ -164,6 +164,23 @@ function narrowWeights({ format, training }: Run, valueOrDefault: ValueOrDefault
 function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe = 'tensorwise'): boolean {
   const perTensor = recipe === 'tensorwise' || recipe === 'delayed';
   return perTensor && nodeGroups(cluster).every(({ gpu: { peakTflops } }) => peakTflops.nvfp4 !== undefined);
+}
+
+/**
+ * A ring for context parallelism where no file says how it exchanges and its ranks cannot share out the heads, which all-to-all hands on:
+ * Megatron-LM's own default (`--cp-comm-type p2p`).
+ */
+export function ringOf(
+  { heads, kvHeads, state }: ModelSpec,
+  { runtime = 'megatron', contextParallelComm }: TrainingDraft,
+  { tensor, context }: Layout,
+  valueOrDefault: ValueOrDefault,
+): Pick<TrainingSpec, 'contextParallelComm'> {
+  const ranks = tensor * context;
+  const isShared = heads % ranks === 0 && kvHeads % ranks === 0;
+  if (context === 1 || contextParallelComm !== undefined || runtime !== 'megatron' || isShared || state !== undefined) return {};
+  const reason = sentence`all-to-all hands on heads, which ${counted(ranks, 'rank')} of tensor and context parallelism do not share out`;
+  return { contextParallelComm: valueOrDefault('training.contextParallelComm', undefined, () => ({ value: 'ring', reason })) };
 }
 
 /** Plain values of located fields. */

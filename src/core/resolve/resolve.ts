@@ -33,7 +33,7 @@ import {
   type PlannedModel,
   type TrainingDraft,
 } from './first-layout';
-import { givenValues, resolveTraining } from './resolve-training';
+import { givenValues, resolveTraining, ringOf } from './resolve-training';
 import { mixedLayout } from '../partition/mixed-layout';
 import { traitsFor } from '../partition/scheduling';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
@@ -70,7 +70,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     mixed === null
       ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(fixing, planned, mixed, constants, valueOrDefault);
-  const training = trainingOn(run, draft, layout, valueOrDefault);
+  const training = { ...trainingOn(run, draft, layout, valueOrDefault), ...ringOf(model, draft, layout, valueOrDefault) };
   const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules;
   const request: PlanRequest = {
     title: run.title,

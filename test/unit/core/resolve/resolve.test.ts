@@ -77,6 +77,24 @@ describe('resolving a run', () => {
     assert.equal(resolveRun(run, defaults).training.fusedCrossEntropy, false);
   });
 
+  it('takes a ring for context parallelism where no file says how it exchanges and the heads are too few for all-to-all', async () => {
+    const comm = async (layout: object, training: object = {}): Promise<readonly [string | undefined, boolean]> => {
+      const request = await resolved({
+        model: llama8b,
+        cluster: { gpu: 'H100-80GB', nodes: 2, gpusPerNode: 8 },
+        training: { sequenceLength: 65536, globalBatch: 16, ...training },
+        layout: { pipeline: 1, ...layout },
+      });
+      return [request.training.contextParallelComm, assumed(request).includes('training.contextParallelComm')];
+    };
+    const many = { tensor: 2, context: 8, data: 1 };
+    assert.deepEqual(await comm(many), ['ring', true]);
+    assert.deepEqual(await comm(many, { contextParallelComm: 'all-to-all' }), ['all-to-all', false]);
+    assert.deepEqual(await comm(many, { runtime: 'torchtitan' }), [undefined, false]);
+    assert.deepEqual(await comm({ tensor: 2, context: 4, data: 2 }), [undefined, false]);
+    assert.deepEqual(await comm({ tensor: 8, context: 1, data: 2 }), [undefined, false]);
+  });
+
   it('takes enough nodes for the layout that the experts are shared out evenly', async () => {
     const moe = { ...llama8b, experts: 8, activeExperts: 2 };
     const nodesOf = async (layout: object) => {
