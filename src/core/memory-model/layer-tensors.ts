@@ -41,6 +41,8 @@ export interface StageContents {
   readonly decoderStart?: boolean;
   /** Part of the head and the loss that it has, where they are spread over stages; absent: all on the last. */
   readonly headShare?: number;
+  /** Layers of it that are recomputed whole; absent: as many as of every chunk. */
+  readonly recomputed?: number;
 }
 
 /** Part of the head and the loss that a stage has, 0..1. */
@@ -54,10 +56,9 @@ export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): r
 }
 
 /** Equal for stages of the same shape. */
-export function contentsKey({ layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare }: StageContents): string {
-  const turns = encoderEnd || decoderStart ? `${encoderEnd},${decoderStart},` : '';
-  const head = headShare === undefined ? '' : `${headShare} of the head,`;
-  return `${layers},${first},${last},${turns}${head}${groups === undefined ? '' : JSON.stringify(groups)}`;
+export function contentsKey(contents: StageContents): string {
+  const { layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare, recomputed } = contents;
+  return [layers, first, last, encoderEnd, decoderStart, headShare, recomputed, groups === undefined ? '' : JSON.stringify(groups)].join();
 }
 
 /** Whether a stage has layers of one of the stacks. */
@@ -90,7 +91,7 @@ export interface ActivationGroup extends LayerGroup, ActivationPolicy {}
  * groups share the inputs that the groups keep.
  */
 export function activationGroups({ model, training }: MemoryInputs, stage: StageContents): ActivationGroup[] {
-  const whole = wholeLayers(training, stage.layers);
+  const whole = wholeLayers(training, stage);
   const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
   const groupSize = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
   const offloaded = Math.min(training.activationOffloadLayers ?? 0, stage.layers);

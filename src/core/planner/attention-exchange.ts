@@ -73,7 +73,7 @@ function exchangedBytes({ model, training, layout }: CostInputs, contents: Stage
   const layers = groups.reduce((sum, { kind, layers: own }) => sum + (hasAttention(kind) ? own : 0), 0);
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const each = (elementBytes(training) * layout.tensor * layers) / layout.context;
-  const again = contents.layers === 0 ? 0 : wholeLayers(training, contents.layers) / contents.layers;
+  const again = contents.layers === 0 ? 0 : wholeLayers(training, contents) / contents.layers;
   return { layers, again, query: each * query, output: each * output, keysValues: each * (key + value) };
 }
 

@@ -102,7 +102,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
 function inOrder(counts: readonly number[], training: Recompute): ChunkLayers[] {
   let first = 0;
   return counts.map((count) => {
-    const chunk = { first, count, recomputed: wholeLayers(training, count) };
+    const chunk = { first, count, recomputed: wholeLayers(training, { layers: count }) };
     first += count;
     return chunk;
   });

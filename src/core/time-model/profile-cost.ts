@@ -24,7 +24,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;
   const again = (batch: number, tokens: number, context: number, forwardMs: number): number => {
-    if (recompute === 'full') return layers === 0 ? 0 : (forwardMs * wholeLayers(inputs.training, layers)) / layers;
+    if (recompute === 'full') return layers === 0 ? 0 : (forwardMs * wholeLayers(inputs.training, { ...ends, layers })) / layers;
     if (analytic === null) return 0;
     const { selective, forward: whole } = analytic(batch, tokens, context);
     return (forwardMs * selective) / whole;

@@ -27,6 +27,8 @@ export interface StageEnds {
   readonly groups?: readonly LayerGroup[];
   /** Part of the head and the loss that it has, where they are spread over stages; absent: all on the last. */
   readonly headShare?: number;
+  /** Layers of it that are recomputed whole; absent: as many as of every chunk. */
+  readonly recomputed?: number;
 }
 
 /**
@@ -43,7 +45,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     time: layerTime(inputs, group.kind),
   }));
   /** Share of the layers that are recomputed whole. */
-  const whole = layers === 0 ? 0 : wholeLayers(inputs.training, layers) / layers;
+  const whole = layers === 0 ? 0 : wholeLayers(inputs.training, { ...ends, layers }) / layers;
   const none: EndSeconds = { forward: 0, backward: 0, weight: 0 };
   const atEnds = (batch: number, tokens: number): EndSeconds => {
     const localTokens = (batch * tokens) / inputs.layout.context;

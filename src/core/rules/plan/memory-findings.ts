@@ -12,7 +12,7 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
 /**
  * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information
  * only.
- * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited.
+ * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited and can say it.
  * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot say so; left out: it is of none.
  */
 export function memoryFindings(
@@ -28,6 +28,7 @@ export function memoryFindings(
   const message = verdictSentence(verdict);
   const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).reduce((a, b) => sentence`${a}; or ${b}`));
   const fixes = remedies.flatMap((each, index): Fix[] => {
+    if (each.sets.length === 0) return [];
     const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
     return edits === null ? [] : [{ title: remedyText(each), edits, preferred: index === 0 }];
   });

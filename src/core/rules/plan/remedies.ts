@@ -9,6 +9,7 @@ import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { isUsual } from '../../planner/reasons';
+import { recomputeByStage } from '../../planner/recompute-by-stage';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
@@ -16,7 +17,7 @@ import { counted, sentence, type Sentence } from '../../sentence';
 
 /** A change of settings of terapipe.json. */
 export interface Change {
-  /** Dotted key and value; two where one follows from the other. */
+  /** Dotted key and value; two where one follows from the other; none where no file can say it. */
   readonly sets: readonly (readonly [key: string, value: string | number | boolean])[];
   /** `Recompute all layers`. */
   readonly label: Sentence;
@@ -69,7 +70,50 @@ function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], P
     );
     if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
   }
-  return found;
+  const byStage = stagesRecomputed(plan, found);
+  return byStage === null ? found : [...found, byStage];
+}
+
+/** Steps that differ by less than this share are as fast. */
+const asFast = 0.005;
+
+/**
+ * Recompute of another number of layers on each stage, where that is faster than of as many on all of them: what is lost to flags that
+ * cannot say so. With the slices of the plan, or those that were solved for the change that recomputes alike.
+ */
+function stagesRecomputed(plan: Plan, found: readonly Remedy[]): Remedy | null {
+  const { request } = plan;
+  if (request.training.recompute === 'full') return null;
+  const chosen = chosenOf(plan);
+  const alike = found.filter(({ sets }) => sets.some(([key, value]) => key === 'training.recompute' && value === 'full'));
+  const schemes = [chosen, ...alike.flatMap((remedy) => (remedy.plan === null ? [] : [chosenOf(remedy.plan)]))]
+    .filter(({ schedule }) => schedule === chosen.schedule)
+    .map(({ scheme }) => scheme);
+  const best = recomputeByStage(request, chosen, schemes);
+  if (best === null || best.layers.every((layers) => layers === best.layers[0])) return null;
+  const alikeMs = Math.min(...alike.map(({ iterationMs }) => iterationMs));
+  if (!(best.prediction.iterationMs < alikeMs * (1 - asFast))) return null;
+  const label = sentence`Recompute ${layersByStage(best.layers)} (no launcher's flags can say so)`;
+  return {
+    sets: [],
+    label,
+    iterationMs: best.prediction.iterationMs,
+    slower: chosen.tokensPerSecond / best.prediction.tokensPerSecond - 1,
+    plan: null,
+  };
+}
+
+/** `5 layers on stages 0 to 2, 1 layer on stage 3`; stages without any are left out. */
+function layersByStage(layers: readonly number[]): Sentence {
+  const parts: Sentence[] = [];
+  for (let from = 0, to = 0; from < layers.length; from = to) {
+    const count = layers[from] ?? 0;
+    while (to < layers.length && layers[to] === count) to++;
+    if (count === 0) continue;
+    const on = to - from === 1 ? sentence`stage ${formatCount(from)}` : sentence`stages ${formatCount(from)} to ${formatCount(to - 1)}`;
+    parts.push(sentence`${counted(count, 'layer')} on ${on}`);
+  }
+  return parts.reduce((a, b) => sentence`${a}, ${b}`);
 }
 
 function chosenAlone(plan: Plan): Plan {
