@@ -56,7 +56,14 @@ const qwen3Experts: Readonly<Record<string, readonly [dense: Dense, experts: num
 const languageModels: Readonly<Record<string, string>> = {
   'qwen2.5-vl-3b': 'qwen2.5-3b',
   'qwen2.5-vl-7b': 'qwen2.5-7b',
+  'qwen2.5-vl-32b': 'qwen2.5-32b',
   'qwen2.5-vl-72b': 'qwen2.5-72b',
+  'qwen3-vl-2b': 'qwen3-1.7b',
+  'qwen3-vl-4b': 'qwen3-4b',
+  'qwen3-vl-8b': 'qwen3-8b',
+  'qwen3-vl-32b': 'qwen3-32b',
+  'qwen3-vl-30b-a3b': 'qwen3-30b-a3b',
+  'qwen3-vl-235b-a22b': 'qwen3-235b-a22b',
   'qwen2.5-omni-7b': 'qwen2.5-7b',
   'nemotron-3-nano-omni-30b-a3b-reasoning': 'nvidia-nemotron-3-nano-30b-a3b',
   'qwen3.5-9b': 'qwen3.5-9b',
@@ -253,10 +260,41 @@ const others: Readonly<Record<string, object>> = {
   'gpt-oss-20b': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
   'gpt-oss-120b': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   'nvidia-nemotron-3-nano-30b-a3b': nano30b,
+  'gemma-2b': gemmaOf([18, 2048, 8, 1, 16384]),
+  'gemma-1.1-2b': gemmaOf([18, 2048, 8, 1, 16384]),
+  'gemma-7b': gemmaOf([28, 3072, 16, 16, 24576]),
+  'gemma-1.1-7b': gemmaOf([28, 3072, 16, 16, 24576]),
+  'seed-oss-36b': {
+    model_type: 'seed_oss',
+    num_hidden_layers: 64,
+    hidden_size: 5120,
+    num_attention_heads: 80,
+    num_key_value_heads: 8,
+    head_dim: 128,
+    intermediate_size: 27648,
+    vocab_size: 155136,
+    attention_bias: true,
+    tie_word_embeddings: false,
+  },
   'gemma-2-2b': gemma2Of([26, 2304, 8, 4, 9216, 256]),
   'gemma-2-9b': gemma2Of([42, 3584, 16, 8, 14336, 256]),
   'gemma-2-27b': gemma2Of([46, 4608, 32, 16, 36864, 128]),
 };
+
+/** @param sizes layers, hidden size, heads, key/value heads, feed-forward width. */
+function gemmaOf([layers, hidden, heads, groups, ffn]: readonly [number, number, number, number, number]): object {
+  return {
+    model_type: 'gemma',
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: groups,
+    head_dim: 256,
+    intermediate_size: ffn,
+    vocab_size: 256000,
+    tie_word_embeddings: true,
+  };
+}
 
 /** @param sizes layers, hidden size, heads, key/value heads, feed-forward width, size of a head. */
 function gemma2Of([layers, hidden, heads, groups, ffn, headDim]: readonly [number, number, number, number, number, number]): object {
@@ -291,10 +329,12 @@ function mixtralOf([layers, hidden, heads, ffn, vocab]: readonly [number, number
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
-/** A model of Hugging Face's hub by its name. */
+/** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
+  const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
+  if (folder !== undefined) return { name: folder, home: 'preset', config: sizesOf(plainName(folder)) };
   return { name, home: 'hub', config: hubModel(name), ...(Object.hasOwn(languageModels, baseOf(name)) && { isPart: true }) };
 }
 
@@ -308,10 +348,16 @@ export function hubModel(name: string): string | null {
 
 /** The name without its owner and what says nothing of sizes; empty for that of another owner. */
 function baseOf(name: string): string {
-  const own = owners.exec(name)?.[1]?.toLowerCase() ?? '';
-  return own
+  return plainName(owners.exec(name)?.[1] ?? '');
+}
+
+/** A name without what says nothing of sizes. */
+function plainName(name: string): string {
+  return name
+    .toLowerCase()
     .replace(/^meta-/, '')
     .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
+    .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
     .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
 }

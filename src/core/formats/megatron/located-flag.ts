@@ -6,6 +6,8 @@ import type { FlagRead } from '../shell/flag-reads';
 export interface FlagWord {
   /** Without its quotes; null where it is only known when the script runs. */
   readonly text: string | null;
+  /** Of a path whose beginning is only known then: `./models/Qwen3-8B` for `$DATA/models/Qwen3-8B`. */
+  readonly pathEnd?: string;
   /** Exactly the value's text. */
   readonly place: Place;
 }
@@ -34,7 +36,7 @@ export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fac
 
 /** What its words mean; null where only a run can tell. */
 export function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
-  const texts = words.map((entry) => entry.text);
+  const texts = words.map((entry) => entry.text ?? (read.isPath === true ? (entry.pathEnd ?? null) : null));
   return texts.every((entry) => entry !== null) ? read.of(texts) : null;
 }
 

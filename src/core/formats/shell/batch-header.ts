@@ -32,9 +32,16 @@ function options(text: string): readonly Option[] {
   });
 }
 
-/** The variables that the batch system will set, as far as the script's own header tells. */
-export function slurmEnvironment(text: string): ReadonlyMap<string, Value> {
-  const variables = new Map<string, Value>();
+function plain(text: string): Value {
+  return { kind: 'scalar', parts: [{ kind: 'text', start: 0, end: 0, text }] };
+}
+
+/** The variables that a script finds: its folders, and those that the batch system will set, as far as the script's own header tells. */
+export function environmentOf(text: string): ReadonlyMap<string, Value> {
+  const variables = new Map<string, Value>([
+    ['HOME', plain('~')],
+    ['PWD', plain('.')],
+  ]);
   for (const { name, value, start } of options(text)) {
     const count = /(\d+)$/.exec(value)?.[1];
     if (count === undefined) continue;

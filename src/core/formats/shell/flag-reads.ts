@@ -7,6 +7,8 @@ export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value }
 export interface FlagRead<T> {
   readonly words: 'none' | 'one' | 'many';
   readonly of: (words: readonly string[]) => FlagOutcome<T>;
+  /** A path, whose end says enough. */
+  readonly isPath?: true;
 }
 
 const silent = { silent: true } as const;

@@ -142,7 +142,11 @@ export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settin
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
     const range = settings.words(key) === undefined ? undefined : wholeOf(text, words, index, end);
     const place = placeOf(texts, head.pieces);
-    const given = values.map((word) => ({ text: wordText(word), place: word.length === 0 ? place : placeOf(texts, word) }));
+    const given = values.map((word) => ({
+      text: wordText(word),
+      ...pathEndOf(word),
+      place: word.length === 0 ? place : placeOf(texts, word),
+    }));
     // a fix changes one file: what another one sets is changed there
     const isOwn = given.every((word) => word.place.file === texts.file);
     const whole = range === undefined || !isOwn ? undefined : texts.ownRange(range);
@@ -158,6 +162,13 @@ export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settin
     index = Math.max(end, index + 1);
   }
   return flags;
+}
+
+/** What follows a folder that only a run knows. */
+function pathEndOf(word: FlatWord): { readonly pathEnd?: string } {
+  const hole = word.findLastIndex(({ text }) => text === null);
+  const known = word.slice(hole + 1).map(({ text }) => text ?? '').join(''); // prettier-ignore
+  return hole !== -1 && known.startsWith('/') ? { pathEnd: `.${known}` } : {};
 }
 
 function withCondition(texts: ScriptTexts, piece: Piece): Piece {

@@ -7,7 +7,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../facts';
 import { maximumConfigSize, startOf } from '../json-document';
 import { ownLayer, upwards, type Base, type ComposingReader, type Composition, type Layer } from '../composition';
 import { argumentWords } from './argument-file';
-import { clusterOfScheduler, slurmEnvironment } from './batch-header';
+import { clusterOfScheduler, environmentOf } from './batch-header';
 import { evaluate } from './evaluate';
 import type { Evaluation, HereDocument } from './evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
@@ -52,7 +52,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   if (root === null)
     throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
-  const evaluation = evaluate(texts, root, slurmEnvironment(text), { parse: parser.parse, sourced });
+  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced });
   const other = programOf(text);
   if (other !== undefined)
     return fileOfProgram(other, texts, layers, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
@@ -90,7 +90,7 @@ function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
   const root = parser.parse(text);
   if (root === null) return [];
   const texts = scriptTexts(file, text);
-  const evaluation = evaluate(texts, root, new Map(), { parse: parser.parse, sourced: () => null });
+  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced: () => null });
   const named = program?.filesOf?.(launchOf(texts, evaluation, program.settings).flags) ?? [];
   const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
   return [...settings, ...sourcedBases(texts, evaluation)];

@@ -14,7 +14,7 @@ import type { ShellProgram } from '../shell/program';
 import { mentionsOf } from '../shell/recognise';
 import { vocabOfName } from '../tokenizers';
 import { lenient } from '../yaml/keys';
-import { word } from '../yaml/reads';
+import { pathWord, word } from '../yaml/reads';
 import { metaseqFacts } from './metaseq';
 import { sentence } from '../../sentence';
 
@@ -53,7 +53,7 @@ const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size
  */
 const table: FlagTable = {
   flavor: rules(
-    word,
+    pathWord,
     'model-name-or-path',
     'model-id-or-path',
     'pretrain',

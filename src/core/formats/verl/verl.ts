@@ -3,11 +3,12 @@ import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
 import type { Fact, Facts } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
-import { anyOf, word } from '../yaml/reads';
+import { anyOf, pathWord, word } from '../yaml/reads';
 import { count, on } from '../shell/flag-reads';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
 import { mentionsOf } from '../shell/recognise';
+import { divisorsOf } from '../../numbers';
 import { sentence } from '../../sentence';
 
 const actor = 'actor_rollout_ref.actor';
@@ -16,7 +17,7 @@ const sizes = count(1);
 
 /** verl's names (verl/trainer/config), of the actor's training step, then of fine-tuning. */
 const table: FlagTable = {
-  flavor: rules(word, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
+  flavor: rules(pathWord, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
   sequenceLength: [rule(path('data.max_length'), sizes)],
   microBatch: rules(sizes, path(`${actor}.ppo_micro_batch_size_per_gpu`), path('data.micro_batch_size_per_gpu')),
   globalBatch: rules(sizes, path(`${actor}.ppo_mini_batch_size`), path('data.train_batch_size')),
@@ -47,20 +48,25 @@ const samplesKey = path('actor_rollout_ref.rollout.n');
 const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
 const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
 const strategyKey = path(`${actor}.strategy`);
+const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), path('data.use_dynamic_bsz')];
+const mostTokensKeys = [path(`${actor}.ppo_max_token_len_per_gpu`), path('data.max_token_len_per_gpu')];
 
 const known = new Map(readsOf(table).map(([key, { words }]) => [key, words]));
-for (const key of [promptKey, responseKey, samplesKey, checkpointKey, strategyKey, ...rankKeys]) known.set(key, 'one');
+for (const key of [promptKey, responseKey, samplesKey, checkpointKey, strategyKey, ...rankKeys, ...dynamicKeys, ...mostTokensKeys])
+  known.set(key, 'one');
 
 /** verl's trainers, started by `python -m` with settings as Hydra takes them. */
 export const verlProgram: ShellProgram = {
   format: 'verl',
   isIts: (text) =>
-    mentionsOf(text, /\bverl\.(?:\w+\.)?(?:main_\w+|fsdp_sft_trainer|sft_trainer\w*)|\brecipe\.\w+\.(?:src\.)?main_\w+/g, 1).size === 1 &&
-    mentionsOf(text, /(?<![\w.])(?:actor_rollout_ref|data|trainer|model)\.[a-z][\w.]*=/g, 2).size === 2,
+    mentionsOf(text, /\bverl\.(?:\w+\.){0,3}(?:main_\w+|\w+_main|fsdp_sft_trainer|sft_trainer\w*)|\brecipe\.\w+\.(?:src\.)?main_\w+/g, 1)
+      .size === 1 && mentionsOf(text, /(?<![\w.])(?:actor_rollout_ref|data|trainer|model)\.[a-z][\w.]*=/g, 2).size === 2,
   settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
   read: (flags) => {
     const written = factsOfTable(table, flags);
-    const facts = { ...written, ...lengthOf(flags), ...batchOf(written, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
+    const sized = { ...written, ...lengthOf(flags), ...batchOf(written, flags) };
+    const whole = { ...sized, ...wholeBatch(sized) };
+    const facts = { ...whole, ...packedOf(whole, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
     const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
     return {
       facts,
@@ -96,6 +102,38 @@ function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>
       source: { kind: 'default', reason: sentence`${globalBatch.value} prompts with ${samples.value} responses each` },
     },
   };
+}
+
+/** Replicas of the actor; null where the GPUs are not known, or make no whole number of them. */
+function replicasOf({ nodes, gpusPerNode, tensor, pipeline, context }: Facts): number | null {
+  if (gpusPerNode === undefined) return null;
+  const sizes = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1);
+  const replicas = ((nodes?.value ?? 1) * gpusPerNode.value) / sizes;
+  return Number.isInteger(replicas) ? replicas : null;
+}
+
+/** A mini-batch loses what does not make a sample more on every replica (`ppo_mini_batch_size //=` of verl/workers/fsdp_workers.py). */
+function wholeBatch(facts: Facts): Facts {
+  const { globalBatch } = facts;
+  const replicas = replicasOf(facts);
+  if (globalBatch === undefined || replicas === null || globalBatch.value % replicas === 0 || globalBatch.value < replicas) return {};
+  const batch = Math.floor(globalBatch.value / replicas) * replicas;
+  return { globalBatch: byDefault(batch, sentence`as many of ${globalBatch.value} samples as ${replicas} replicas share alike`) };
+}
+
+/**
+ * With a dynamic batch size micro-batches are packed by tokens, and their size in sequences is not read
+ * (verl/trainer/config/actor/actor.yaml; `validate_config` of verl/utils/config.py): planned are as many sequences as fit whole and divide
+ * the batch of a replica.
+ */
+function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (!dynamicKeys.some((key) => factOf(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};
+  const { sequenceLength, globalBatch, context } = facts;
+  const tokens = mostTokensKeys.map((key) => factOf(flags.get(key), sizes)).find((found) => found !== undefined);
+  const batch = (globalBatch?.value ?? 0) / (replicasOf(facts) ?? 0);
+  const most = Math.floor(((tokens?.value ?? 0) * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
+  const sequences = Number.isInteger(batch) ? Math.max(1, ...divisorsOf(batch).filter((size) => size <= most)) : 1;
+  return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz packs micro-batches by tokens, whatever their size in sequences`) };
 }
 
 /** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */

@@ -34,6 +34,9 @@ export const windowSize: NodeRead<number> = {
 /** Any word. */
 export const word: FlagRead<string> = anyOf((written) => (written === '' ? undefined : written));
 
+/** A path, or a name: what follows a folder that is not known says enough. */
+export const pathWord: FlagRead<string> = { ...word, isPath: true };
+
 /** One or several words, as written. */
 export const phrase: FlagRead<string> = {
   words: 'many',

@@ -74,6 +74,45 @@ describe('scripts that start verl', () => {
   });
 });
 
+describe('batches of verl', () => {
+  const training = (more: string): string =>
+    `python3 -m verl.experimental.fully_async_policy.fully_async_main data.max_prompt_length=1024 data.max_response_length=3072 actor_rollout_ref.rollout.n=16 actor_rollout_ref.actor.ppo_mini_batch_size=32 trainer.n_gpus_per_node=8 ${more}\n`;
+  const sizes = async (more: string): Promise<readonly unknown[]> => {
+    const { globalBatch, microBatch, sequenceLength } = await factsOf(training(more));
+    return [globalBatch, microBatch, sequenceLength];
+  };
+
+  it('lose what does not make a sample more on every replica, so that no run is refused for it', async () => {
+    assert.deepEqual(await sizes('trainer.nnodes=4'), [512, undefined, 4096]);
+    assert.deepEqual(await sizes('trainer.nnodes=3'), [504, undefined, 4096]);
+    const { findings } = await load(training('trainer.nnodes=3 actor_rollout_ref.model.path=Qwen/Qwen3-8B'));
+    assert.ok(!findings.some(({ severity }) => severity === 'error'));
+  });
+
+  it('are packed by tokens where the batch size is dynamic: their size in sequences is not read', async () => {
+    const dynamic = 'actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=3';
+    assert.deepEqual(await sizes(`${dynamic} trainer.nnodes=4`), [512, 1, 4096]);
+    assert.deepEqual(await sizes(`${dynamic} trainer.nnodes=4 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576`), [512, 4, 4096]);
+    const replicas = 'actor_rollout_ref.actor.ulysses_sequence_parallel_size=2';
+    assert.deepEqual(
+      await sizes(`${dynamic} ${replicas} trainer.nnodes=4 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576`),
+      [512, 8, 4096],
+    );
+  });
+
+  it('train the model of a folder that only a run knows, by the name of a published one', async () => {
+    const model = async (written: string): Promise<unknown> => {
+      const { run } = await load(`${written}\n${training('trainer.nnodes=1 actor_rollout_ref.model.path=$M')}`);
+      return run?.model.layers.value ?? null;
+    };
+    assert.equal(await model('M=${RAY_HOME}/models/Qwen3-8B'), 36);
+    assert.equal(await model('M=$HOME/models/Qwen/Qwen2.5-3B-Instruct'), 36);
+    assert.equal(await model('M=$CKPT/ours-Qwen3-8B'), null);
+    assert.equal(await model('M=someone/Qwen3-8B'), null);
+    assert.equal(await model('M=$RUN'), null);
+  });
+});
+
 describe("scripts that start Hugging Face's Trainer", () => {
   it('say model, batch and sharding, by flags of Accelerate, DeepSpeed and the Trainer', async () => {
     const { flavor, sequenceLength, microBatch, gradientAccumulation, precision, zeroStage, nodes, world, recomputeGranularity } =
