@@ -235,7 +235,12 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const inputs = inputsOf(request, point);
   const { sends, rankOrder } = runtimeOf(training);
   const sendMs = (tokens: number): number => (request.costTable === null ? boundaryMs[rankOrder](inputs, training.microBatch, tokens) : 0);
-  const heldMs = exchangeHoldsMs(paysForChunks(training), layout.pipeline, shapes.chunks.length, sendMs(request.training.sequenceLength));
+  const heldMs = exchangeHoldsMs(
+    paysForChunks(training, request.cluster.gpu),
+    layout.pipeline,
+    shapes.chunks.length,
+    sendMs(request.training.sequenceLength),
+  );
   const chunks = times.map((time) => ({ ...time, forwardMs: time.forwardMs + heldMs, backwardMs: time.backwardMs + heldMs }));
   switch (kind.bound) {
     case 'drained':

@@ -71,7 +71,9 @@ export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Sch
  * @param chunks on each stage.
  */
 function heldByExchanges(pipeline: Sending, chunks: number, forwardMs: Float64Array, backwardMs: Float64Array): Pick<Transfers, 'held'> {
-  if (!paysForChunks(pipeline.nodeKinds[0]?.training ?? {}) || chunks <= 1 || pipeline.measured || pipeline.stages.length < 2) return {};
+  const [first] = pipeline.nodeKinds;
+  if (first === undefined || chunks <= 1 || pipeline.measured || pipeline.stages.length < 2) return {};
+  if (!paysForChunks(first.training, first.cluster.gpu)) return {};
   const held = (column: Float64Array): Float64Array => column.map((ms) => ((1 - 1 / chunks) * ms) / 2);
   return { held: { forwardMs: held(forwardMs), backwardMs: held(backwardMs) } };
 }

@@ -182,10 +182,15 @@ export function fusesGradAccumulation(training: { readonly runtime?: Runtime; re
 
 /**
  * Whether further chunks of a stage pay for their exchanges. Megatron-LM hides them since `overlap_p2p_comm` is on by default: in every
- * release that goes by NVIDIA's numbers; not where none is named, as rates were measured before.
+ * release that goes by NVIDIA's numbers, and so on GPUs that none before 2025 runs on (those that know NVFP4, which want CUDA 12.8); not
+ * elsewhere where none is named, as rates were measured before.
  */
-export function paysForChunks(training: { readonly runtime?: Runtime; readonly runtimeVersion?: string }): boolean {
-  return runtimeOf(training).sends === 'exchange' && training.runtimeVersion === undefined;
+export function paysForChunks(
+  training: { readonly runtime?: Runtime; readonly runtimeVersion?: string },
+  { peakTflops }: { readonly peakTflops: { readonly nvfp4?: number } },
+): boolean {
+  const hides = training.runtimeVersion !== undefined || peakTflops.nvfp4 !== undefined;
+  return runtimeOf(training).sends === 'exchange' && !hides;
 }
 
 /**
