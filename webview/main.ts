@@ -1,3 +1,6 @@
+import type { HostMessage } from '../src/protocol/page';
+import { actionOf, sendAction } from './base/actions';
+import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
 import { makeStore, type Store } from './base/store';
 import { useStrings } from './base/strings';
@@ -17,6 +20,7 @@ async function start(): Promise<void> {
     const { store } = connected;
     if (message.type === 'state') store?.receive(message.state);
     else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
+    else if (message.type === 'act') act(message);
     else store?.receive({ ...store.state(), ...message.fields });
   });
   const report = (error: unknown): void =>
@@ -33,6 +37,14 @@ async function start(): Promise<void> {
   const page = kind === 'tab' ? (await import('./tab/page')).tabPage : (await import('./side/page')).sidePage;
   page(root, store);
   host.post({ type: 'ready' });
+  watchFocus((on) => host.post({ type: 'focus', on }));
+}
+
+/** Does a command. A key that was pressed before the host heard that the focus went into a field is a letter of that field. */
+function act({ command, focus }: Extract<HostMessage, { type: 'act' }>): void {
+  const isOld = (focus === 'lanes' || focus === 'other') && focusNow() === 'field';
+  const action = actionOf(command);
+  if (!isOld && action !== null) sendAction(action);
 }
 
 void start();

@@ -16,6 +16,7 @@ import { createLayoutDiffs } from './sessions/layout-diff';
 import { layoutQuestions } from './sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
 import { actForPage } from './views/page-actions';
+import { createPageFocus } from './views/page-focus';
 import type { PageServices } from './views/page-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
@@ -125,7 +126,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   keep(followFiles(sessions, onError));
 
   const answers = { layouts, comparisons, prefills };
-  const commandParts = { ...changes, ...answers, context, sessions, shown, log, diffs, shell, plan: planner.plan, profiles };
+  const commandParts = { ...changes, ...answers, context, sessions, shown, log, diffs, shell, plan: planner.plan, profiles, focus };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
@@ -135,6 +136,7 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
     prefills,
     ...changes,
     log,
+    focus,
     act: (message, session) =>
       void runCommand(log, `page ${message.type}`, () => actForPage({ ...commandParts, panels }, message, session)),
   };
@@ -168,6 +170,9 @@ function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): 
   );
   void welcomeToSample(context).catch(onError);
 }
+
+/** Which page has the keyboard focus: the context key of their keys. */
+const focus = createPageFocus((on) => void vscode.commands.executeCommand('setContext', 'terapipe.pageFocus', on));
 
 /** What stands in the editor. */
 function keepLanguage(

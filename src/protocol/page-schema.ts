@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { whatIfKeys } from '../core/layout-search/what-if';
 import { candidateIds } from '../core/planner/plan';
 import { knownModels } from './known-models';
+import { pageFocuses } from './page-keys';
 
 /*
  * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
@@ -26,6 +27,7 @@ export const pageCommands = [
   'terapipe.cancelSearch',
   'terapipe.compareWith',
   'terapipe.planPrefill',
+  'terapipe.changeKeys',
 ] as const;
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -71,6 +73,8 @@ export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);
 
 export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('ready') }),
+  // What of the page has the keyboard focus.
+  v.object({ type: v.literal('focus'), on: v.picklist(pageFocuses) }),
   // Open a first plan of a known model.
   v.object({ type: v.literal('startModel'), model: v.picklist(knownModels) }),
   v.object({ type: v.literal('command'), command: v.picklist(pageCommands) }),

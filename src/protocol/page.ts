@@ -11,6 +11,7 @@ import type { Place } from '../core/spec/located';
 import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
+import type { PageCommandId, PageFocus } from './page-keys';
 import type { LayoutState } from './layout';
 import type { PrefillState } from './prefill';
 import type { HistoryState, WhatIfState } from './what-if';
@@ -131,12 +132,14 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
 
 /**
  * Host to page. `update` changes a few fields of the last state, which may be large. `show` follows the first state when somebody asked for
- * one tab or candidate; a page that knows neither ignores it.
+ * one tab or candidate; a page that knows neither ignores it. `act` has the page do a command; `focus` is what of any page had the focus
+ * then, as far as the host knew.
  */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'update'; readonly fields: Partial<PageState> }
-  | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null };
+  | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null }
+  | { readonly type: 'act'; readonly command: PageCommandId; readonly focus: PageFocus };
 
 /** Page to host: what each says stands in `page-schema.ts`. */
 export type PageMessage = v.InferOutput<typeof pageMessage>;

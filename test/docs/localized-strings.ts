@@ -50,7 +50,7 @@ function trees(): readonly { readonly name: string; readonly tree: ts.SourceFile
 }
 
 let parsed: readonly { readonly name: string; readonly tree: ts.SourceFile }[] | undefined;
-const folders = ['src/core', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview'];
+const folders = ['src/core', 'src/protocol', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview'];
 
 function collect(node: ts.Node, found: Set<string>): void {
   if (ts.isCallExpression(node) && nameOf(node.expression) === 't') {

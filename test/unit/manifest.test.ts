@@ -6,8 +6,9 @@ import ts from 'typescript';
 import { errorLine, findingLine } from '../../src/cli/answer';
 import { gpuPresetNames } from '../../src/core/cluster/presets';
 import { ExpectedError } from '../../src/core/errors';
+import { pageCommandIds, pageKeys, type PageCommand } from '../../src/protocol/page-keys';
 import { pageCommands } from '../../src/protocol/page-schema';
-import { sentence } from '../../src/core/sentence';
+import { say, sentence } from '../../src/core/sentence';
 
 interface MenuItem {
   readonly command: string;
@@ -36,6 +37,7 @@ interface Manifest {
   readonly capabilities: Readonly<Record<string, { readonly supported: unknown; readonly description: string }>>;
   readonly contributes: {
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category: string }[];
+    readonly keybindings: readonly { readonly command: string; readonly key: string; readonly when: string }[];
     readonly menus: Readonly<Record<string, readonly MenuItem[]>>;
     readonly views: Readonly<Record<string, readonly { readonly id: string; readonly icon: string }[]>>;
     readonly viewsWelcome: readonly { readonly view: string; readonly contents: string; readonly when: string }[];
@@ -56,7 +58,7 @@ const declared = contributes.commands.map(({ command }) => command).sort();
 
 describe('manifest', () => {
   it('declares exactly the commands that are registered', () => {
-    assert.deepEqual(declared, registeredCommands().sort());
+    assert.deepEqual(declared, [...registeredCommands(), ...pageCommandIds].sort());
   });
 
   it('gives every command the category and a title in sentence case', () => {
@@ -76,6 +78,19 @@ describe('manifest', () => {
     for (const id of [...pageCommands, ...inMenus, ...inLinks, ...inEvents]) assert.ok([...declared, ...builtIn].includes(id), id);
   });
 
+  it('contributes every command of pages with its title and its keys, which are silent outside a page and in its fields', () => {
+    const whens = { lanes: 'terapipe.pageFocus == lanes && !inputFocus', page: 'terapipe.pageFocus =~ /^(lanes|other)$/ && !inputFocus' };
+    const commands = pageCommandIds.map((id): [string, PageCommand] => [id, pageKeys[id]]);
+    assert.deepEqual(
+      contributes.keybindings,
+      commands.flatMap(([command, { keys }]) => keys.map(({ key, where }) => ({ command, key, when: whens[where] }))),
+    );
+    for (const [command, { title }] of commands)
+      assert.equal(localized(contributes.commands.find((each) => each.command === command)?.title ?? ''), say(title));
+    const keys = contributes.keybindings.map(({ key }) => key);
+    assert.deepEqual([...new Set(keys)], keys, 'two commands have one key');
+  });
+
   it('uses only context keys that somebody sets', () => {
     const ours = setContextKeys();
     const ofVsCode = [
@@ -88,11 +103,16 @@ describe('manifest', () => {
       'isWorkspaceTrusted',
       'virtualWorkspace',
       'workspaceFolderCount',
+      'activeWebviewPanelId',
+      'inputFocus',
       'false',
     ];
-    const clauses = [...Object.values(contributes.menus).flat(), ...contributes.viewsWelcome].flatMap(({ when }) => when ?? []);
+    const clauses = [...Object.values(contributes.menus).flat(), ...contributes.keybindings, ...contributes.viewsWelcome].flatMap(
+      ({ when }) => when ?? [],
+    );
     for (const clause of clauses) {
       const names = clause
+        .replace(/\/[^/]*\//g, '')
         .split(/&&|\|\|/)
         .map((term) => /^\s*!?([\w.]+)/.exec(term)?.[1])
         .filter((name) => name !== undefined);
@@ -210,7 +230,7 @@ function setContextKeys(): string[] {
     const [key] = node.arguments;
     if (key !== undefined && ts.isStringLiteral(key)) keys.push(key.text);
   });
-  for (const file of ['src/extension/sessions/profiles.ts', 'src/extension/sessions/rehearsals.ts'])
+  for (const file of ['src/extension/sessions/profiles.ts', 'src/extension/sessions/rehearsals.ts', 'src/extension/main.ts'])
     eachNode(file, (node) => {
       if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
       const [command, key] = node.arguments;

@@ -219,10 +219,10 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side', 'tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view',
+      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
     imports: ['tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/profile', 'tabs/timeline'],
   },
-  shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions', imports: ['tabs/layout'] },
+  shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions, the list of keys', imports: ['tabs/layout'] },
   tabs: {
     about: '`registry` lists the tabs, each a folder with a `tab` that declares it',
     imports: tabFolders.map((name) => `tabs/${name}`),
@@ -235,7 +235,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
     imports: ['shared', 'tabs/elastic', 'tabs/memory', 'tabs/profile', 'tabs/slices', 'tabs/timeline'],
   },
   tab: {
-    about: 'the editor tab: toolbar, exports, help, and the tabs put together',
+    about: 'the editor tab: toolbar, exports, and the tabs put together',
     imports: ['inspector', 'shared', 'tabs', 'tabs/elastic', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'],
   },
 };

@@ -6,6 +6,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
+import { walkKeys } from './walk-keys';
 import { walkLayout } from './walk-layout';
 import {
   chooseFix,
@@ -39,6 +40,7 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     const { look, failed } = picturesOf(workbench.page, screenshotsDir);
     const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
     await walkSteps(steps, emit, () => failed('demo'));
+    await walkKeys(workbench, { screenshotsDir, emit });
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
     await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());

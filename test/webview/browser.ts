@@ -9,6 +9,7 @@ import { pageHtml } from '../../src/extension/views/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
 import { fontFace, vendoredFont } from './font';
+import { workbenchKeys } from './workbench-keys';
 import { themeOf, type PageTheme, type ThemeName } from './themes';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -93,11 +94,13 @@ const harness = `
   const settled = async () => {
     do await frame(); while (fetching() || waiting.size > 0);
   };
+  ${workbenchKeys(root)}
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
   window.addEventListener('error', (event) => complaints.push('error ' + event.message));
   window.acquireVsCodeApi = () => ({
     postMessage: (message) => {
+      if (message.type === 'focus') return pageFocus(message.on);
       said.push(structuredClone(message));
       if (message.type === 'ready') isReady();
     },

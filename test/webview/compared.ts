@@ -148,7 +148,7 @@ export const comparedCases: readonly Case[] = [
         return picked === null && viewport === null;
       });
       await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys of the timeline' }).waitFor();
+      await page.getByRole('dialog', { name: 'Keys', exact: true }).waitFor();
       await page.keyboard.press('Escape');
       await section(page).getByRole('button', { name: 'Show passes as a table' }).click();
       const table = section(page).getByRole('table', { name: 'Stage 4: 64 passes' });

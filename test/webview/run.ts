@@ -11,6 +11,7 @@ import { comparedCases } from './compared';
 import { elasticCases } from './elastic';
 import { prefillCases } from './prefill';
 import { rankCases } from './ranks';
+import { keyCases } from './keys';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
 import { profileCases } from './profile';
@@ -43,6 +44,7 @@ export async function runWebviewTests({
     ...compareCases,
     ...comparedCases,
     ...timelineCases,
+    ...keyCases,
     ...sliceCases,
     ...scheduleCases,
     ...profileCases,

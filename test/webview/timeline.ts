@@ -270,7 +270,7 @@ export const timelineCases: readonly Case[] = [
       await page.keyboard.press('0');
       assert.equal((await saved(page)).viewport, null);
       await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys of the timeline' }).waitFor();
+      await page.getByRole('dialog', { name: 'Keys', exact: true }).waitFor();
       await page.keyboard.press('Escape');
       assert.equal(await page.getByRole('dialog').count(), 0);
       return undefined;
@@ -283,7 +283,7 @@ export const timelineCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.getByRole('tab', { name: 'Timeline' }).click();
       await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys of the timeline' }).waitFor();
+      await page.getByRole('dialog', { name: 'Keys', exact: true }).waitFor();
       await page.keyboard.press('Escape');
       await page.keyboard.press('/');
       await page.keyboard.type('?cs');

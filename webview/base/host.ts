@@ -33,6 +33,7 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
 function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
+  if (value.type === 'act') return 'command' in value && 'focus' in value;
   if (value.type === 'update') return 'fields' in value && typeof value.fields === 'object' && value.fields !== null;
   return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
 }

@@ -1,4 +1,5 @@
 import type { PageState } from '../../src/protocol/page';
+import type { PageAction } from './actions';
 import type { Change, Store } from './store';
 
 /** A tab of the editor page, as its folder in `webview/tabs` declares it. */
@@ -29,6 +30,6 @@ export interface TabView {
   readonly actions?: readonly HTMLElement[];
   /** Draws what changed; null: all of it. Called while the tab is on screen. */
   readonly update: (change: Change | null) => void;
-  /** Does what a letter typed anywhere on the page asks for, while the tab is on screen. */
-  readonly type?: (event: KeyboardEvent) => void;
+  /** Does what a command asks of the page, while the tab is on screen. */
+  readonly act?: (action: PageAction) => void;
 }

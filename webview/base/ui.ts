@@ -1,5 +1,4 @@
 import {
-  Button,
   Checkbox,
   Dropdown,
   provideVSCodeDesignSystem,
@@ -171,9 +170,4 @@ export function setChecked(element: HTMLElement, checked: boolean): void {
 export function takesLetters(target: EventTarget | null): boolean {
   if (target instanceof Dropdown || target instanceof TextField) return true;
   return target instanceof Element && target.closest('input, textarea, select, dialog, [role=menu]') !== null;
-}
-
-/** Whether a control of the toolkit is the target of a key, so that the page leaves the key to it. */
-export function isControl(target: EventTarget | null): boolean {
-  return target instanceof Dropdown || target instanceof TextField || target instanceof Button || target instanceof Checkbox;
 }

@@ -8,6 +8,7 @@ import type { WorkUnit } from '../../src/core/schedules/schedule';
 import type { PageState } from '../../src/protocol/page';
 import { limiterShares } from '../../src/core/planner/limit-labels';
 import { fill, h, type Child } from '../base/dom';
+import { partAttributes } from '../base/parts';
 import { partName } from '../tabs/layout/labels';
 import { idleTable } from '../tabs/schedule/idle-table';
 import { makeDisclosures } from '../shared/disclosures';
@@ -36,7 +37,7 @@ export function makeInspector(
 ): { readonly element: HTMLElement; readonly update: () => void } {
   const selection = h('section', { class: 'inspector-selection', 'aria-live': 'polite' });
   const rest = h('div', { class: 'inspector-rest' });
-  const element = h('section', { class: 'inspector', 'aria-label': t('Details') }, selection, rest);
+  const element = h('section', { class: 'inspector', ...partAttributes, 'aria-label': t('Details') }, selection, rest);
   const disclosure = makeDisclosures();
   let described: unknown = null;
   const update = (): void => {

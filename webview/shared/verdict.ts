@@ -7,6 +7,7 @@ import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
 import type { PageState } from '../../src/protocol/page';
 import { fill, h, icon } from '../base/dom';
+import { partAttributes } from '../base/parts';
 import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
@@ -22,10 +23,16 @@ export interface Verdict {
 
 /** Makes the verdict; the button beside it does what it says would help. */
 export function makeVerdict(host: Host): Verdict {
-  const words = h('p', { class: 'glance-words', 'aria-live': 'polite' });
+  const words = h('p', { class: 'glance-words', id: 'glance-words', 'aria-live': 'polite' });
   const help = h('div', { class: 'glance-help' });
   const sign = h('span', { class: 'glance-sign' });
-  const element = h('section', { class: 'glance', 'aria-label': t('Verdict') }, sign, words, help);
+  const element = h(
+    'section',
+    { class: 'glance', ...partAttributes, 'aria-label': t('Verdict'), 'aria-describedby': 'glance-words' },
+    sign,
+    words,
+    help,
+  );
   const changed = whenChanged();
   return {
     element,

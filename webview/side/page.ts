@@ -1,7 +1,9 @@
 import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
 import type { PageElastic, PageState, TabId } from '../../src/protocol/page';
+import { onAction } from '../base/actions';
 import { fill, h } from '../base/dom';
+import { partAttributes, partFocusAttributes, goToPart } from '../base/parts';
 import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
 import { makeBars } from '../tabs/memory/bars';
 import { worstStage } from '../tabs/memory/summary';
@@ -11,6 +13,7 @@ import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { makeHelp } from '../shared/help';
 import { makeVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
@@ -32,7 +35,8 @@ export function sidePage(root: HTMLElement, store: Store): void {
   const planned = plannedPage(store);
   const elastic = elasticPage(store);
   const empty = h('div', { class: 'page page-empty' });
-  root.replaceChildren(planned.element, elastic.element, empty);
+  const help = makeHelp(store.host, 'side');
+  root.replaceChildren(planned.element, elastic.element, empty, help.element);
   const update = (): void => {
     const state = store.state();
     planned.element.hidden = state.plan === null;
@@ -44,6 +48,11 @@ export function sidePage(root: HTMLElement, store: Store): void {
   };
   store.subscribe(update);
   update();
+  onAction(document, (action) => {
+    if (action.do === 'part') return goToPart(action.by);
+    if (action.do === 'showKeys') help.open();
+    return action.do === 'showKeys';
+  });
 }
 
 const opener =
@@ -63,8 +72,8 @@ function headOf(title: string, parts: readonly string[], state: PageState, store
 /** The page of a run that freezes layers and has no other plan. */
 function elasticPage(store: Store): { readonly element: HTMLElement; readonly update: (elastic: PageElastic, state: PageState) => void } {
   const head = h('div', { class: 'side-head' });
-  const numbers = h('div', { class: 'side-numbers' });
-  const foot = h('div', { class: 'side-foot' });
+  const numbers = h('div', { class: 'side-numbers', ...partAttributes, role: 'group', 'aria-label': t('Figures') });
+  const foot = h('div', { class: 'side-foot', ...partAttributes, role: 'group', 'aria-label': t('Reasons and findings') });
   const open = button({ label: t('Open elastic plan'), onClick: () => opener(store)('elastic') });
   return {
     element: h('div', { class: 'page page-side page-side-elastic' }, head, numbers, h('div', { class: 'side-actions' }, open), foot),
@@ -85,8 +94,8 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   }, open);
   const verdict = makeVerdict(store.host);
   const head = h('div', { class: 'side-head' });
-  const numbers = h('div', { class: 'side-numbers' });
-  const foot = h('div', { class: 'side-foot' });
+  const numbers = h('div', { class: 'side-numbers', ...partAttributes, role: 'group', 'aria-label': t('Figures') });
+  const foot = h('div', { class: 'side-foot', ...partAttributes, role: 'group', 'aria-label': t('Reasons and findings') });
   const profiling = makeProfileButton(store.host, 'secondary');
   const openTimeline = button({ label: t('Open timeline'), onClick: () => open('timeline') });
   const actions = h('div', { class: 'side-actions' }, openTimeline, profiling.element);
@@ -169,8 +178,12 @@ function makeStrips(
 }
 
 function strip(title: string, note: HTMLElement, content: HTMLElement, onOpen: () => void): HTMLElement {
-  const name = h('button', { class: 'strip-name link', type: 'button', onclick: onOpen, title: t('Open in a tab') }, title);
-  return h('section', { class: 'strip', 'aria-label': title }, h('div', { class: 'strip-head' }, name, note), content);
+  const name = h(
+    'button',
+    { class: 'strip-name link', ...partFocusAttributes, type: 'button', onclick: onOpen, title: t('Open in a tab') },
+    title,
+  );
+  return h('section', { class: 'strip', ...partAttributes, 'aria-label': title }, h('div', { class: 'strip-head' }, name, note), content);
 }
 
 function firstGroupRows(candidate: Candidate): readonly SliceRow[] {

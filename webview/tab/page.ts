@@ -1,7 +1,9 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
+import { onAction } from '../base/actions';
 import { fill, h, type Child } from '../base/dom';
+import { goToPart, partAttributes } from '../base/parts';
 import { elasticSetting } from '../tabs/elastic/head';
 import { makeInspector } from '../inspector/inspector';
 import { openedNotice } from '../tabs/layout/opened';
@@ -18,7 +20,7 @@ import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store 
 import type { TabView } from '../base/tab';
 import { exportItems } from './exports';
 import type { ViewState } from '../base/view-state';
-import { makeHelp } from './help';
+import { makeHelp } from '../shared/help';
 import { makePanels } from './panels';
 import { makeToolbar } from './toolbar';
 import { makeViewActions } from './view-actions';
@@ -26,7 +28,7 @@ import { say } from '../../src/core/sentence';
 
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
-  const help = makeHelp();
+  const help = makeHelp(store.host, 'tab');
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const inspector = makeInspector(store, (operation) =>
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
@@ -38,10 +40,10 @@ export function tabPage(root: HTMLElement, store: Store): void {
   );
   const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
-  const viewBar = h('div', { class: 'view-bar' }, bar.element, actions.element);
+  const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, actions.element);
   const verdict = makeVerdict(store.host);
-  const header = h('header', { class: 'header' });
-  const noticeArea = h('div', { class: 'notices' });
+  const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Plan and figures') });
+  const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });
   const progress = h('div');
   const incumbent = h('span', { class: 'incumbent', hidden: true });
   const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
@@ -57,15 +59,14 @@ export function tabPage(root: HTMLElement, store: Store): void {
     ...toolbar.elements,
     viewBar,
     main,
-    help.element,
     status,
   );
   const empty = h('div', { class: 'page page-empty' });
-  root.replaceChildren(page, empty);
+  root.replaceChildren(page, empty, help.element);
   let schedulePage: SchedulePage | null = null;
   const fetchSchedulePage = once(async () => {
     const { makeSchedulePage } = await import('../tabs/schedule/page');
-    root.append((schedulePage = makeSchedulePage(store)).element);
+    root.append((schedulePage = makeSchedulePage(store, help.open)).element);
     update(null);
   });
 
@@ -116,11 +117,13 @@ export function tabPage(root: HTMLElement, store: Store): void {
   };
   store.subscribe(update);
   update(null);
-  document.addEventListener('keydown', (event) => {
+  onAction(document, (action) => {
     const { plan, schedule } = store.state();
-    if (event.defaultPrevented) return;
-    if (schedule !== null) schedulePage?.type(event);
-    else if (plan !== null) shownView()?.type?.(event);
+    if (action.do === 'part') return goToPart(action.by);
+    if (action.do === 'showKeys') help.open();
+    else if (schedule !== null) schedulePage?.act(action);
+    else if (plan !== null) shownView()?.act?.(action);
+    return true;
   });
 }
 
@@ -260,6 +263,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
       button.hidden = id === undefined || !offered.includes(id);
       button.setAttribute('aria-selected', String(isShown));
       button.tabIndex = isShown ? 0 : -1;
+      button.toggleAttribute('data-part-focus', isShown);
     });
   };
   return { element, update };

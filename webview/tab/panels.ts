@@ -1,4 +1,5 @@
 import { h } from '../base/dom';
+import { partAttributes } from '../base/parts';
 import type { Store } from '../base/store';
 import type { TabPage, TabView } from '../base/tab';
 import { tabs } from '../tabs/registry';
@@ -18,7 +19,7 @@ export function makePanels(store: Store, page: TabPage, onActions: (buttons: rea
   const panels = new Map(
     Object.keys(tabs).map((id) => [
       id,
-      h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}` }),
+      h('div', { class: `panel panel-${id}`, id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}`, ...partAttributes }),
     ]),
   );
   const fetched = new Set<string>();

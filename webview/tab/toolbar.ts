@@ -3,6 +3,7 @@ import { type Plan, candidateIds } from '../../src/core/planner/plan';
 import { scheduleDescriptions, type ScheduleDescription } from '../../src/core/schedules/descriptions';
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../base/dom';
+import { partAttributes } from '../base/parts';
 import { openedLayout } from '../tabs/layout/opened';
 import { makeHistory } from './history';
 import { makeWhatIf } from './what-if';
@@ -47,7 +48,7 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
   );
   const element = h(
     'div',
-    { class: 'toolbar', role: 'toolbar', 'aria-label': t('Plan') },
+    { class: 'toolbar', ...partAttributes, role: 'toolbar', 'aria-label': t('Plan') },
     group,
     kept,
     whatIf.element,

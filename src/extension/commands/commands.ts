@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { pageCommandIds, type PageCommandId } from '../../protocol/page-keys';
+import type { PageFocusKeeper } from '../views/page-focus';
 import { runCommand } from './run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
@@ -17,7 +19,7 @@ import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './s
 import { targetOf, timelineTargetOf } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
-export interface Commands {
+export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.plan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openTimeline': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openElastic': (config?: unknown) => Promise<void>;
@@ -42,11 +44,13 @@ export interface Commands {
   readonly 'terapipe.planPrefill': (config?: unknown, asked?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
+  readonly 'terapipe.changeKeys': () => Promise<void>;
 }
 
 export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
+  readonly focus: PageFocusKeeper;
 }
 
 /** One row a command. */
@@ -77,7 +81,19 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.planPrefill': (config, asked) => planPrefillCommand(services, config, asked),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
+    'terapipe.changeKeys': () => changeKeysCommand(services.context),
+    ...pageCommands(services.focus),
   };
+}
+
+/** Those of pages go to the page with the focus. */
+function pageCommands({ act }: PageFocusKeeper): Readonly<Record<PageCommandId, () => void>> {
+  return Object.fromEntries(pageCommandIds.map((id) => [id, () => act(id)])) as Record<PageCommandId, () => void>;
+}
+
+/** Opens VS Code's list of keys at ours. */
+async function changeKeysCommand({ extension }: vscode.ExtensionContext): Promise<void> {
+  await vscode.commands.executeCommand('workbench.action.openGlobalKeybindings', `@ext:${extension.id}`);
 }
 
 /** Registers them, each with the one way of failing. */

@@ -14,6 +14,7 @@ import {
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
 import { affectsTrainingCost, trainingCost } from '../platform/settings';
+import type { PageFocusKeeper } from './page-focus';
 import { makePageSender } from './page-sender';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';
@@ -27,14 +28,15 @@ const postEveryMs = 100;
 export interface PageServices extends PartSources {
   readonly extensionUri: vscode.Uri;
   readonly log: vscode.LogOutputChannel;
+  readonly focus: PageFocusKeeper;
   /**
-   * Does what a page asks for; `ready`, `log` and `draw` never get here. `session` is the one the page shows, with the opened layout in
-   * place of the config's own.
+   * Does what a page asks for; `ready`, `focus`, `log` and `draw` never get here. `session` is the one the page shows, with the opened
+   * layout in place of the config's own.
    */
   readonly act: (message: PageAction, session: SessionState | null) => void;
 }
 
-export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'log' | 'draw' }>;
+export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'focus' | 'log' | 'draw' }>;
 
 export interface PageSource {
   readonly page: PageKind;
@@ -59,10 +61,11 @@ export interface Page {
  * while hidden.
  */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, sessions, layouts, log } = services;
+  const { extensionUri, sessions, layouts, log, focus } = services;
   const parts = tabParts(services);
   const sync = pageSync(services, source, parts);
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
+  const focused = { kind: source.page, send: sender.send };
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let postedMs = -Infinity;
@@ -112,7 +115,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     } else if (message.type === 'draw') {
       sync.draw(message.candidates);
       post();
-    } else if (message.type === 'log') log[message.level](`${source.page} page: ${message.message}`);
+    } else if (message.type === 'focus') focus.note(focused, message.on);
+    else if (message.type === 'log') log[message.level](`${source.page} page: ${message.message}`);
     else services.act(message, sessionNow());
   }
 
@@ -121,6 +125,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     new vscode.Disposable(() => {
       clearTimeout(timer);
       sender.restart();
+      focus.left(focused);
     }),
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
@@ -147,8 +152,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   return {
     refresh,
     visibilityChanged: () => {
-      if (!source.isVisible()) ready = false;
-      else refresh();
+      if (source.isVisible()) refresh();
+      else {
+        ready = false;
+        focus.left(focused);
+      }
     },
     showTab: (tab, candidate) => {
       wanted = { type: 'show', tab, candidate };

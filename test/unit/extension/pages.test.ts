@@ -40,6 +40,7 @@ describe('page messages', () => {
     const place = { file: uri('config.json'), range: { start: 3, end: 5 } };
     for (const message of [
       { type: 'ready' },
+      { type: 'focus', on: 'lanes' },
       { type: 'command', command: 'terapipe.plan' },
       { type: 'reveal', place },
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
@@ -64,6 +65,7 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'model', value: 1 } },
       { type: 'change', change: { key: 'schedule', value: Number.NaN } },
       { type: 'draw', candidates: ['gpipe', 'fastest'] },
+      { type: 'focus', on: 'window' },
       { type: 'comparison', act: 'start' },
       { type: 'openTab', tab: '../x', candidate: null },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { findRows, nextMatch, parseQuery, type Query } from '../../../webview/tabs/timeline/find';
 import { indexOperations, operationAt, type Operation, type Operations } from '../../../webview/base/operations';
-import { readKey } from '../../../webview/tabs/timeline/keys';
 import { operationName } from '../../../webview/tabs/timeline/labels';
 import { timelineOf } from './timelines';
 
@@ -42,20 +41,5 @@ describe('find', () => {
     assert.equal(nameOf({ chunk: 2, microBatch: 1, kind: 1 }), 'Input gradient of micro-batch 1 on stage 1, chunk 2');
     assert.equal(findNext(operations, { kind: 2 }, -1), null);
     assert.equal(findNext(operations, { stage: 1, microBatch: 1 }, -1)!.unit.microBatch, 1);
-  });
-});
-
-describe('keys', () => {
-  const press = { key: '', code: '', shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
-
-  it('go by place for W A S D and by character for the rest', () => {
-    assert.deepEqual(readKey({ ...press, key: 'z', code: 'KeyW' }), { do: 'zoom', factor: 1.3 });
-    assert.deepEqual(readKey({ ...press, key: '?', code: 'Minus', shiftKey: true }), { do: 'help' });
-    assert.deepEqual(readKey({ ...press, key: ']', code: 'Digit9' }), { do: 'step', along: 'microBatch', by: 1 });
-  });
-
-  it('leave chords and Tab to VS Code', () => {
-    assert.equal(readKey({ ...press, key: 'a', code: 'KeyA', ctrlKey: true }), null);
-    assert.equal(readKey({ ...press, key: 'Tab', code: 'Tab' }), null);
   });
 });

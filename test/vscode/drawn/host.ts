@@ -32,9 +32,10 @@ export async function showCandidates(): Promise<void> {
   const extensionUri = vscode.extensions.getExtension('terapipe.terapipe')!.extensionUri;
   const panel = vscode.window.createWebviewPanel('terapipe.timeline', 'Candidates', vscode.ViewColumn.One);
   const session = await sessions.ensure(file, 'terapipe');
+  const focus = { note: () => undefined, left: () => undefined, act: () => undefined };
   attachPage(
     panel.webview,
-    { ...quiet, sessions, extensionUri, log: vscode.window.createOutputChannel('Candidates', { log: true }), act: () => undefined },
+    { ...quiet, sessions, extensionUri, log: vscode.window.createOutputChannel('Candidates', { log: true }), act: () => undefined, focus },
     { page: 'tab', title: 'Candidates', session: () => session, isVisible: () => panel.visible },
   );
   await new Promise(() => undefined);

@@ -1,7 +1,7 @@
+import type { PageAction } from '../../base/actions';
 import { ease } from '../../base/frame';
 import type { Operation } from '../../base/operations';
 import { between, fitAll, fitOperation, reveal, type Extent, type Viewport } from '../../base/viewport';
-import type { KeyAction } from '../timeline/keys';
 import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
 import type { ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
@@ -14,20 +14,19 @@ export interface LaneCommands {
   /** Picks a pass, or none and a stage, and says what it is. */
   readonly pick: (side: SideId, operation: Operation | null, stage: number | null) => void;
   readonly zoomTo: (side: SideId, operation: Operation) => void;
-  readonly act: (action: KeyAction) => void;
+  readonly act: (action: PageAction) => void;
 }
 
 /** What commands need of the lanes. */
 export interface LaneProps {
   readonly extent: (side: SideId) => Extent;
-  readonly onHelp: () => void;
   /** Tells a screen reader. */
   readonly say: (text: string) => void;
 }
 
 const zoomToFitMs = 120;
 
-export function laneCommands(compared: ComparedSides, { extent, onHelp, say }: LaneProps): LaneCommands {
+export function laneCommands(compared: ComparedSides, { extent, say }: LaneProps): LaneCommands {
   const { answer, operations, settings, change, viewport, picked, markedStage, drawn } = compared;
   const firstDrawn = (): SideId => drawn()[0] ?? 'a';
   let stopEase = (): void => undefined;
@@ -59,7 +58,7 @@ export function laneCommands(compared: ComparedSides, { extent, onHelp, say }: L
     if (settings().viewport !== null) show(reveal(viewport(own), operation.stage, operation.startMs, operation.endMs, own));
     pick(side, operation, null);
   };
-  const move = (action: KeyAction): void => {
+  const move = (action: PageAction): void => {
     const side = settings().pass?.side ?? firstDrawn();
     const [of, operation, own] = [operations(side), picked(side), extent(side)];
     const around = operation === null ? null : (operation.startMs + operation.endMs) / 2;
@@ -70,11 +69,10 @@ export function laneCommands(compared: ComparedSides, { extent, onHelp, say }: L
     else if (action.do === 'step') step(side, operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
     else if (action.do === 'edge') step(side, edgeOf(of, stage, action.end));
   };
-  const act = (action: KeyAction): void => {
+  const act = (action: PageAction): void => {
     const { pass, viewport: zoomed } = settings();
     const operation = pass === null ? null : picked(pass.side);
-    if (action.do === 'help') onHelp();
-    else if (action.do === 'fitSelection' && pass !== null && operation !== null) zoomTo(pass.side, operation);
+    if (action.do === 'fitSelection' && pass !== null && operation !== null) zoomTo(pass.side, operation);
     else if (action.do === 'fitSelection' || action.do === 'fitAll') easeTo(null);
     else if (action.do !== 'back') move(action);
     else if (pass !== null) change({ pass: null });

@@ -6,6 +6,7 @@ import { errorNotice } from '../../shared/notices';
 import { whenChanged } from '../../shared/when-changed';
 import { makeRunningStrip } from '../../shared/running-strip';
 import { t } from '../../base/strings';
+import type { PageAction } from '../../base/actions';
 import type { Change, Store } from '../../base/store';
 import { isDrawn, tellingStage } from './compared-sides';
 import { makeComparisonHead } from './comparison-head';
@@ -19,21 +20,21 @@ import { say } from '../../../src/core/sentence';
 export interface ComparisonView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;
-  /** Does what a letter typed anywhere on the page asks for. */
-  readonly type: (event: KeyboardEvent) => void;
+  /** Does what a command asks of the page. */
+  readonly act: (action: PageAction) => void;
 }
 
-/** Makes the view; `onHelp` opens the list of keys. */
-export function makeComparison(store: Store, onHelp: () => void): ComparisonView {
-  const act = (what: ComparisonAct) => (): void => store.host.post({ type: 'comparison', act: what });
-  const lanes = makeComparedLanes(store, onHelp);
-  const head = makeComparisonHead(store, lanes, act);
+/** Makes the view. */
+export function makeComparison(store: Store): ComparisonView {
+  const post = (what: ComparisonAct) => (): void => store.host.post({ type: 'comparison', act: what });
+  const lanes = makeComparedLanes(store);
+  const head = makeComparisonHead(store, lanes, post);
   const found = makeAnswerView(store, lanes);
   const strip = makeRunningStrip<NonNullable<PageComparison['running']>>(
     'compared-running',
     t('Comparing'),
     ({ fraction }) => (fraction === null ? t('Comparing.') : t('Reading the measured run.')),
-    act('cancel'),
+    post('cancel'),
   );
   const notices = h('div', { class: 'compared-notices' });
   const whenOther = whenChanged();
@@ -50,7 +51,7 @@ export function makeComparison(store: Store, onHelp: () => void): ComparisonView
     found.element.hidden = answer === null;
     if (answer !== null) found.update(answer, change);
   };
-  return { element, update, type: (event) => (store.state().comparison === null ? undefined : lanes.type(event)) };
+  return { element, update, act: (action) => (store.state().comparison === null ? undefined : lanes.act(action)) };
 }
 
 /** What a comparison found: sentences, both timelines and tables. */

@@ -1,16 +1,16 @@
 import { formatCount, formatDuration } from '../../../src/core/format';
 import type { ComparisonAnswer } from '../../../src/protocol/comparison';
 import { h } from '../../base/dom';
+import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
 import { wirePointer } from '../timeline/input';
-import { readKey } from '../timeline/keys';
+import type { PageAction } from '../../base/actions';
 import type { Operation } from '../../base/operations';
 import { makePane, type Pointer } from '../timeline/pane';
 import { timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { idleAt, stageText } from '../timeline/labels';
 import { gutters } from '../timeline/draw-frame';
-import { isControl, takesLetters } from '../../base/ui';
 import { laneCommands } from './commands';
 import { comparedSides, partingPass, sideOperations, sides, type ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
@@ -25,30 +25,25 @@ export interface ComparedLanes {
   readonly fit: () => void;
   /** Picks a pass and zooms to it. */
   readonly goTo: (side: SideId, operation: Operation) => void;
-  readonly type: (event: KeyboardEvent) => void;
+  readonly act: (action: PageAction) => void;
 }
 
-/** Makes the lanes; `onHelp` opens the list of keys. */
-export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLanes {
+/** Makes the lanes. */
+export function makeComparedLanes(store: Store): ComparedLanes {
   const compared = comparedSides(store);
   const panes = { a: makeSide(compared, 'a'), b: makeSide(compared, 'b') } as const;
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const commands = laneCommands(compared, {
     extent: (side) => panes[side].extent(),
-    onHelp,
     say: (text) => (live.textContent = text),
   });
-  const press = (event: KeyboardEvent): void => {
-    const action = readKey(event);
-    if (action === null || action.do === 'find' || action.do === 'criticalPath') return;
-    event.preventDefault();
-    event.stopPropagation();
-    commands.act(action);
-  };
-  const element = h('div', { class: 'compared-lanes', role: 'application', tabindex: 0 }, panes.a.element, panes.b.element, live);
-  element.addEventListener('keydown', (event) => {
-    if (!isControl(event.target)) press(event);
-  });
+  const element = h(
+    'div',
+    { class: 'compared-lanes', role: 'application', tabindex: 0, ...lanesAttributes },
+    panes.a.element,
+    panes.b.element,
+    live,
+  );
   for (const side of sides)
     wirePointer(panes[side], {
       operations: () => compared.operations(side),
@@ -78,8 +73,8 @@ export function makeComparedLanes(store: Store, onHelp: () => void): ComparedLan
     },
     fit: () => commands.easeTo(null),
     goTo: commands.zoomTo,
-    type: (event) => {
-      if (event.key.length === 1 && !takesLetters(event.target) && compared.drawn().length > 0) press(event);
+    act: (action) => {
+      if (compared.drawn().length > 0) commands.act(action);
     },
   };
 }

@@ -7,6 +7,6 @@ export const compareTab: Tab = {
   hasInspector: ({ comparison }) => comparison === null,
   load: async () => {
     const { makeCompareView } = await import('./view');
-    return (store, { onHelp }) => makeCompareView(store, onHelp);
+    return makeCompareView;
   },
 };

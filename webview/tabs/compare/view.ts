@@ -1,5 +1,6 @@
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
+import type { PageAction } from '../../base/actions';
 import type { Change, Store } from '../../base/store';
 import { button } from '../../base/ui';
 import { makeCandidates } from './candidates';
@@ -9,13 +10,13 @@ import { makeComparison } from './comparison';
 export interface CompareView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;
-  /** Does what a letter typed anywhere on the page asks for. */
-  readonly type: (event: KeyboardEvent) => void;
+  /** Does what a command asks of the page. */
+  readonly act: (action: PageAction) => void;
 }
 
-/** Makes the tab; `onHelp` opens the list of keys. */
-export function makeCompareView(store: Store, onHelp: () => void): CompareView {
-  const comparison = makeComparison(store, onHelp);
+/** Makes the tab. */
+export function makeCompareView(store: Store): CompareView {
+  const comparison = makeComparison(store);
   const candidates = makeCandidates(store);
   const compare = button({
     label: t('Compare with…'),
@@ -33,5 +34,5 @@ export function makeCompareView(store: Store, onHelp: () => void): CompareView {
     comparison.update(change);
     if (change === null || change.state || change.before.comparisonSettings === store.view().comparisonSettings) candidates.update();
   };
-  return { element, update, type: comparison.type };
+  return { element, update, act: comparison.act };
 }

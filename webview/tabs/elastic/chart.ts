@@ -1,5 +1,6 @@
 import type { PageElastic } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
+import { partFocusAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
@@ -40,7 +41,13 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     drawMark(surface, theme(), boxes, rows, props.epoch(), true);
   });
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
-  const element = h('div', { class: 'epoch-chart', role: 'img', tabindex: 0 }, base.canvas, overlay.canvas, tooltip);
+  const element = h(
+    'div',
+    { class: 'epoch-chart', ...partFocusAttributes, role: 'img', tabindex: 0 },
+    base.canvas,
+    overlay.canvas,
+    tooltip,
+  );
   const shareAt = (x: number): number => (x - axisPx.left) / Math.max(1, overlay.width() - axisPx.left - axisPx.right);
   const under = (event: MouseEvent): { readonly x: number; readonly y: number; readonly epoch: number | null } => {
     const box = overlay.canvas.getBoundingClientRect();

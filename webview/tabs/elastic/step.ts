@@ -1,10 +1,11 @@
 import { formatDuration } from '../../../src/core/format';
 import type { Timeline } from '../../../src/core/schedules/schedule';
+import { onAction } from '../../base/actions';
 import { h } from '../../base/dom';
+import { lanesAttributes, partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { indexOperations, type Operation, type Operations } from '../../base/operations';
 import { wirePointer } from '../timeline/input';
-import { readKey } from '../timeline/keys';
 import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
 import { makePane } from '../timeline/pane';
 import { clamp, fitAll, fitOperation, fitRange, reveal, type Viewport } from '../../base/viewport';
@@ -73,13 +74,19 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
   });
   const element = h(
     'div',
-    { class: 'step-pane', tabindex: 0, role: 'application', 'aria-label': t('Timeline of one step') },
+    {
+      class: 'step-pane',
+      ...partAttributes,
+      ...lanesAttributes,
+      tabindex: 0,
+      role: 'application',
+      'aria-label': t('Timeline of one step'),
+    },
     pane.element,
     said,
   );
-  element.addEventListener('keydown', (event) => {
-    const action = readKey(event);
-    if (action === null || operations === null) return;
+  onAction(element, (action) => {
+    if (operations === null) return false;
     const moved = movedBy(action, current(), pane.extent(), picked === null ? null : (picked.startMs + picked.endMs) / 2);
     if (moved !== null) show(moved);
     else if (action.do === 'step')
@@ -88,9 +95,8 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
     else if (action.do === 'fitAll') show(null);
     else if (action.do === 'fitSelection') show(fitted());
     else if (action.do === 'back' && selection !== null) pick(null, false);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    else return false;
+    return true;
   });
   const fitted = (): Viewport | null => {
     if (picked !== null) return fitOperation(current(), picked.stage, picked.startMs, picked.endMs, pane.extent());

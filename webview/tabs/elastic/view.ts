@@ -3,6 +3,7 @@ import { epochVerdict } from '../../../src/core/elastic/memory';
 import { bytesPerGiB, column, formatCount, formatNumber } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { assumptionList, reasonList } from '../../shared/reasons';
 import { t } from '../../base/strings';
@@ -74,7 +75,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     stepSection,
     detail,
     study.element,
-    h('section', { class: 'table-twin', 'aria-label': t('Every epoch') }, table.element),
+    h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Every epoch') }, table.element),
     foot,
   );
   const element = h('div', { class: 'elastic-view' }, content, empty);

@@ -3,6 +3,7 @@ import type { LayoutAnswer, LayoutState } from '../../../src/protocol/layout';
 import { makeChart } from '../../base/chart/chart';
 import type { ChartContent } from '../../base/chart/content';
 import { fill, h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { whenChanged } from '../../shared/when-changed';
 import { t } from '../../base/strings';
@@ -51,7 +52,7 @@ export function makeFoundView(store: Store): FoundView {
     h('div', { class: 'layout-head' }, head, controls.element),
     h('div', { class: 'layout-middle' }, plotOf(chart.element), detail),
     facts,
-    h('section', { class: 'table-twin layout-table', 'aria-label': t('Layouts') }, filters.element, table.element),
+    h('section', { ...partAttributes, class: 'table-twin layout-table', 'aria-label': t('Layouts') }, filters.element, table.element),
   );
   const changes = { head: whenChanged(), plot: whenChanged(), detail: whenChanged(), facts: whenChanged(), table: whenChanged() };
   const update = (answer: LayoutAnswer, state: LayoutState): void => {

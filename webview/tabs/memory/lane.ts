@@ -3,6 +3,7 @@ import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve'
 import type { MemoryPart, MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import { css, withAlpha } from '../../base/color';
 import { fill, h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
@@ -29,10 +30,13 @@ export interface MemoryLane {
   readonly point: (ms: number | null) => void;
 }
 
+/** Lanes that were made: a page may have that of a plan and that of a schedule file. */
+let lanes = 0;
+
 /** Makes the lane. */
 export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   let cached: { readonly stage: StageMemory; readonly operations: Operations; readonly curve: LiveCurve } | null = null;
-  const title = h('div', { class: 'lane-title' });
+  const title = h('div', { class: 'lane-title', id: `memory-lane-title-${(lanes += 1)}` });
   const curveOf = (operations: Operations, { chunks }: MemoryProfile, stage: StageMemory): LiveCurve => {
     if (cached?.stage !== stage || cached.operations !== operations)
       cached = { stage, operations, curve: liveCurve(operations.timeline, chunks, stage.stage, stage.staticBytes) };
@@ -82,7 +86,18 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     cursor.classList.toggle('lane-cursor-end', share > 0.5);
     cursorText.textContent = formatBytes(bytesAt(curveOf(shown.operations, shown.profile, shown.stage), ms));
   };
-  const element = h('div', { class: 'memory-lane' }, title, h('div', { class: 'lane-canvas' }, surface.canvas, cursor));
+  const element = h(
+    'div',
+    {
+      class: 'memory-lane',
+      ...partAttributes,
+      role: 'group',
+      'aria-label': t('Memory over time'),
+      'aria-describedby': title.id,
+    },
+    title,
+    h('div', { class: 'lane-canvas' }, surface.canvas, cursor),
+  );
   onThemeChange(redraw);
   return { element, redraw, point };
 }

@@ -2,6 +2,7 @@ import { column, formatBytes, formatNumber } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import { limitText, verdictOf, verdictText } from '../../../src/core/memory-model/verdict';
 import { fill, h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
@@ -41,7 +42,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     'div',
     { class: 'memory-view' },
     h('div', { class: 'memory-top' }, charts, detail),
-    h('section', { class: 'table-twin', 'aria-label': t('Memory of every stage') }, table.element),
+    h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Memory of every stage') }, table.element),
   );
   const update = (): void => {
     const [known, own, against] = [profile(), stageShown(), compared()];

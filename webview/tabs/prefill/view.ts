@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/format';
 import { say } from '../../../src/core/sentence';
 import { fill, h, icon } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
@@ -39,8 +40,8 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
     { class: 'prefill-content' },
     head,
     h('section', { class: 'prefill-timeline', 'aria-label': t('Chunks on the stages') }, title, pane.element),
-    h('section', { class: 'table-twin', 'aria-label': t('Chunk lengths by rule') }, rules.element),
-    h('section', { class: 'table-twin', 'aria-label': t('Chunks') }, chunks.element),
+    h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Chunk lengths by rule') }, rules.element),
+    h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Chunks') }, chunks.element),
     launches,
   );
   const empty = h(

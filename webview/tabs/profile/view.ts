@@ -1,5 +1,6 @@
 import { formatCount, formatNumber } from '../../../src/core/format';
 import { fill, h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
@@ -37,7 +38,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   charts.ratioSection.append(ratioTable);
   const twin = h(
     'section',
-    { class: 'table-twin', 'aria-label': t('Measured slices') },
+    { ...partAttributes, class: 'table-twin', 'aria-label': t('Measured slices') },
     table.element,
     h('div', { class: 'profile-copy' }, button({ label: t('Copy as table'), appearance: 'secondary', onClick: () => copy() })),
   );

@@ -1,13 +1,14 @@
 import { formatCount, plural } from '../../../src/core/format';
 import type { SteppedSchedule } from '../../../src/core/schedules/pytorch-csv/schedule-file';
+import type { PageAction } from '../../base/actions';
 import { fill, h } from '../../base/dom';
 import { makeInspector } from '../../inspector/inspector';
 import { bubbleFigure, figure } from '../../shared/figures';
 import { notices, staleness } from '../../shared/notices';
 import type { Change, Store } from '../../base/store';
+import { partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { exportItems } from '../../tab/exports';
-import { makeHelp } from '../../tab/help';
 import { makeViewActions } from '../../tab/view-actions';
 import { makeTimelineActions } from '../timeline/actions';
 import { makeTimelineView } from '../timeline/view';
@@ -16,33 +17,32 @@ import { makeTimelineView } from '../timeline/view';
 export interface SchedulePage {
   readonly element: HTMLElement;
   readonly update: (change: Change | null, schedule: SteppedSchedule) => void;
-  /** Does what a letter typed anywhere on the page asks for. */
-  readonly type: (event: KeyboardEvent) => void;
+  /** Does what a command asks of the page. */
+  readonly act: (action: PageAction) => void;
 }
 
 /** Header with length and bubble, and the timeline with its inspector, find bar, table and minimap. */
-export function makeSchedulePage(store: Store): SchedulePage {
-  const help = makeHelp();
+export function makeSchedulePage(store: Store, onHelp: () => void): SchedulePage {
   const status = h('div', { class: 'visually-hidden', role: 'status' });
-  const timeline = makeTimelineView(store, help.open, true);
+  const timeline = makeTimelineView(store, true);
   const inspector = makeInspector(store, ({ chunk, kind, unitIndex }) =>
     store.setView({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
   );
-  const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: help.open });
+  const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: onHelp });
   const exports = exportItems(store, (message) => (status.textContent = message), true);
   const actions = makeViewActions(store, exports);
   actions.add(ofTimeline.elements);
-  const header = h('header', { class: 'header' });
-  const noticeArea = h('div', { class: 'notices' });
+  const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Schedule and figures') });
+  const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });
   const bar = h(
     'div',
     { class: 'view-bar' },
     h('p', { class: 'step-rule' }, t('Each pass takes 1 step, a full backward 2.')),
     actions.element,
   );
-  const panel = h('div', { class: 'panel panel-timeline' }, timeline.element);
+  const panel = h('div', { class: 'panel panel-timeline', ...partAttributes }, timeline.element);
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, panel), inspector.element);
-  const element = h('div', { class: 'page page-tab page-schedule' }, header, noticeArea, bar, main, help.element, status);
+  const element = h('div', { class: 'page page-tab page-schedule' }, header, noticeArea, bar, main, status);
   let drawn: SteppedSchedule | null = null;
   const update = (change: Change | null, schedule: SteppedSchedule): void => {
     if (change === null || change.state) {
@@ -57,7 +57,7 @@ export function makeSchedulePage(store: Store): SchedulePage {
     timeline.update(drawn === schedule ? change : null);
     drawn = schedule;
   };
-  return { element, update, type: timeline.type };
+  return { element, update, act: timeline.act };
 }
 
 function headline({ timeline, format, version }: SteppedSchedule, stale: HTMLElement | null): HTMLElement {

@@ -1,6 +1,7 @@
 import { column, formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import type { Candidate, Certificate } from '../../../src/core/planner/plan';
 import { fill, h, icon } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { sentence } from '../../shared/sentence';
 import { isProved } from '../../shared/incumbent';
@@ -27,9 +28,9 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
   const bars = h('div', { class: 'slice-groups' });
   const proof = h('div', { class: 'proof' });
   const cuts = makePagedTable();
-  const cutSection = h('section', { class: 'table-twin cuts', 'aria-label': t('Baselines') }, cuts.element);
+  const cutSection = h('section', { ...partAttributes, class: 'table-twin cuts', 'aria-label': t('Baselines') }, cuts.element);
   const table = makePagedTable();
-  const tableSection = h('section', { class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element);
+  const tableSection = h('section', { ...partAttributes, class: 'table-twin slice-table', 'aria-label': t('Slices') }, table.element);
   const element = h('div', { class: 'slices-view' }, why, invitation.element, editor.element, bars, proof, cutSection, tableSection);
   let shown: Candidate | null = null;
   const update = (): void => {

@@ -1,8 +1,8 @@
+import type { PageAction } from '../../base/actions';
 import { ease } from '../../base/frame';
 import type { Operation } from '../../base/operations';
 import type { Store } from '../../base/store';
 import { between, fitAll, fitOperation, fitRange, reveal, type Extent, type Viewport } from '../../base/viewport';
-import type { KeyAction } from './keys';
 import { spoken } from './labels';
 import { edgeOf, movedBy, stepFrom } from './navigate';
 import type { ShownTimeline } from './shown';
@@ -16,13 +16,12 @@ export interface TimelineCommands {
   /** Selects an operation, brings it into view and says what it is. */
   readonly goTo: (operation: Operation | null) => void;
   readonly zoomTo: (operation: Operation) => void;
-  readonly act: (action: KeyAction) => void;
+  readonly act: (action: PageAction) => void;
 }
 
 /** What commands need of the view. */
 export interface CommandProps {
   readonly extent: () => Extent;
-  readonly onHelp: () => void;
   readonly openFind: () => void;
   /** Tells a screen reader. */
   readonly say: (text: string) => void;
@@ -30,7 +29,7 @@ export interface CommandProps {
 
 const zoomToFitMs = 120;
 
-export function timelineCommands(store: Store, timeline: ShownTimeline, { extent, onHelp, openFind, say }: CommandProps): TimelineCommands {
+export function timelineCommands(store: Store, timeline: ShownTimeline, { extent, openFind, say }: CommandProps): TimelineCommands {
   const viewport = (): Viewport => timeline.viewport(extent());
   let stopEase = (): void => undefined;
   const show = (shown: Viewport | null): void => {
@@ -67,7 +66,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
     if (selection !== null) store.setView({ selection: null });
     else if (zoomed !== null) easeTo(null);
   };
-  const move = (action: KeyAction): void => {
+  const move = (action: PageAction): void => {
     const operation = timeline.selected();
     const of = timeline.operations();
     const stage = operation?.stage ?? timeline.markedStage() ?? 0;
@@ -76,7 +75,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
     else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
     else if (action.do === 'edge' && of !== null) goTo(edgeOf(of, stage, action.end));
   };
-  const act = (action: KeyAction): void => {
+  const act = (action: PageAction): void => {
     switch (action.do) {
       case 'fitSelection':
         fitSelection();
@@ -90,9 +89,6 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
       case 'find':
         openFind();
         break;
-      case 'help':
-        onHelp();
-        break;
       case 'back':
         back();
         break;
@@ -103,6 +99,10 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
       case 'step':
       case 'edge':
         move(action);
+        break;
+      case 'part':
+      case 'showKeys':
+        break;
     }
   };
   return { show, easeTo, goTo, zoomTo, act };

@@ -1,9 +1,9 @@
 import { alongMicroBatch } from './dependencies';
 import { hitNear, operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
-import type { KeyAction } from './keys';
+import type { PageAction } from '../../base/actions';
 import { panTime, scrollRows, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
 
-type Step = Extract<KeyAction, { readonly do: 'step' }>;
+type Step = Extract<PageAction, { readonly do: 'step' }>;
 
 /** The operation that a step leads to, or null at an end. */
 export function stepFrom(operations: Operations, from: Operation, { along, by }: Step): Operation | null {
@@ -29,8 +29,8 @@ export function edgeOf(operations: Operations, stage: number, end: 'first' | 'la
   return operationAt(operations, end === 'first' ? rows.first : rows.end - 1);
 }
 
-/** Where a key moves the viewport to, or null for keys that do something else. Zooms at `aroundMs`, else at the middle. */
-export function movedBy(action: KeyAction, viewport: Viewport, extent: Extent, aroundMs: number | null): Viewport | null {
+/** Where a command moves the viewport to, or null for those that do something else. Zooms at `aroundMs`, else at the middle. */
+export function movedBy(action: PageAction, viewport: Viewport, extent: Extent, aroundMs: number | null): Viewport | null {
   const spanMs = viewport.endMs - viewport.startMs;
   switch (action.do) {
     case 'zoom':
@@ -46,7 +46,8 @@ export function movedBy(action: KeyAction, viewport: Viewport, extent: Extent, a
     case 'fitSelection':
     case 'fitAll':
     case 'find':
-    case 'help':
+    case 'part':
+    case 'showKeys':
     case 'back':
     case 'criticalPath':
       return null;

@@ -5,11 +5,11 @@ import { makeTimelineView } from './view';
 
 /** The timeline with its buttons. */
 export const makeTimelineTab: MakeTabView = (store, { onHelp }) => {
-  const { element, update, type, fitAll, openFind } = makeTimelineView(store, onHelp);
+  const { element, update, act, fitAll, openFind } = makeTimelineView(store);
   const actions = makeTimelineActions(store, { fit: fitAll, find: openFind, help: onHelp });
   return {
     element,
-    type,
+    act,
     actions: actions.elements,
     update: (change) => {
       const { plan } = store.state();

@@ -1,5 +1,6 @@
 import { column, formatCount } from '../../../src/core/format';
 import { h } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
 import { makePagedTable, type Column } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
@@ -18,7 +19,7 @@ export interface OperationTableProps {
 /** The same operations as the canvas, stage by stage, as a table for screen readers, keyboards and copying. */
 export function makeOperationTable(props: OperationTableProps): { readonly element: HTMLElement; readonly update: () => void } {
   const table = makePagedTable();
-  const element = h('section', { class: 'table-twin', 'aria-label': t('Operations of one stage') }, table.element);
+  const element = h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Operations of one stage') }, table.element);
   const update = (): void => {
     const operations = props.operations();
     if (operations === null) return;

@@ -2,16 +2,16 @@ import { formatCount, formatPercent } from '../../../src/core/format';
 import { h, icon } from '../../base/dom';
 import { makeMemoryLane } from '../memory/lane';
 import { capitalised } from '../../shared/sentence';
+import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { isWithheld, shownCandidate, type Change, type Drawn, type Store } from '../../base/store';
-import { isControl, takesLetters } from '../../base/ui';
 import type { ViewState } from '../../base/view-state';
 import { timelineCommands, type TimelineCommands } from './commands';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
 import { wirePointer } from './input';
-import { readKey } from './keys';
 import { makeMinimap } from './minimap';
+import type { PageAction } from '../../base/actions';
 import type { Operation, Operations } from '../../base/operations';
 import { makePane, type Pane, type PaneProps, type Pointer } from './pane';
 import { makeOperationTable } from './table';
@@ -31,12 +31,12 @@ export interface TimelineView {
   readonly update: (change: Change | null) => void;
   readonly fitAll: () => void;
   readonly openFind: () => void;
-  /** Does what a letter or sign typed anywhere on the page asks for; keys that move the focus or press buttons are left alone. */
-  readonly type: (event: KeyboardEvent) => void;
+  /** Does what a command asks of the page. */
+  readonly act: (action: PageAction) => void;
 }
 
-/** Makes the view; `onHelp` opens the list of keys, `ofFile` says that it is of a schedule file. */
-export function makeTimelineView(store: Store, onHelp: () => void, ofFile = false): TimelineView {
+/** Makes the view; `ofFile` says that it is of a schedule file. */
+export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const { operations, comparedOperations } = timeline;
   const lane = makeMemoryLane({
@@ -51,7 +51,6 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const commands = timelineCommands(store, timeline, {
     extent: pane.extent,
-    onHelp,
     openFind: () => findBar.open(),
     say: (text) => (live.textContent = text),
   });
@@ -62,17 +61,7 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     found: commands.goTo,
     left: () => lanes.focus(),
   });
-  const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0 }, pane.element, otherPane.element);
-  const press = (event: KeyboardEvent): void => {
-    const action = readKey(event);
-    if (action === null) return;
-    event.preventDefault();
-    event.stopPropagation();
-    commands.act(action);
-  };
-  lanes.addEventListener('keydown', (event) => {
-    if (!isControl(event.target)) press(event);
-  });
+  const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0, ...lanesAttributes }, pane.element, otherPane.element);
   const focus = (): void => lanes.focus({ preventScroll: true });
   wirePointer(pane, pointerActions({ store, timeline, commands, focus, pane, isMain: true }));
   wirePointer(otherPane, pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }));
@@ -127,8 +116,8 @@ export function makeTimelineView(store: Store, onHelp: () => void, ofFile = fals
     },
     fitAll: () => commands.easeTo(null),
     openFind: findBar.open,
-    type: (event) => {
-      if (event.key.length === 1 && !takesLetters(event.target) && operations() !== null) press(event);
+    act: (action) => {
+      if (operations() !== null) commands.act(action);
     },
   };
 }
