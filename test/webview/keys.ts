@@ -101,15 +101,14 @@ export const keyCases: readonly Case[] = [
       await act('field');
       assert.equal(await outlined(), true);
       await page.keyboard.press('Escape');
-      const prevented = `new Promise((resolve) => window.addEventListener('keydown', (event) => resolve(event.defaultPrevented), { once: true }))`;
+      await page.evaluate(`window.addEventListener('keydown', (event) => (globalThis.prevented = event.defaultPrevented))`);
       for (const [selector, expected] of [
         ['.lanes-region', true],
         ['.memory-lane', false],
       ] as const) {
         await page.evaluate(`(() => { const to = document.querySelector('${selector}'); to.tabIndex = 0; to.focus(); })()`);
-        const scrolls = page.evaluate<boolean>(prevented);
         await page.keyboard.press('PageDown');
-        assert.equal(await scrolls, expected, selector);
+        assert.equal(await page.evaluate('globalThis.prevented'), expected, selector);
       }
       return undefined;
     },
