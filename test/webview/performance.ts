@@ -14,7 +14,7 @@ interface Frames {
   readonly calls: readonly number[];
 }
 
-/** What frames take that each zoom a little. */
+/** What frames take that each zoom a little, from the key to the picture: VS Code hands the key on as a message. */
 const zoomFrames = `new Promise((resolve) => {
   let drawn = 0;
   for (const { prototype } of [CanvasRenderingContext2D, OffscreenCanvasRenderingContext2D])
@@ -33,15 +33,16 @@ const zoomFrames = `new Promise((resolve) => {
   const step = () => {
     const start = performance.now();
     drawn = 0;
-    region.dispatchEvent(new KeyboardEvent('keydown', { code: press % 24 < 12 ? 'KeyW' : 'KeyS', key: 'w', bubbles: true }));
-    requestAnimationFrame(() => {
+    const looked = () => {
       frames.calls.push(drawn);
       pen.drawImage(document.querySelector('.lanes'), 0, 0);
       pen.getImageData(0, 0, 1, 1);
       frames.ms.push(performance.now() - start);
       if (++press < 48) setTimeout(step, 0);
       else resolve(frames);
-    });
+    };
+    window.addEventListener('message', () => requestAnimationFrame(looked), { once: true });
+    region.dispatchEvent(new KeyboardEvent('keydown', { code: press % 24 < 12 ? 'KeyW' : 'KeyS', key: 'w', bubbles: true }));
   };
   step();
 })`;

@@ -1,0 +1,137 @@
+import { hubConfigs } from './hub-configs';
+
+/** Layers, hidden size, heads, key/value heads, size of a head, feed-forward width, vocabulary, and whether embedding and head are one. */
+type Dense = readonly [number, number, number, number, number, number, number, boolean];
+
+const llama: Readonly<Record<string, Dense>> = {
+  'llama-3.2-1b': [16, 2048, 32, 8, 64, 8192, 128256, true],
+  'llama-3.2-3b': [28, 3072, 24, 8, 128, 8192, 128256, true],
+  'llama-2-7b': [32, 4096, 32, 32, 128, 11008, 32000, false],
+  'llama-2-13b': [40, 5120, 40, 40, 128, 13824, 32000, false],
+  'llama-2-70b': [80, 8192, 64, 8, 128, 28672, 32000, false],
+  'llama-3-8b': [32, 4096, 32, 8, 128, 14336, 128256, false],
+  'llama-3-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
+  'llama-3.1-405b': [126, 16384, 128, 8, 128, 53248, 128256, false],
+  'llama-3.1-8b': [32, 4096, 32, 8, 128, 14336, 128256, false],
+  'llama-3.1-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
+  'llama-3.3-70b': [80, 8192, 64, 8, 128, 28672, 128256, false],
+  'deepseek-llm-7b': [30, 4096, 32, 32, 128, 11008, 102400, false],
+  'deepseek-coder-6.7b': [32, 4096, 32, 32, 128, 11008, 32256, false],
+};
+
+const qwen2: Readonly<Record<string, Dense>> = {
+  'qwen2-0.5b': [24, 896, 14, 2, 64, 4864, 151936, true],
+  'qwen2-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, true],
+  'qwen2-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'qwen2-72b': [80, 8192, 64, 8, 128, 29568, 152064, false],
+  'deepseek-r1-distill-qwen-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, false],
+  'deepseek-r1-distill-qwen-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'deepseek-r1-distill-qwen-14b': [48, 5120, 40, 8, 128, 13824, 152064, false],
+  'deepseek-r1-distill-qwen-32b': [64, 5120, 40, 8, 128, 27648, 152064, false],
+  'qwen2.5-0.5b': [24, 896, 14, 2, 64, 4864, 151936, true],
+  'qwen2.5-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, true],
+  'qwen2.5-3b': [36, 2048, 16, 2, 128, 11008, 151936, true],
+  'qwen2.5-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'qwen2.5-14b': [48, 5120, 40, 8, 128, 13824, 152064, false],
+  'qwen2.5-32b': [64, 5120, 40, 8, 128, 27648, 152064, false],
+  'qwen2.5-72b': [80, 8192, 64, 8, 128, 29568, 152064, false],
+};
+
+const qwen3: Readonly<Record<string, Dense>> = {
+  'qwen3-0.6b': [28, 1024, 16, 8, 128, 3072, 151936, true],
+  'qwen3-1.7b': [28, 2048, 16, 8, 128, 6144, 151936, true],
+  'qwen3-4b': [36, 2560, 32, 8, 128, 9728, 151936, true],
+  'qwen3-8b': [36, 4096, 32, 8, 128, 12288, 151936, false],
+  'qwen3-14b': [40, 5120, 40, 8, 128, 17408, 151936, false],
+  'qwen3-32b': [64, 5120, 64, 8, 128, 25600, 151936, false],
+};
+
+/** Experts of a layer, of a token, and the width of one. */
+const qwen3Experts: Readonly<Record<string, readonly [dense: Dense, experts: number, active: number, width: number]>> = {
+  'qwen3-30b-a3b': [[48, 2048, 32, 4, 128, 6144, 151936, false], 128, 8, 768],
+  'qwen3-235b-a22b': [[94, 4096, 64, 4, 128, 12288, 151936, false], 128, 8, 1536],
+};
+
+const mistral: Readonly<Record<string, Dense>> = {
+  'mistral-7b': [32, 4096, 32, 8, 128, 14336, 32768, false],
+  'mistral-nemo-2407': [40, 5120, 32, 8, 128, 14336, 131072, false],
+};
+
+const latent = {
+  kv_lora_rank: 512,
+  qk_nope_head_dim: 128,
+  qk_rope_head_dim: 64,
+  v_head_dim: 128,
+  tie_word_embeddings: false,
+  moe_layer_freq: 1,
+};
+
+/** Layers, hidden size, heads, dense width, vocabulary; experts: all, of a token, shared, width; rank of queries and first dense layers. */
+type Latent = readonly [number, number, number, number, number, number, number, number, number, number | null, number];
+
+/** DeepSeek-V2's and V3's kind of model. */
+const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> = {
+  'deepseek-v2': ['deepseek_v2', [60, 5120, 128, 12288, 102400, 160, 6, 2, 1536, 1536, 1]],
+  'deepseek-v2-lite': ['deepseek_v2', [27, 2048, 16, 10944, 102400, 64, 6, 2, 1408, null, 1]],
+  'deepseek-v3': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'deepseek-r1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'moonlight-16b-a3b': ['deepseek_v3', [27, 2048, 16, 11264, 163840, 64, 6, 2, 1408, null, 1]],
+  'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
+};
+
+/** Sizes of a language model by its name in lower case, without its owner, as the text of its config.json; null for an unknown one. */
+export function hubSizes(name: string): string | null {
+  const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
+    Object.hasOwn(table, name) ? configOf(type, table[name]) : null;
+  const sparse = Object.hasOwn(qwen3Experts, name) ? qwen3Experts[name] : undefined;
+  if (sparse !== undefined) {
+    const [sizes, experts, active, width] = sparse;
+    return configOf('qwen3_moe', sizes, {
+      num_experts: experts,
+      num_experts_per_tok: active,
+      moe_intermediate_size: width,
+      decoder_sparse_step: 1,
+    });
+  }
+  const ranked = Object.hasOwn(latents, name) ? latents[name] : undefined;
+  if (ranked !== undefined) return latentOf(...ranked);
+  if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(hubConfigs[name]);
+  return dense('mistral', mistral) ?? dense('llama', llama) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3);
+}
+
+function configOf(type: string, sizes: Dense | undefined, also: object = {}): string | null {
+  if (sizes === undefined) return null;
+  const [layers, hidden, heads, groups, headDim, ffn, vocab, tied] = sizes;
+  return JSON.stringify({
+    model_type: type,
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: groups,
+    head_dim: headDim,
+    intermediate_size: ffn,
+    vocab_size: vocab,
+    tie_word_embeddings: tied,
+    ...also,
+  });
+}
+
+function latentOf(type: string, [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent): string {
+  return JSON.stringify({
+    ...latent,
+    model_type: type,
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: heads,
+    intermediate_size: ffn,
+    vocab_size: vocab,
+    n_routed_experts: experts,
+    num_experts_per_tok: active,
+    n_shared_experts: shared,
+    moe_intermediate_size: width,
+    q_lora_rank: queryRank,
+    first_k_dense_replace: dense,
+    num_nextn_predict_layers: 0,
+  });
+}
