@@ -41,9 +41,11 @@ export async function figures(page: Page, kind: PageKind, accepts: (shown: Figur
   });
 }
 
-/** Waits until both pages show the same numbers and these satisfy a condition. */
+/** Waits until both pages show the same numbers and these satisfy a condition; what only one shows on the way does not count. */
 export async function figuresOnBoth(page: Page, accepts: (shown: Figures) => boolean): Promise<Figures> {
-  const side = await figures(page, 'side', accepts);
-  await figures(page, 'tab', (tab) => tab.step === side.step && tab.bubble === side.bubble && tab.memory === side.memory);
-  return side;
+  return until('plan with the expected numbers on both pages', async () => {
+    const [side, tab] = [await figuresNow(page, 'side'), await figuresNow(page, 'tab')];
+    const isOne = side !== undefined && side.step === tab?.step && side.bubble === tab.bubble && side.memory === tab.memory;
+    return isOne && accepts(side) ? side : undefined;
+  });
 }
