@@ -2,6 +2,7 @@ import type { HostMessage } from '../src/protocol/page';
 import { actionOf, sendAction } from './base/actions';
 import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
+import { heldWhileListIsOpen } from './base/open-list';
 import { makeStore, type Store } from './base/store';
 import { useStrings } from './base/strings';
 import { watchTheme } from './base/theme';
@@ -16,13 +17,14 @@ async function start(): Promise<void> {
   registerUi();
   watchTheme();
   const connected: { store: Store | null } = { store: null };
-  const host = connect((message) => {
+  const take = (message: Exclude<HostMessage, { type: 'act' }>): void => {
     const { store } = connected;
     if (message.type === 'state') store?.receive(message.state);
     else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
-    else if (message.type === 'act') act(message);
     else store?.receive({ ...store.state(), ...message.fields });
-  });
+  };
+  const hold = heldWhileListIsOpen(take);
+  const host = connect((message) => (message.type === 'act' ? act(message) : hold(message)));
   const report = (error: unknown): void =>
     host.post({
       type: 'log',

@@ -375,4 +375,19 @@ export const tabCases: readonly Case[] = [
       return undefined;
     },
   },
+  {
+    name: 'tab: a plan that arrives while a list is open is drawn when it closes, and the list keeps its place',
+    options: wide,
+    state,
+    steps: async ({ page, send }) => {
+      const figures = async (): Promise<string> => page.locator('dl.figures').innerText();
+      const before = await figures();
+      await page.getByRole('combobox', { name: 'Schedule' }).click();
+      await send({ type: 'state', state: stateOf('tab', planOf({ unit: 56, stages: 24, tensor: 8, nodes: 24 })) });
+      assert.equal(await figures(), before);
+      await page.keyboard.press('Escape');
+      await until('the plan that was held', async () => (await figures()) !== before);
+      return undefined;
+    },
+  },
 ];
