@@ -1,4 +1,5 @@
-import { nearestKind, type MeasuredKind } from '../../src/core/time-model/error-bars';
+import { statedKind, type MeasuredKind } from '../../src/core/time-model/error-bars';
+import { unseenWidening } from '../../src/core/time-model/measured-kinds';
 import { groupBy, type MeasuredRun } from './measured-kinds';
 import type { Row } from './rows';
 import { longerRows, terapipePlan, terapipeRows, terapipeSettings, uniformRows, type TeraPipeSetting } from './terapipe';
@@ -17,7 +18,7 @@ interface Compared extends Omit<MeasuredRun, 'kind' | 'ratio'> {
 /** Every measured run: a page with a table for each source, and a picture for each, predicted over measured. */
 export function accuracyFiles(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly AccuracyFile[] {
   const bySource = groupBy(
-    [...runs.map((run): Compared => ({ ...run, bar: nearestKind(run.kind, kinds).runs })), ...terapipeRuns()],
+    [...runs.map((run): Compared => ({ ...run, bar: statedKind(run.kind, kinds, unseenWidening).runs })), ...terapipeRuns()],
     ({ source }) => source,
   );
   const sections = [...bySource].map(([source, same]) => section(source, same));
@@ -55,7 +56,7 @@ function terapipeRuns(): readonly Compared[] {
 const introduction = [
   '# Every measured run beside its prediction',
   '',
-  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan says: it holds 80 % of the measured runs of the same framework, generation of GPU and kind of model; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
+  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan says: it holds 80 % of the measured runs of the same framework, generation of GPU, kind of model and number format; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
   '',
 ];
 

@@ -1,5 +1,5 @@
 import type { MeasuredKind, RunKind, Widening } from '../../src/core/time-model/error-bars';
-import { nearestKind, runKindOf, widened } from '../../src/core/time-model/error-bars';
+import { nearestKind, runKindOf, statedKind, widened } from '../../src/core/time-model/error-bars';
 import { b200Rows } from './b200';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
@@ -7,6 +7,7 @@ import { ptdpRows, vtrainRows, type Row } from './rows';
 import { wildRows } from './wild';
 import { golden } from './data';
 import type { Goal } from './goals';
+import type { TrainingSpec } from '../../src/core/spec/request';
 
 /** A measured run: of which kind, from which source, and what it took over its prediction. */
 export interface MeasuredRun {
@@ -22,7 +23,8 @@ export interface MeasuredRun {
   readonly ratio: number;
 }
 
-const megatron = (gpu: string, experts = false): RunKind => runKindOf(gpu, {}, { experts: experts ? { count: 8, active: 2 } : null });
+const megatron = (gpu: string, experts = false, training: Pick<TrainingSpec, 'gemmPrecision'> = {}): RunKind =>
+  runKindOf(gpu, training, { experts: experts ? { count: 8, active: 2 } : null });
 
 /** The page of a row of wild.json: `owner/name@commit:path:line`, or a paper and its table. */
 function linkOf(source: string): string {
@@ -58,8 +60,8 @@ export async function measuredRuns(): Promise<readonly MeasuredRun[]> {
     ...of('PTD-P', pageOf('ptd-p'), megatron('A100-80GB'), ptdpRows()),
     ...of('2205.05198', pageOf('activation-recompute'), megatron('A100-80GB'), recomputeRows()),
     ...b200Rows().flatMap((row) => of('SimuMax', pageOf('b200'), megatron('B200', row.kind === 'experts'), [row])),
-    ...nemoRows().map(({ name, system, mixture, measured, predicted }) => ({
-      kind: megatron(system === 'DGX-H100' ? 'H100-80GB' : 'B200', mixture),
+    ...nemoRows().map(({ name, system, mixture, measured, predicted, request: { training } }) => ({
+      kind: megatron(system === 'DGX-H100' ? 'H100-80GB' : 'B200', mixture, training),
       source: mixture ? 'Megatron-Bridge, experts' : 'Megatron-Bridge, dense',
       name: `${name}, ${system}`,
       link: throughput,
@@ -174,9 +176,9 @@ export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredK
     return {
       source,
       rows: same.length,
-      inside: mean(same.map((run) => Number(within(run, nearestKind(run.kind, kinds).runs)))),
+      inside: mean(same.map((run) => Number(within(run, statedKind(run.kind, kinds, widening).runs)))),
       insideOthers: mean(same.map((run) => Number(within(run, widened(nearestKind(run.kind, others).runs, widening))))),
-      width: mean(same.map(({ kind }) => nearestKind(kind, kinds).runs).map(({ low, high }) => high - low)),
+      width: mean(same.map(({ kind }) => statedKind(kind, kinds, widening).runs).map(({ low, high }) => high - low)),
     };
   });
 }

@@ -32,6 +32,8 @@ interface NemoCase {
   /** CUDA graphs, dispatcher and `overlap`; null for dense models; absent: as most recipes of its release and system. */
   readonly recipe?: string | null;
   readonly recompute?: string | null;
+  /** GPUs that share weights, gradients and states; absent: the states alone are shared. */
+  readonly fsdp?: number;
 }
 
 /** Tokens per second and GPU, published and predicted. */
@@ -174,7 +176,8 @@ function throughput(chosen: (recipes: Recipes) => Partial<TrainingSpec>): readon
         globalBatch: row.global_batch,
         precision: 'bf16',
         ...(format === null ? {} : { gemmPrecision: format }),
-        zeroStage: 1,
+        ...(format === 'fp8' ? { fp8Recipe: row.precision === 'MXFP8' ? 'mxfp8' : 'tensorwise' } : {}),
+        zeroStage: row.fsdp === undefined ? 1 : 3,
         overlapGradReduce: true,
         overlapParamGather: true,
         attention: 'flash',

@@ -12,6 +12,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/slice-times/schema#profileParts',
     'src/core/time-model/error-bars#nearestKind',
     'src/core/time-model/error-bars#runKindOf',
+    'src/core/time-model/error-bars#statedKind',
     'src/core/time-model/error-bars#widened',
     'src/extension/language/fact-meanings#meanings',
     'src/protocol/page-schema#pageCommands',

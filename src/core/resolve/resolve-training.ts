@@ -3,7 +3,7 @@ import type { Given } from '../formats/given';
 import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { lacksBf16, type ClusterSpec } from '../spec/cluster';
-import type { Fp8Recipe } from '../spec/number-formats';
+import { scalesByTensor, type Fp8Recipe } from '../spec/number-formats';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
@@ -161,9 +161,8 @@ function narrowWeights({ format, training }: Run, valueOrDefault: ValueOrDefault
  * Whether FP8 weights with one scale a tensor need no transposed copy: tensor cores that know NVFP4 (Blackwell) take FP8 either way round
  * (`is_non_tn_fp8_gemm_supported` of Transformer Engine).
  */
-function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe = 'tensorwise'): boolean {
-  const perTensor = recipe === 'tensorwise' || recipe === 'delayed';
-  return perTensor && nodeGroups(cluster).every(({ gpu: { peakTflops } }) => peakTflops.nvfp4 !== undefined);
+function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe | undefined): boolean {
+  return scalesByTensor(recipe) && nodeGroups(cluster).every(({ gpu: { peakTflops } }) => peakTflops.nvfp4 !== undefined);
 }
 
 /**

@@ -11,6 +11,11 @@ export type NarrowFormat = (typeof narrowFormats)[number];
 export const fp8Recipes = ['delayed', 'tensorwise', 'rowwise', 'mxfp8', 'blockwise'] as const;
 export type Fp8Recipe = (typeof fp8Recipes)[number];
 
+/** Whether FP8 inputs have one scale a tensor: as the recipe says, and by default in Transformer Engine and torchao. */
+export function scalesByTensor(recipe: Fp8Recipe = 'tensorwise'): boolean {
+  return recipe === 'tensorwise' || recipe === 'delayed';
+}
+
 /**
  * Bytes of an element in each, scales of its blocks included (16 elements of NVFP4 share one of a byte; those of FP8 are left out, at most
  * a byte for 32).

@@ -5,12 +5,16 @@ import type { TrainingSpec } from '../spec/request';
 import { measuredKinds, unseenWidening } from './measured-kinds';
 import { sentence, type Sentence } from '../sentence';
 
-/** Kinds of runs whose errors are alike: the framework, the generation of the GPU, and whether the model has experts. */
+/**
+ * Kinds of runs whose errors are alike: the framework, the generation of the GPU, whether the model has experts, and whether the layers'
+ * products are computed in FP8 or NVFP4, whose recipes and casts differ more than products in 16 bits do.
+ */
 export interface RunKind {
   readonly runtime: Runtime;
   /** Null: of another generation than any that was measured. */
   readonly generation: GpuGeneration | null;
   readonly experts: boolean;
+  readonly narrow: boolean;
 }
 
 /** Measured runs of one kind: what they took over their prediction, from the tenth to the ninetieth of a hundred. */
@@ -32,10 +36,14 @@ type GpuGeneration = keyof typeof generations;
 const kinds: readonly MeasuredKind[] = measuredKinds;
 
 /** The kind of a run. */
-export function runKindOf(gpuName: string, training: Pick<TrainingSpec, 'runtime'>, model: Pick<ModelSpec, 'experts'>): RunKind {
+export function runKindOf(
+  gpuName: string,
+  training: Pick<TrainingSpec, 'runtime' | 'gemmPrecision'>,
+  model: Pick<ModelSpec, 'experts'>,
+): RunKind {
   const names = Object.keys(generations) as GpuGeneration[];
   const generation = names.find((name) => generations[name].test(gpuName)) ?? null;
-  return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null };
+  return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null, narrow: training.gemmPrecision !== undefined };
 }
 
 /** A range of measured runs as it holds for runs that none of them is like. */
@@ -45,19 +53,31 @@ export function widened<T extends MeasuredKind>(runs: T, widening: Widening): T 
 }
 
 /**
- * Of measured kinds the one that is wanted; else those of the same framework or generation; else all with experts, or without; else all.
- * Of several the mean range, each kind by its runs, to be widened: the widest of them would be that of the oddest machine. Sources:
- * docs/accuracy.md.
+ * Of measured kinds the one that is wanted; else the same in another number format; else those of the same framework or generation, in the
+ * same format where there are any; else all with experts, or without; else all. Of several the mean range, each kind by its runs, to be
+ * widened: the widest of them would be that of the oddest machine. Sources: docs/accuracy.md.
  */
 export function nearestKind(wanted: RunKind, kinds: readonly MeasuredKind[]): { readonly runs: MeasuredKind; readonly isExact: boolean } {
   const alike = kinds.filter(({ experts }) => experts === wanted.experts);
-  const [exact] = alike.filter(({ runtime, generation }) => runtime === wanted.runtime && generation === wanted.generation);
+  const same = alike.filter(({ runtime, generation }) => runtime === wanted.runtime && generation === wanted.generation);
+  const [exact] = same.filter(({ narrow }) => narrow === wanted.narrow);
   if (exact !== undefined) return { runs: exact, isExact: true };
   const near = alike.filter(({ runtime, generation }) => runtime === wanted.runtime || generation === wanted.generation);
-  const among = near.length > 0 ? near : alike.length > 0 ? alike : kinds;
+  const nearer = near.filter(({ narrow }) => narrow === wanted.narrow);
+  const among = [same, nearer, near, alike].find(({ length }) => length > 0) ?? kinds;
   const rows = among.reduce((sum, kind) => sum + kind.rows, 0);
   const mean = (end: 'low' | 'high'): number => Math.exp(among.reduce((sum, kind) => sum + (kind.rows / rows) * Math.log(kind[end]), 0));
   return { runs: { ...wanted, rows, low: mean('low'), high: mean('high') }, isExact: false };
+}
+
+/** The range that a plan of a kind states: that of its own measured runs; else that of the nearest, widened. */
+export function statedKind(
+  wanted: RunKind,
+  kinds: readonly MeasuredKind[],
+  widening: Widening,
+): { readonly runs: MeasuredKind; readonly isExact: boolean } {
+  const { runs, isExact } = nearestKind(wanted, kinds);
+  return { runs: isExact ? runs : widened(runs, widening), isExact };
 }
 
 /** The measured runs that are nearest in kind, and in words which. */
@@ -67,12 +87,12 @@ export function nearestRuns(
   model: ModelSpec,
 ): { readonly runs: MeasuredKind; readonly text: Sentence } {
   const wanted = runKindOf(gpu.name, training, model);
-  const { runs: nearest, isExact } = nearestKind(wanted, kinds);
-  const runs = isExact ? nearest : widened(nearest, unseenWidening);
+  const { runs, isExact } = statedKind(wanted, kinds, unseenWidening);
   const name = runtimeOf(training).name;
   const what = wanted.experts ? sentence`models with experts` : sentence`models without experts`;
+  const format = wanted.narrow ? sentence`with GEMMs in FP8 or NVFP4` : sentence`with GEMMs in 16 bits or more`;
   const text = isExact
-    ? sentence`${what} on ${wanted.generation ?? gpu.name} under ${name}`
-    : sentence`${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name} is known`;
+    ? sentence`${what} on ${wanted.generation ?? gpu.name} under ${name}, ${format}`
+    : sentence`${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name}, ${format}, is known`;
   return { runs, text };
 }

@@ -1,5 +1,5 @@
 import { memoized } from '../memoized';
-import { elementBytes, narrowBytes } from '../spec/number-formats';
+import { elementBytes, narrowBytes, scalesByTensor } from '../spec/number-formats';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
 import type { FusedAttentionKernel } from '../spec/attention-kernel';
@@ -48,6 +48,13 @@ export interface DeviceRates {
 export function linearPeak({ gpu }: Pick<NodeGroup, 'gpu'>, { precision, gemmPrecision }: TrainingSpec): number {
   const narrow = gemmPrecision === undefined ? undefined : gpu.peakTflops[gemmPrecision];
   return (narrow ?? gpu.peakTflops[precision]) * 1e12;
+}
+
+/** What the layers' weight products reach of their format's peak over what those in the training precision reach of theirs. */
+function narrowFactor({ gpu: { gemmFactors = {} } }: Pick<NodeGroup, 'gpu'>, { gemmPrecision, fp8Recipe }: TrainingSpec): number {
+  if (gemmPrecision === undefined) return 1;
+  const byTensor = gemmPrecision === 'fp8' && scalesByTensor(fp8Recipe);
+  return (byTensor ? gemmFactors.fp8Tensorwise : undefined) ?? gemmFactors[gemmPrecision] ?? 1;
 }
 
 /** What a lower power limit leaves of the rates of tensor cores: docs/model/time.md, GEMMs. */
@@ -125,7 +132,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const gradient = training.gradAccumulationFp32 ? 4 : element;
   const { gemmPrecision } = training;
   const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
-  const bestLinear = linearPeak(cluster, training) * efficiency * (gemmPrecision === undefined ? 1 : (factors[gemmPrecision] ?? 1));
+  const bestLinear = linearPeak(cluster, training) * efficiency * narrowFactor(cluster, training);
   const castPerElement = castBytes(training, element);
   const passes = elementwisePasses(training);
   const issueFloor = constants.issueFloorUs * 1e-6;

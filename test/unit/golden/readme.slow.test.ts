@@ -47,6 +47,10 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     const inside = shares.reduce((sum, share) => sum + share.rows * share.inside, 0) / shares.reduce((sum, { rows }) => sum + rows, 0);
     assert.ok(inside > 0.75 && inside < 0.9, `${inside}`);
     assert.ok(
+      shares.every(({ inside: its }) => its >= 0.75 && its <= 0.9),
+      shares.map(({ source, inside: its }) => `${source} ${its}`).join(),
+    );
+    assert.ok(
       shares.every(({ insideOthers }) => insideOthers >= 0.75),
       shares.map(({ source, insideOthers }) => `${source} ${insideOthers}`).join(),
     );

@@ -11,7 +11,7 @@ export const b200: GpuRecord = {
     powerWatts: 1000,
     pcieGeneration: 5,
     gemmEfficiency: 0.505,
-    gemmFactors: { fp8: 1.18 },
+    gemmFactors: { fp8: 1.18, fp8Tensorwise: 1.3 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,
     source:

@@ -11,7 +11,7 @@ export const b300: GpuRecord = {
     powerWatts: 1100,
     pcieGeneration: 5,
     gemmEfficiency: 0.505,
-    gemmFactors: { fp8: 1.33 },
+    gemmFactors: { fp8: 1.33, fp8Tensorwise: 1.46 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: false,
     source:

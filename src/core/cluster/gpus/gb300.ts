@@ -11,7 +11,7 @@ export const gb300: GpuRecord = {
     powerWatts: 1400,
     pcieGeneration: 5,
     gemmEfficiency: 0.505,
-    gemmFactors: { fp8: 1.48 },
+    gemmFactors: { fp8: 1.48, fp8Tensorwise: 1.63 },
     attentionEfficiency: { cudnn: 0.395 },
     gemmEfficiencyKnown: true,
     source:

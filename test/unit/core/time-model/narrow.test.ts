@@ -1,5 +1,5 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { narrowBytes, type NarrowFormat } from '../../../../src/core/spec/number-formats';
+import { narrowBytes, type Fp8Recipe, type NarrowFormat } from '../../../../src/core/spec/number-formats';
 import assert from 'node:assert/strict';
 import { deviceRates, linearPeak } from '../../../../src/core/time-model/rates';
 import { layerKeptBytes } from '../../../../src/core/memory-model/layer-tensors';
@@ -31,10 +31,22 @@ describe('GEMMs in a narrow format', () => {
       const inputs = llama({ gemmPrecision });
       const rates = deviceRates(inputs);
       const ratio = rates.gemm(1e5, 1e5, 1e5) / rates.linear(1e5, 1e5, 1e5);
-      const factor = gpuPresets.B200.gpu.gemmFactors?.[gemmPrecision] ?? 1;
+      const factor = gpuPresets.B200.gpu.gemmFactors?.[gemmPrecision === 'fp8' ? 'fp8Tensorwise' : gemmPrecision] ?? 1;
       assert.ok(Math.abs(ratio / factor - { fp8: 2, nvfp4: 4 }[gemmPrecision]) < 1e-9);
       assert.equal(rates.fused(1), deviceRates(llama()).fused(1));
     }
+  });
+
+  it('run faster in FP8 with one scale a tensor, as where no recipe is named, than with one of 32 elements, where both were measured', () => {
+    const rate = (gpu: 'B200' | 'H100-80GB', fp8Recipe?: Fp8Recipe): number => {
+      const { cluster } = request(gpu, llama().model, { training: {}, layout: {} });
+      const { training: wanted, ...others } = llama({ gemmPrecision: 'fp8', ...(fp8Recipe === undefined ? {} : { fp8Recipe }) });
+      return 1 / deviceRates({ ...others, cluster, training: wanted }).linear(1e5, 1e5, 1e5);
+    };
+    const { fp8 = NaN, fp8Tensorwise = NaN } = gpuPresets.B200.gpu.gemmFactors ?? {};
+    for (const recipe of ['tensorwise', 'delayed', undefined] as const)
+      assert.ok(Math.abs(rate('B200', recipe) / rate('B200', 'mxfp8') - fp8Tensorwise / fp8) < 1e-9, recipe);
+    assert.equal(rate('H100-80GB', 'tensorwise'), rate('H100-80GB', 'blockwise'));
   });
 
   it('make a layer faster, but less than their rate says: attention, norms and casts stay', () => {
@@ -44,7 +56,11 @@ describe('GEMMs in a narrow format', () => {
     };
     const [wide, fp8, nvfp4] = [seconds({}), seconds({ gemmPrecision: 'fp8' }), seconds({ gemmPrecision: 'nvfp4' })];
     assert.ok(wide > fp8 && fp8 > nvfp4);
-    assert.ok(wide / fp8 < 2 && wide / nvfp4 < 4);
+    const faster = (gemmPrecision: NarrowFormat): number => {
+      const rates = deviceRates(llama({ gemmPrecision }));
+      return rates.gemm(1e5, 1e5, 1e5) / rates.linear(1e5, 1e5, 1e5);
+    };
+    assert.ok(wide / fp8 < faster('fp8') && wide / nvfp4 < faster('nvfp4'));
   });
 
   it('keep inputs of products narrow under Transformer Engine, byte by byte, and not elsewhere', () => {

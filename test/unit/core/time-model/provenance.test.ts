@@ -17,7 +17,9 @@ describe('error bar of an analytic cost', () => {
       4,
       8192,
     );
-    const kind = measuredKinds.find(({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'B200' && !experts)!;
+    const kind = measuredKinds.find(
+      ({ runtime, generation, experts, narrow }) => runtime === 'megatron' && generation === 'B200' && !experts && !narrow,
+    )!;
     assert.deepEqual(dense.range, [kind.low, kind.high]);
     assert.match(said(dense.errorBecause), new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
     assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
@@ -25,13 +27,32 @@ describe('error bar of an analytic cost', () => {
 
   it('is that of the nearest kinds, widened, where nobody measured the like', () => {
     const unseen = rooflineProvenance(request('A100-80GB', mixtral(4), { training: { attention: 'flash' }, layout: {} }), 4, 8192);
-    const near = measuredKinds.filter(({ runtime, experts }) => runtime === 'megatron' && experts);
+    const near = measuredKinds.filter(({ runtime, experts, narrow }) => runtime === 'megatron' && experts && !narrow);
     const { low, high } = unseenWidening.experts;
     const rows = near.reduce((sum, kind) => sum + kind.rows, 0);
     const mean = (end: 'low' | 'high'): number => near.reduce((product, kind) => product * kind[end] ** (kind.rows / rows), 1);
     const expected = [low * mean('low'), high * mean('high')];
-    assert.ok(near.length > 1 && unseen.range.every((end, index) => Math.abs(end - expected[index]!) < 1e-12), String(unseen.range));
+    assert.ok(near.length > 0 && unseen.range.every((end, index) => Math.abs(end - expected[index]!) < 1e-12), String(unseen.range));
     assert.match(said(unseen.errorBecause), /widened by what such ranges miss/);
+  });
+
+  it('is that of the same number format, else that of the other one, widened', () => {
+    const of = (gpu: 'B200' | 'H100-80GB', training: object) =>
+      rooflineProvenance(request(gpu, llama3('70b', 4), { training: { attention: 'flash', ...training }, layout: {} }), 4, 8192);
+    const [wide, fp8] = [of('B200', { precision: 'bf16' }), of('B200', { precision: 'bf16', gemmPrecision: 'fp8' })];
+    assert.ok(fp8.range[1] - fp8.range[0] > wide.range[1] - wide.range[0]);
+    assert.match(said(fp8.errorBecause), /on B200 under Megatron-LM with Transformer Engine, with GEMMs in FP8 or NVFP4$/);
+    const measured = measuredKinds.filter(
+      ({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'H100' && !experts,
+    );
+    assert.deepEqual(
+      measured.map(({ narrow }) => narrow),
+      [true],
+    );
+    const { low, high } = unseenWidening.dense;
+    const other = of('H100-80GB', { precision: 'bf16' });
+    assert.deepEqual(other.range, [low * measured[0]!.low, high * measured[0]!.high]);
+    assert.match(said(other.errorBecause), /none on H100-80GB under .*, with GEMMs in 16 bits or more, is known/);
   });
 
   it('reaches further towards slow runs where attention has sinks', () => {
