@@ -1,3 +1,4 @@
+import { memoized } from '../../src/core/memoized';
 import { loadConfig } from '../../src/core/load/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { pipelineOf } from '../../src/core/planner/pipeline';
@@ -57,12 +58,19 @@ function isRunnable({ training, layout }: PlanRequest): boolean {
   return training.globalBatch >= layout.data * training.microBatch;
 }
 
+const knownRows = new Map<string, Promise<WildRow | null>>();
+
+async function rowOf(one: WildCase): Promise<WildRow | null> {
+  const request = await requestOf(one.config);
+  return isRunnable(request) ? { case: one, request, predicted: predictAsFixed(request) } : null;
+}
+
 /** All cases that `wanted` keeps, predicted. */
 export async function wildRows(wanted: (row: WildCase) => boolean = () => true): Promise<readonly WildRow[]> {
   const rows: WildRow[] = [];
   for (const one of wildCases().filter(wanted)) {
-    const request = await requestOf(one.config);
-    if (isRunnable(request)) rows.push({ case: one, request, predicted: predictAsFixed(request) });
+    const row = await memoized(knownRows, one.id, () => rowOf(one));
+    if (row !== null) rows.push(row);
   }
   return rows;
 }

@@ -48,7 +48,8 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
     const first = stage * operationCount;
     let chosen = -1;
     let chosenRank = -1;
-    const comesMs = [Infinity, Infinity];
+    let forwardMs = Infinity;
+    let inputMs = Infinity;
     for (let operation = 0; operation < 2 * slots; operation++) {
       const count = counts[first + operation] ?? 0;
       const forward = operation < slots;
@@ -56,8 +57,8 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
       if (count >= microBatches || (forward && !mayForward(stage, slot))) continue;
       const ready = readyMs[(linkOfOperation[first + operation] ?? 0) * microBatches + count] ?? Infinity;
       if (ready > now) {
-        const kind = forward ? 0 : 1;
-        comesMs[kind] = Math.min(comesMs[kind] ?? Infinity, ready);
+        if (forward) forwardMs = Math.min(forwardMs, ready);
+        else inputMs = Math.min(inputMs, ready);
         continue;
       }
       const favoured = slot === (forward ? rules.firstForward : rules.firstInput) ? 1 : 0;
@@ -66,16 +67,15 @@ export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
       chosen = operation;
       chosenRank = rank;
     }
-    const [forwardMs = Infinity, inputMs = Infinity] = comesMs;
-    const waitsMs = (operation: number, share: number): number => now + share * (durationMs[first + operation] ?? 0);
     if (chosen >= slots) return chosen;
     if (chosen >= 0) {
-      if (inputMs >= waitsMs(chosen, rules.forwardWaits)) return chosen;
+      if (inputMs >= now + rules.forwardWaits * (durationMs[first + chosen] ?? 0)) return chosen;
       nowMs[stage] = inputMs;
       return -1;
     }
     const weight = oldestWeight(first);
-    if (weight >= 0 && inputMs >= waitsMs(weight, rules.weightWaitsForInput) && forwardMs >= waitsMs(weight, rules.weightWaitsForForward))
+    const weightMs = durationMs[first + weight] ?? 0;
+    if (weight >= 0 && inputMs >= now + rules.weightWaitsForInput * weightMs && forwardMs >= now + rules.weightWaitsForForward * weightMs)
       return weight;
     nowMs[stage] = Math.min(inputMs, forwardMs);
     return -1;
