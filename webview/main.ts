@@ -1,4 +1,4 @@
-import type { HostMessage } from '../src/protocol/page';
+import type { ActMessage, HostMessage } from '../src/protocol/page';
 import { actionOf, sendAction } from './base/actions';
 import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
@@ -17,7 +17,7 @@ async function start(): Promise<void> {
   registerUi();
   watchTheme();
   const connected: { store: Store | null } = { store: null };
-  const take = (message: Exclude<HostMessage, { type: 'act' }>): void => {
+  const take = (message: Exclude<HostMessage, ActMessage>): void => {
     const { store } = connected;
     if (message.type === 'state') store?.receive(message.state);
     else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
 }
 
 /** Does a command. A key that was pressed before the host heard that the focus went into a field is a letter of that field. */
-function act({ command, focus }: Extract<HostMessage, { type: 'act' }>): void {
+function act({ command, focus }: ActMessage): void {
   const isOld = (focus === 'lanes' || focus === 'other') && focusNow() === 'field';
   const action = actionOf(command);
   if (!isOld && action !== null) sendAction(action);

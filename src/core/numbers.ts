@@ -33,6 +33,12 @@ export function divisorsOf(count: number): number[] {
   return [...small, ...large];
 }
 
+/** The greatest divisor of a positive integer that is at most a number, in as many steps as that; 1 where the number is less than 1. */
+export function greatestDivisor(count: number, most: number): number {
+  for (let divisor = Math.min(count, Math.floor(most)); divisor > 1; divisor--) if (count % divisor === 0) return divisor;
+  return 1;
+}
+
 /** Greatest common divisor of two positive integers. */
 export function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);

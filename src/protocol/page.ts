@@ -139,7 +139,14 @@ export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }
   | { readonly type: 'update'; readonly fields: Partial<PageState> }
   | { readonly type: 'show'; readonly tab: TabId; readonly candidate: CandidateId | null }
-  | { readonly type: 'act'; readonly command: PageCommandId; readonly focus: PageFocus };
+  | ActMessage;
+
+/** A command for the page, which is as small as a key: it is not packed, and waits for no plan in transit. */
+export interface ActMessage {
+  readonly type: 'act';
+  readonly command: PageCommandId;
+  readonly focus: PageFocus;
+}
 
 /** Page to host: what each says stands in `page-schema.ts`. */
 export type PageMessage = v.InferOutput<typeof pageMessage>;

@@ -21,7 +21,7 @@ else
     plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
     resolve: ({ run, defaults, found }, signal) => resolveRun(run, defaults, found, signal),
     remedies: ({ run, defaults, found }, plan, signal) =>
-      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found, signal), { signal, drawnOperations: 0 })),
+      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found, signal), { signal, drawnOperations: 0 }), signal),
     whatIf: ({ run, defaults, found }, sets, signal) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: (request, { signal }) => answerElastic(request, signal),

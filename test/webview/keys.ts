@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { packMessage } from '../../src/protocol/packed';
-import type { HostMessage } from '../../src/protocol/page';
+import type { ActMessage } from '../../src/protocol/page';
 import { savedState, type OpenPage } from './browser';
 import type { Case } from './cases';
 import { planOf, stateOf } from './fixtures';
+import { prefillState } from './prefill';
 
 const plan = () => planOf({ unit: 64 });
 
@@ -42,6 +42,20 @@ export const keyCases: readonly Case[] = [
       assert.deepEqual(await walked(open, 'n', 1), ['Timeline'], 'from inside a part');
       await page.getByRole('tab', { name: 'Memory' }).click();
       assert.deepEqual(await walked(open, 'n', 2), ['Memory', 'Memory of every stage']);
+      return undefined;
+    },
+  },
+  {
+    name: 'keys: Shift+N leads out of the timeline of a prefill, a part of a part',
+    options: { kind: 'tab', width: 1400, savedState: { document: 'x', tab: 'prefill' } },
+    state: () => prefillState(),
+    steps: async (open) => {
+      await open.page.getByRole('tab', { name: 'Prefill' }).click();
+      await open.page.locator('.panel-prefill [data-lanes]').first().focus();
+      const lanes = await named(open);
+      const before = await walked(open, 'Shift+N', 2);
+      assert.ok(!before.includes(lanes), before.join());
+      assert.equal(before[0], 'Prefill');
       return undefined;
     },
   },
@@ -90,8 +104,8 @@ export const keyCases: readonly Case[] = [
     steps: async (open) => {
       const { page } = open;
       const act = async (focus: 'other' | 'field'): Promise<void> => {
-        const message: HostMessage = { type: 'act', command: 'terapipe.page.criticalPath', focus };
-        await page.evaluate(`window.postMessage({ ...${JSON.stringify(packMessage(message))}, buffer: new ArrayBuffer(0) }, '*')`);
+        const message: ActMessage = { type: 'act', command: 'terapipe.page.criticalPath', focus };
+        await page.evaluate(`window.postMessage(${JSON.stringify(message)}, '*')`);
       };
       const outlined = async (): Promise<boolean> => (await savedState<{ readonly criticalPath: boolean }>(page)).criticalPath;
       await page.keyboard.press('/');

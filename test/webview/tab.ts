@@ -385,6 +385,7 @@ export const tabCases: readonly Case[] = [
       await page.getByRole('combobox', { name: 'Schedule' }).click();
       await send({ type: 'state', state: stateOf('tab', planOf({ unit: 56, stages: 24, tensor: 8, nodes: 24 })) });
       assert.equal(await figures(), before);
+      await send({ type: 'update', fields: { staleEdits: 2 } });
       await page.keyboard.press('Escape');
       await until('the plan that was held', async () => (await figures()) !== before);
       return undefined;

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { packMessage } from '../../src/protocol/packed';
-import type { HostMessage } from '../../src/protocol/page';
+import type { ActMessage } from '../../src/protocol/page';
 import type { PageCommandId } from '../../src/protocol/page-keys';
 
 interface Keybinding {
@@ -19,8 +18,8 @@ export function workbenchKeys(root: string): string {
     readonly contributes: { readonly keybindings: readonly Keybinding[] };
   };
   const bindings = manifest.contributes.keybindings.map(({ command, key, when }) => {
-    const message: HostMessage = { type: 'act', command, focus: 'none' };
-    return { key, focus: focusOf(when), packed: packMessage(message) };
+    const message: ActMessage = { type: 'act', command, focus: 'none' };
+    return { key, focus: focusOf(when), message };
   });
   return `
   const bindings = ${JSON.stringify(bindings).replace(/</g, '\\u003c')};
@@ -36,8 +35,7 @@ export function workbenchKeys(root: string): string {
     const names = keyNames(event);
     const pressed = bindings.find(({ key, focus }) => names.includes(key) && new RegExp(focus).test(focused));
     if (pressed === undefined) return;
-    const message = JSON.parse(JSON.stringify(pressed.packed).replace('"focus":"none"', '"focus":"' + focused + '"'));
-    window.postMessage({ ...message, buffer: new ArrayBuffer(0) }, '*');
+    window.postMessage({ ...pressed.message, focus: focused }, '*');
   });
   `;
 }

@@ -1,5 +1,5 @@
 import { makeUnpacker } from '../../src/protocol/packed';
-import type { HostMessage, PageMessage } from '../../src/protocol/page';
+import type { ActMessage, HostMessage, PageMessage } from '../../src/protocol/page';
 
 /** The page's side of the transport. */
 export interface Host {
@@ -19,7 +19,7 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
   const api = acquireVsCodeApi();
   const unpacked = makeUnpacker();
   window.addEventListener('message', (event: MessageEvent<unknown>) => {
-    const message = unpacked(event.data);
+    const message = isAct(event.data) ? event.data : unpacked(event.data);
     if (isHostMessage(message)) onMessage(message);
   });
   return {
@@ -29,11 +29,16 @@ export function connect(onMessage: (message: HostMessage) => void): Host {
   };
 }
 
+/** A command comes as it is, also between the pieces of another message. */
+function isAct(value: unknown): value is ActMessage {
+  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'act' && 'command' in value && 'focus' in value;
+}
+
 /** Whether something that arrived is one of our host's messages. */
 function isHostMessage(value: unknown): value is HostMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'show') return 'tab' in value;
-  if (value.type === 'act') return 'command' in value && 'focus' in value;
+  if (isAct(value)) return true;
   if (value.type === 'update') return 'fields' in value && typeof value.fields === 'object' && value.fields !== null;
   return value.type === 'state' && 'state' in value && typeof value.state === 'object' && value.state !== null;
 }

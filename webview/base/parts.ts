@@ -15,7 +15,8 @@ export function goToPart(by: 1 | -1): boolean {
   const next = at < 0 && by < 0 ? -1 : at + by;
   const part = parts.at(next % Math.max(1, parts.length));
   if (part === undefined) return false;
-  const target = [...part.querySelectorAll<HTMLElement>('[data-part-focus]')].find(isShown) ?? part;
+  const own = (each: HTMLElement): boolean => isShown(each) && each.closest('[data-part]') === part;
+  const target = [...part.querySelectorAll<HTMLElement>('[data-part-focus]')].find(own) ?? part;
   if (target.tabIndex < 0 && !target.hasAttribute('tabindex')) target.tabIndex = -1;
   target.focus();
   return true;

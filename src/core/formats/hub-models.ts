@@ -27,8 +27,9 @@ const owners =
 /** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
   const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
-  if (folder !== undefined) return { name: folder, home: 'preset', config: sizesOf(plainName(folder)) };
-  return { name, home: 'hub', config: hubModel(name), ...(Object.hasOwn(languageModels, baseOf(name)) && { isPart: true }) };
+  const plain = folder === undefined ? baseOf(name) : plainName(folder);
+  const home = folder === undefined ? 'hub' : 'preset';
+  return { name: folder ?? name, home, config: sizesOf(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
 }
 
 /**

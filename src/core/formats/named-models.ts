@@ -40,7 +40,9 @@ function wordsOf({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reas
   if (home === 'preset')
     return {
       reason: sentence`the published model of the name ${name}`,
-      message: sentence`The file that sets the sizes of ${quoted(name)} is not here: they are those of the published model of this name`,
+      message: isPart
+        ? sentence`The file that sets the sizes of ${quoted(name)} is not here: the language model of the published one of this name is planned alone`
+        : sentence`The file that sets the sizes of ${quoted(name)} is not here: they are those of the published model of this name`,
       remedy: sentence`open the folder that holds it too`,
     };
   const { launcher } = home;

@@ -28,9 +28,9 @@ export function shardingOf({ file, text }: Layer): Facts {
   }
 }
 
-/** With what gradient checkpointing of a Trainer means, where it is on. */
+/** With what gradient checkpointing of a Trainer means, where it is on; Megatron-LM's selective recompute has no method. */
 export function withCheckpointing(facts: Facts): Facts {
-  if (facts.recomputeGranularity === undefined || facts.recomputeMethod !== undefined) return facts;
+  if (facts.recomputeGranularity?.value !== 'full' || facts.recomputeMethod !== undefined) return facts;
   const reason = sentence`gradient checkpointing of transformers recomputes layer by layer`;
   return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
 }

@@ -118,6 +118,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   /** All groups are in the queue. */
   let isWhole = false;
   const budget = budgetOf(evaluator, counts);
+  const solvedFirst = new Set<string>();
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
@@ -169,16 +170,9 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
       if (!('stageLayers' in entry)) cut(entry);
+      else if (entry.solved === true && solvedFirst.has(pointKey(entry))) continue;
       else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
       else predict(entry, bound);
-    }
-  };
-
-  /** So that bounds are held against slices that were solved for from the first on. */
-  const solveFastest = (): void => {
-    for (const point of fastestSliced(problem, kept.perSchedule)) {
-      const bound = evaluator.pointBound(point);
-      if (!ruledOut(point, bound)) predict(point, bound);
     }
   };
 
@@ -188,7 +182,12 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
-    if (phase === 'slices') solveFastest();
+    // So that bounds are held against slices that were solved for from the first on.
+    for (const point of phase === 'slices' ? fastestSliced(problem, kept.perSchedule) : []) {
+      solvedFirst.add(pointKey(point));
+      const bound = evaluator.pointBound(point);
+      if (!ruledOut(point, bound)) predict(point, bound);
+    }
     for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
       enter(group, evaluator.groupBound(group));
@@ -257,7 +256,10 @@ function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
       return true;
     },
     affords: (point: SearchPoint): boolean => {
-      if (point.solved === true) return solved++ < mostSolved && (isDrained(point) || evaluator.solvingSteps() < mostSolving);
+      if (point.solved === true) {
+        if (!isDrained(point) && evaluator.solvingSteps() >= mostSolving) return false;
+        return solved++ < mostSolved;
+      }
       if (!scheduleKind(point.schedule).planned) return true;
       const isAffordable = planning.affords(point);
       if (isAffordable) counts.planned++;
@@ -290,6 +292,11 @@ function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
 /** Identifies a schedule. */
 export function scheduleKey({ schedule, layout }: CandidateGroup): string {
   return scheduleLabel(traitsFor(schedule, layout));
+}
+
+/** Identifies a layout whole, of those of one search. */
+function pointKey({ schedule, layout, training, stageLayers }: SearchPoint): string {
+  return JSON.stringify([schedule, layout, training, stageLayers]);
 }
 
 /** Identifies a set of parallel sizes. */

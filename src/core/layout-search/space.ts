@@ -8,7 +8,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { joinedGpus } from '../spec/cluster';
 import type { Located } from '../spec/located';
-import { splitsModel, splitsState } from '../model/mixers';
+import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
 import { divisorsOf } from '../numbers';
@@ -220,10 +220,10 @@ function contextParallelComms(
   const { contextParallelComm } = training;
   const given = contextParallelComm === undefined ? {} : { contextParallelComm };
   if (context === 1 || (fixed.has('context') && fixed.has('contextParallelComm'))) return [given];
-  const { heads, kvHeads, state } = model;
+  const { state } = model;
   const ranks = tensor * context;
   if (state !== undefined && !splitsState({ ...state, groups: ranks }, ranks)) return fixed.has('context') ? [given] : [];
-  const possible = (['all-to-all', 'ring'] as const).filter((comm) => comm === 'ring' || (heads % ranks === 0 && kvHeads % ranks === 0));
+  const possible = (['all-to-all', 'ring'] as const).filter((comm) => comm === 'ring' || sharesHeads(model, ranks));
   if (!fixed.has('contextParallelComm')) return possible.map((comm) => ({ contextParallelComm: comm }));
   return possible.includes(contextParallelComm ?? 'all-to-all') ? [given] : [];
 }

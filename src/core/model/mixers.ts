@@ -125,6 +125,11 @@ export function splitsModel(model: ModelSpec, tensor: number): boolean {
   return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
+/** Whether so many ranks of tensor and context parallelism share out the heads alike, as all-to-all needs, which hands them on. */
+export function sharesHeads({ heads, kvHeads }: Pick<ModelSpec, 'heads' | 'kvHeads'>, ranks: number): boolean {
+  return heads % ranks === 0 && kvHeads % ranks === 0;
+}
+
 /** Whether `tensor` ranks can share a mixer with a state. */
 export function splitsState({ kind, heads, groups }: StateMixer, tensor: number): boolean {
   return kind === 'mamba' ? tensor === 1 : heads % tensor === 0 && groups % tensor === 0;

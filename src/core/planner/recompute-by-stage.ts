@@ -1,3 +1,4 @@
+import { throwIfCancelled, type CancelSignal } from '../errors';
 import { fitsMemory, stageFits } from '../memory-model/verdict';
 import type { MemoryProfile } from '../memory-model/profile';
 import { chunksOf, kindFor, memoryOf, operationCount, unlessUnmet } from '../partition/scheduling';
@@ -23,18 +24,20 @@ const mostOperations = 200_000;
  * fewer micro-batches the later they are, so the later ones need fewer. Each stage is bisected, all at the same time, as what one holds
  * does not depend on the others. Of several schemes the one that is fastest so. Null where it does not fit even if all are recomputed,
  * where a stage has several chunks, or one stage has all layers.
+ * @throws CancelledError.
  */
 export function recomputeByStage(
   request: PlanRequest,
   { id, name, schedule }: Pick<Candidate, 'id' | 'name' | 'schedule'>,
   schemes: readonly Scheme[],
+  signal?: CancelSignal,
 ): RecomputeByStage | null {
   let best: RecomputeByStage | null = null;
   for (const scheme of schemes) {
-    const layers = fewestOf(request, schedule, scheme);
+    const layers = fewestOf(request, schedule, scheme, signal);
     if (layers === null) continue;
     const spec = { id, name, schedule, scheme, certificate: null };
-    const prediction = unlessUnmet(() => measure(pipelineOf(recomputing(request, layers)), spec));
+    const prediction = unlessUnmet(() => measure(pipelineOf(recomputing(request, layers)), spec, signal));
     if (prediction !== null && prediction.fits && prediction.iterationMs < (best?.prediction.iterationMs ?? Infinity))
       best = { layers, prediction };
   }
@@ -46,7 +49,12 @@ function recomputing(request: PlanRequest, recomputeByStage: readonly number[]):
   return { ...request, training: { ...request.training, recompute: 'full', recomputeByStage } };
 }
 
-function fewestOf(request: PlanRequest, schedule: Candidate['schedule'], scheme: Scheme): readonly number[] | null {
+function fewestOf(
+  request: PlanRequest,
+  schedule: Candidate['schedule'],
+  scheme: Scheme,
+  signal: CancelSignal | undefined,
+): readonly number[] | null {
   const { model, training, layout, cluster } = request;
   const kind = kindFor(schedule, layout);
   if (kind.chunks > 1 || layout.pipeline < 2 || operationCount(kind, layout, scheme) > mostOperations) return null;
@@ -61,6 +69,7 @@ function fewestOf(request: PlanRequest, schedule: Candidate['schedule'], scheme:
   const all = memoryWith(fewest);
   if (all === null || !fitsMemory(all)) return null;
   while (fewest.some((layers, stage) => layers - (below[stage] ?? 0) > 1)) {
+    throwIfCancelled(signal);
     const middle = fewest.map((layers, stage) => Math.ceil((layers + (below[stage] ?? 0)) / 2));
     const memory = memoryWith(middle);
     if (memory === null) return null;

@@ -71,9 +71,8 @@ export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Sch
  * @param chunks on each stage.
  */
 function heldByExchanges(pipeline: Sending, chunks: number, forwardMs: Float64Array, backwardMs: Float64Array): Pick<Transfers, 'held'> {
-  const [first] = pipeline.nodeKinds;
-  if (first === undefined || chunks <= 1 || pipeline.measured || pipeline.stages.length < 2) return {};
-  if (!paysForChunks(first.training, first.cluster.gpu)) return {};
+  if (chunks <= 1 || pipeline.measured || pipeline.stages.length < 2) return {};
+  if (!pipeline.nodeKinds.every(({ training, cluster }) => paysForChunks(training, cluster.gpu))) return {};
   const held = (column: Float64Array): Float64Array => column.map((ms) => ((1 - 1 / chunks) * ms) / 2);
   return { held: { forwardMs: held(forwardMs), backwardMs: held(backwardMs) } };
 }

@@ -1,4 +1,5 @@
 import { nodeGroups } from '../cluster/groups';
+import { sharesHeads } from '../model/mixers';
 import type { Given } from '../formats/given';
 import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
@@ -170,14 +171,14 @@ function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe | undefined
  * Megatron-LM's own default (`--cp-comm-type p2p`).
  */
 export function ringOf(
-  { heads, kvHeads, state }: ModelSpec,
+  model: ModelSpec,
   { runtime = 'megatron', contextParallelComm }: TrainingDraft,
   { tensor, context }: Layout,
   valueOrDefault: ValueOrDefault,
 ): Pick<TrainingSpec, 'contextParallelComm'> {
   const ranks = tensor * context;
-  const isShared = heads % ranks === 0 && kvHeads % ranks === 0;
-  if (context === 1 || contextParallelComm !== undefined || runtime !== 'megatron' || isShared || state !== undefined) return {};
+  const isOther = runtime !== 'megatron' || model.state !== undefined;
+  if (context === 1 || contextParallelComm !== undefined || isOther || sharesHeads(model, ranks)) return {};
   const reason = sentence`all-to-all hands on heads, which ${counted(ranks, 'rank')} of tensor and context parallelism do not share out`;
   return { contextParallelComm: valueOrDefault('training.contextParallelComm', undefined, () => ({ value: 'ring', reason })) };
 }

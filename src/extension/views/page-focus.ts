@@ -1,10 +1,10 @@
-import type { HostMessage, PageKind } from '../../protocol/page';
+import type { ActMessage, PageKind } from '../../protocol/page';
 import { pageKeys, type PageCommand, type PageCommandId, type PageFocus } from '../../protocol/page-keys';
 
 /** One page, as who keeps the focus knows it. */
 export interface FocusedPage {
   readonly kind: PageKind;
-  readonly send: (message: HostMessage) => void;
+  readonly send: (message: ActMessage) => void;
 }
 
 /** Which page has the keyboard focus, and what of it. */

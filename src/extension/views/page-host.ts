@@ -14,7 +14,7 @@ import {
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
 import { affectsTrainingCost, trainingCost } from '../platform/settings';
-import type { PageFocusKeeper } from './page-focus';
+import type { FocusedPage, PageFocusKeeper } from './page-focus';
 import { makePageSender } from './page-sender';
 import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';
@@ -65,7 +65,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const parts = tabParts(services);
   const sync = pageSync(services, source, parts);
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
-  const focused = { kind: source.page, send: sender.send };
+  const focused: FocusedPage = { kind: source.page, send: (message) => void webview.postMessage(message) };
   let ready = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let postedMs = -Infinity;

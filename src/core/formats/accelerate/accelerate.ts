@@ -77,7 +77,10 @@ export function isAccelerate({ sections }: YamlHead): boolean {
 export const accelerateFiles: Composition = {
   basesOf: (layer) => {
     if (isJson(layer)) return [];
-    const value = entryAt(parsed(layer).root, ['deepspeed_config', 'deepspeed_config_file'])?.value;
+    const { root } = parsed(layer);
+    const type = entryAt(root, ['distributed_type'])?.value;
+    const value = entryAt(root, ['deepspeed_config', 'deepspeed_config_file'])?.value;
+    if (type?.kind !== 'scalar' || type.text.toUpperCase() !== 'DEEPSPEED') return [];
     if (value?.kind !== 'scalar' || !/\.json$/i.test(value.text)) return [];
     return [{ written: value.text, place: { file: layer.file, range: value.range }, paths: upwards(value.text) }];
   },

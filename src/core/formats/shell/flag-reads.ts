@@ -14,12 +14,12 @@ export interface FlagRead<T> {
 const silent = { silent: true } as const;
 
 /** Larger than any size of a run, and still exact. */
-const largest = 1e12;
+export const largestCount = 1e12;
 
 /** A whole number, as Python's `int` reads it. */
-export function count(minimum: number, maximum = largest): FlagRead<number> {
+export function count(minimum: number, maximum = largestCount): FlagRead<number> {
   const expects =
-    maximum === largest ? sentence`a whole number from ${minimum} up` : sentence`a whole number from ${minimum} to ${maximum}`;
+    maximum === largestCount ? sentence`a whole number from ${minimum} up` : sentence`a whole number from ${minimum} to ${maximum}`;
   return {
     words: 'one',
     of: ([written = '']) => {

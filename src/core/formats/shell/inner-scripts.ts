@@ -55,7 +55,8 @@ export function sourcePath(
   const name = textIn(command);
   if (word === undefined || (name !== 'source' && name !== '.')) return null;
   const [flat] = flatten([word], { left: maximumSteps });
-  const hole = flat?.findLastIndex(({ text }) => text === null) ?? -1;
+  // `~` in a piece of its own is $HOME, below which a script's own files lie; `~/.bashrc` as written is the shell's.
+  const hole = flat?.findLastIndex(({ text }, index) => text === null || (text === '~' && index === 0 && flat.length > 1)) ?? -1;
   const known = (flat ?? []).slice(hole + 1).map(({ text }) => text ?? '').join(''); // prettier-ignore
   const isPath = hole === -1 ? known !== '' : /^\/./.test(known);
   return { path: isPath ? (hole === -1 ? known : known.slice(1)) : null, isWhole: hole === -1, range: word };

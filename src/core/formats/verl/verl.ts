@@ -4,11 +4,11 @@ import { byDefault } from '../../spec/located';
 import type { Fact, Facts } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';
-import { count, on } from '../shell/flag-reads';
+import { count, largestCount, on } from '../shell/flag-reads';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
 import { mentionsOf } from '../shell/recognise';
-import { divisorsOf } from '../../numbers';
+import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
 
 const actor = 'actor_rollout_ref.actor';
@@ -48,11 +48,26 @@ const samplesKey = path('actor_rollout_ref.rollout.n');
 const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
 const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
 const strategyKey = path(`${actor}.strategy`);
-const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), path('data.use_dynamic_bsz')];
-const mostTokensKeys = [path(`${actor}.ppo_max_token_len_per_gpu`), path('data.max_token_len_per_gpu')];
+const dynamicOfSft = path('data.use_dynamic_bsz');
+const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), dynamicOfSft];
+const mostTokensKey = path(`${actor}.ppo_max_token_len_per_gpu`);
+const mostTokensOfSft = path('data.max_token_len_per_gpu');
+
+/** More sequences of a micro-batch than anything trains. */
+const mostPacked = 65536;
 
 const known = new Map(readsOf(table).map(([key, { words }]) => [key, words]));
-for (const key of [promptKey, responseKey, samplesKey, checkpointKey, strategyKey, ...rankKeys, ...dynamicKeys, ...mostTokensKeys])
+for (const key of [
+  promptKey,
+  responseKey,
+  samplesKey,
+  checkpointKey,
+  strategyKey,
+  ...rankKeys,
+  ...dynamicKeys,
+  mostTokensKey,
+  mostTokensOfSft,
+])
   known.set(key, 'one');
 
 /** verl's trainers, started by `python -m` with settings as Hydra takes them. */
@@ -96,9 +111,11 @@ function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
 function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const samples = factOf(flags.get(samplesKey), sizes);
   if (globalBatch === undefined || samples === undefined || samples.value === 1) return {};
+  const value = globalBatch.value * samples.value;
+  if (value > largestCount) return {};
   return {
     globalBatch: {
-      value: globalBatch.value * samples.value,
+      value,
       source: { kind: 'default', reason: sentence`${globalBatch.value} prompts with ${samples.value} responses each` },
     },
   };
@@ -123,16 +140,18 @@ function wholeBatch(facts: Facts): Facts {
 
 /**
  * With a dynamic batch size micro-batches are packed by tokens, and their size in sequences is not read
- * (verl/trainer/config/actor/actor.yaml; `validate_config` of verl/utils/config.py): planned are as many sequences as fit whole and divide
+ * (verl/trainer/config/actor/actor.yaml and sft_trainer_engine.yaml, whose numbers of tokens these are; `validate_config` of
+ * verl/utils/config.py): planned are as many sequences as fit whole and divide
  * the batch of a replica.
  */
 function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (!dynamicKeys.some((key) => factOf(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};
   const { sequenceLength, globalBatch, context } = facts;
-  const tokens = mostTokensKeys.map((key) => factOf(flags.get(key), sizes)).find((found) => found !== undefined);
+  const isSft = flags.has(dynamicOfSft);
+  const tokens = factOf(flags.get(isSft ? mostTokensOfSft : mostTokensKey), sizes)?.value ?? (isSft ? 8192 : 16384);
   const batch = (globalBatch?.value ?? 0) / (replicasOf(facts) ?? 0);
-  const most = Math.floor(((tokens?.value ?? 0) * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
-  const sequences = Number.isInteger(batch) ? Math.max(1, ...divisorsOf(batch).filter((size) => size <= most)) : 1;
+  const most = Math.floor((tokens * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
+  const sequences = Number.isInteger(batch) ? greatestDivisor(batch, Math.min(most, mostPacked)) : 1;
   return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz packs micro-batches by tokens, whatever their size in sequences`) };
 }
 

@@ -3,7 +3,7 @@ import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../spec/cluster';
 import { applyOverrides } from '../../formats/overrides';
 import type { Run } from '../../formats/run';
-import { ExpectedError } from '../../errors';
+import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount, formatDuration, formatPercent } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
@@ -35,7 +35,7 @@ export interface Remedy extends Change {
   readonly plan: Plan | null;
 }
 
-/** As many are offered. */
+/** As many are offered, and beside recompute of all stages alike that of each stage. */
 const mostRemedies = 3;
 /** Plans that are made to find them, at most: a count, so that every machine offers the same. */
 export const mostTrials = 5;
@@ -47,7 +47,7 @@ const maximumTrialOperations = 200_000;
  * and returns those that fit, smallest change first. The caller plans, here or on another
  * thread. At most `mostTrials` are yielded; what does not fit by memory alone is not.
  */
-function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], Plan | null> {
+function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): Generator<Run, readonly Remedy[], Plan | null> {
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
   const found: Remedy[] = [];
@@ -70,7 +70,7 @@ function* remediesFor(run: Run, plan: Plan): Generator<Run, readonly Remedy[], P
     );
     if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
   }
-  const byStage = stagesRecomputed(plan, found);
+  const byStage = stagesRecomputed(plan, found, signal);
   return byStage === null ? found : [...found, byStage];
 }
 
@@ -81,15 +81,16 @@ const asFast = 0.005;
  * Recompute of another number of layers on each stage, where that is faster than of as many on all of them: what is lost to flags that
  * cannot say so. With the slices of the plan, or those that were solved for the change that recomputes alike.
  */
-function stagesRecomputed(plan: Plan, found: readonly Remedy[]): Remedy | null {
+function stagesRecomputed(plan: Plan, found: readonly Remedy[], signal: CancelSignal | undefined): Remedy | null {
   const { request } = plan;
   if (request.training.recompute === 'full') return null;
   const chosen = chosenOf(plan);
   const alike = found.filter(({ sets }) => sets.some(([key, value]) => key === 'training.recompute' && value === 'full'));
+  if (alike.length === 0) return null;
   const schemes = [chosen, ...alike.flatMap((remedy) => (remedy.plan === null ? [] : [chosenOf(remedy.plan)]))]
     .filter(({ schedule }) => schedule === chosen.schedule)
     .map(({ scheme }) => scheme);
-  const best = recomputeByStage(request, chosen, schemes);
+  const best = recomputeByStage(request, chosen, schemes, signal);
   if (best === null || best.layers.every((layers) => layers === best.layers[0])) return null;
   const alikeMs = Math.min(...alike.map(({ iterationMs }) => iterationMs));
   if (!(best.prediction.iterationMs < alikeMs * (1 - asFast))) return null;
@@ -120,9 +121,9 @@ function chosenAlone(plan: Plan): Plan {
   return { ...plan, candidates: [{ ...chosenOf(plan), timeline: null }] };
 }
 
-/** The same on this thread. @param planOf throws ExpectedError where a run cannot be planned. */
-export function findRemedies(run: Run, plan: Plan, planOf: (run: Run) => Plan): readonly Remedy[] {
-  const search = remediesFor(run, plan);
+/** The same on this thread. @param planOf throws ExpectedError where a run cannot be planned. @throws CancelledError. */
+export function findRemedies(run: Run, plan: Plan, planOf: (run: Run) => Plan, signal?: CancelSignal): readonly Remedy[] {
+  const search = remediesFor(run, plan, signal);
   let step = search.next();
   while (step.done !== true) step = search.next(plannedOrNull(step.value, planOf));
   return step.value;

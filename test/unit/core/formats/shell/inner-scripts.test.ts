@@ -129,6 +129,14 @@ describe('a file that a script sources', () => {
     assert.deepEqual(said(system.launcher!), ['shell-not-followed Nothing here sets $MY_ARGS: flags that it adds are left out']);
   });
 
+  it('is looked for by the end of its path where it lies below $HOME', async () => {
+    const script = `source $HOME/conf/env.sh\nsource $HOME/.bashrc\ntorchrun pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP\n`;
+    const { launcher } = await load({ 'jobs/run.sh': script, 'conf/env.sh': 'TP=2\n' });
+    assert.equal(launcher?.facts.tensor?.value, 2);
+    const alone = await load({ 'jobs/run.sh': script });
+    assert.ok(said(alone.launcher!).includes('shell-not-followed "conf/env.sh" is not here, so what it sets is not known'));
+  });
+
   it('may source others, also itself', async () => {
     const files = {
       'jobs/run.sh': `. ./a.sh\ntorchrun pretrain_gpt.py ${sizes} $B\n`,

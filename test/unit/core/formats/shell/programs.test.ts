@@ -91,13 +91,24 @@ describe('batches of verl', () => {
 
   it('are packed by tokens where the batch size is dynamic: their size in sequences is not read', async () => {
     const dynamic = 'actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=3';
-    assert.deepEqual(await sizes(`${dynamic} trainer.nnodes=4`), [512, 1, 4096]);
-    assert.deepEqual(await sizes(`${dynamic} trainer.nnodes=4 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576`), [512, 4, 4096]);
+    assert.deepEqual(await sizes(`${dynamic} trainer.nnodes=4`), [512, 4, 4096], "verl's own 16,384 tokens");
+    const most = (tokens: number): string => `${dynamic} trainer.nnodes=4 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=${tokens}`;
+    assert.deepEqual(await sizes(most(4096)), [512, 1, 4096]);
+    assert.deepEqual(await sizes(most(24576)), [512, 4, 4096]);
     const replicas = 'actor_rollout_ref.actor.ulysses_sequence_parallel_size=2';
     assert.deepEqual(
       await sizes(`${dynamic} ${replicas} trainer.nnodes=4 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576`),
       [512, 8, 4096],
     );
+  });
+
+  it('are read at once however large their batch is', async () => {
+    const prompts = (count: string, responses: string): string =>
+      `${training('trainer.nnodes=4 actor_rollout_ref.actor.use_dynamic_bsz=True').trim()} ` +
+      `actor_rollout_ref.actor.ppo_mini_batch_size=${count} actor_rollout_ref.rollout.n=${responses}\n`;
+    assert.equal((await factsOf(prompts('1000000', '32'))).globalBatch, 32_000_000);
+    assert.equal((await factsOf(prompts('999999999989', '1'))).microBatch, 1);
+    assert.equal((await factsOf(prompts('999999999989', '999999999989'))).microBatch, 1);
   });
 
   it('train the model of a folder that only a run knows, by the name of a published one', async () => {
@@ -110,6 +121,10 @@ describe('batches of verl', () => {
     assert.equal(await model('M=$CKPT/ours-Qwen3-8B'), null);
     assert.equal(await model('M=someone/Qwen3-8B'), null);
     assert.equal(await model('M=$RUN'), null);
+    const { findings } = await load(training('trainer.nnodes=1 actor_rollout_ref.model.path=$HOME/models/Qwen2.5-VL-7B-Instruct'));
+    assert.ok(
+      findings.some(({ message }) => say(message).includes('the language model of the published one of this name is planned alone')),
+    );
   });
 });
 
@@ -156,6 +171,10 @@ describe("scripts that start Hugging Face's Trainer", () => {
       'conf/fsdp.yaml': fixture('accelerate.yaml'),
       'conf/deepspeed.yaml':
         'distributed_type: DEEPSPEED\nnum_processes: 64\nnum_machines: 8\ndeepspeed_config:\n  deepspeed_config_file: conf/ds.json\n',
+      'conf/left.yaml':
+        'distributed_type: FSDP\nnum_processes: 64\nnum_machines: 8\ndeepspeed_config:\n  deepspeed_config_file: conf/ds.json\n',
+      'conf/megatron.yaml':
+        'distributed_type: MEGATRON_LM\nnum_processes: 8\nmegatron_lm_config:\n  megatron_lm_recompute_activations: true\n',
       'conf/other.yaml': 'distributed_type: [\nnum_processes: 4\n',
     };
     const read = (_: string, file: string): Promise<{ file: string; text: string }> => {
@@ -174,6 +193,10 @@ describe("scripts that start Hugging Face's Trainer", () => {
     assert.deepEqual([fsdp.precision, fsdp.recomputeGranularity, fsdp.recomputeMethod], ['bf16', 'full', 'uniform']);
     const both = await started('accelerate launch --config_file conf/deepspeed.yaml --num_machines 4', '');
     assert.deepEqual([both.zeroStage, both.offloadOptimizer, both.world, both.nodes], [2, 'cpu', 64, 4]);
+    const left = await started('accelerate launch --config_file conf/left.yaml', '');
+    assert.deepEqual([left.zeroStage, left.offloadOptimizer], [3, undefined], 'FSDP reads no DeepSpeed JSON');
+    const megatron = await started('accelerate launch --config_file conf/megatron.yaml', '');
+    assert.deepEqual([megatron.recomputeGranularity, megatron.recomputeMethod], ['selective', undefined]);
     const broken = await started('accelerate launch --config_file conf/other.yaml --zero_stage 1', '--deepspeed gone/stage3.json');
     assert.deepEqual([broken.zeroStage, broken.world], [1, undefined]);
   });
