@@ -1,18 +1,142 @@
-import type { Finding } from '../findings';
-import { sentence } from '../sentence';
-import type { Place } from '../spec/located';
+import type { Fact } from './facts';
+import { sentence, type Sentence } from '../sentence';
+import type { Located, Place } from '../spec/located';
+import { count, names, on, share, type FlagRead } from './shell/flag-reads';
 
 /**
- * That a run trains adapters alone, as LoRA does: few of its weights have gradients and optimizer states.
- * @param name the setting that says so.
+ * Adapters as a launcher's file gives them. What is absent is left to the library that makes them. `alpha` is not read: it scales, and
+ * changes neither time nor memory.
  */
-export function adaptersAt(place: Place, name: string): Finding {
+export interface GivenAdapters {
+  /** The setting by which the run trains adapters alone, and its name as written. */
+  readonly place: Place;
+  readonly name: string;
+  /** What is trained instead of LoRA, which nobody prices here. */
+  readonly unlike?: string;
+  readonly rank?: Located<number>;
+  /** Modules by their names in the library. */
+  readonly targets?: Located<readonly string[]>;
+  /** Share of the inputs that is dropped. */
+  readonly dropout?: Located<number>;
+  readonly baseBits?: Located<4 | 8>;
+  readonly doubleQuantised?: boolean;
+  /** Modules that are trained whole. */
+  readonly saved?: readonly string[];
+  /** What holds where the file is silent; absent: what peft takes. */
+  readonly defaults?: AdapterDefaults;
+}
+
+/** What a launcher takes where a file does not say. */
+export interface AdapterDefaults {
+  readonly rank: number;
+  /** Null: peft's own for the model's type. */
+  readonly targets: readonly string[] | null;
+  readonly dropout?: number;
+  readonly reason: Sentence;
+}
+
+/** Word by which libraries name all linear layers but the head. */
+export const allLinear = 'all-linear';
+
+/** Adapters at the setting that turns them on. */
+export function adaptersAt(place: Place, name: string, given: Omit<GivenAdapters, 'place' | 'name'> = {}): GivenAdapters {
+  return { place, name, ...given };
+}
+
+/** Why adapters are not planned, as an error says it; `what` is of which kind, or beside what, or nothing. */
+export function unplannedAdapters({ name }: GivenAdapters, what?: Sentence): Sentence {
+  return what === undefined
+    ? sentence`The run trains adapters (${name}), which is not planned`
+    : sentence`The run trains adapters (${name}) ${what}, which is not planned`;
+}
+
+/** Finds a setting by its name with underscores. */
+export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
+
+const rankNames = ['lora_r', 'lora_rank', 'lora_dim'];
+const targetNames = ['lora_target_modules', 'lora_target', 'target_modules', 'lora_modules', 'trainable', 'lora_trainable'];
+const savedNames = ['lora_modules_to_save', 'modules_to_save', 'additional_target'];
+const bitNames = ['quantization_bit', 'bits'];
+const fourBitNames = ['load_in_4bit', 'use_4bit_quantization', 'q_lora', 'use_qlora', 'qlora'];
+const eightBitNames = ['load_in_8bit', 'use_8bit_quantization', 'use_8bit_qunatization'];
+const doubleNames = ['double_quant', 'double_quantization', 'bnb_4bit_use_double_quant', 'use_bnb_nested_quant', 'use_nested_quant'];
+const unlikeNames = ['use_dora', 'peft_use_dora', 'lora_use_dora', 'use_galore', 'lora_on_experts'];
+
+/** A switch that may be followed by its truth: `--q_lora True`. */
+const toggle: FlagRead<boolean> = { ...on(true), words: 'many' };
+
+/** All names by which flags and keys say something of adapters, with the words that each takes. */
+export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = new Map([
+  ...[...rankNames, ...bitNames, 'lora_dropout'].map((name) => [name, 'one'] as const),
+  ...[...targetNames, ...savedNames, ...fourBitNames, ...eightBitNames, ...doubleNames, ...unlikeNames, 'lora_target_linear'].map(
+    (name) => [name, 'many'] as const,
+  ),
+]);
+
+/** Settings of LoRA as Hugging Face's trainers, LLaMA-Factory and Axolotl name them. */
+export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | 'name'> {
+  const first = <T>(all: readonly string[], read: FlagRead<T>): Fact<T> | undefined =>
+    all.map((name) => find(name, read)).find((fact) => fact !== undefined);
+  const isOn = (all: readonly string[]): Fact<boolean> | undefined =>
+    all.map((name) => find(name, toggle)).find((fact) => fact?.value === true);
+  const targets = first(targetNames, names);
+  const all = isOn(['lora_target_linear']);
+  const dropout = find('lora_dropout', share);
+  const rank = first(rankNames, count(1));
+  const saved = first(savedNames, names);
+  const bits = bitsOf(first(bitNames, count(1)), isOn(fourBitNames), isOn(eightBitNames));
+  const double = first(doubleNames, toggle);
+  const unlike = isOn(unlikeNames);
   return {
-    code: 'adapters',
-    severity: 'information',
-    place,
-    message: sentence`The run trains adapters (${name}), which is not planned`,
-    remedy: sentence`take the setting out of a copy to plan the training of all weights`,
-    fixes: [],
+    ...(rank && { rank }),
+    ...(all ? { targets: { value: [allLinear], source: all.source } } : targets && targets.value.length > 0 ? { targets } : {}),
+    ...(dropout && { dropout }),
+    ...(bits && { baseBits: bits }),
+    ...(double && { doubleQuantised: double.value }),
+    ...(saved && { saved: saved.value }),
+    ...(unlike && { unlike: unlike.name ?? '' }),
   };
+}
+
+/** Modules of a Megatron Core layer that are linear. */
+export const coreModules = ['linear_qkv', 'linear_proj', 'linear_fc1', 'linear_fc2'] as const;
+
+/**
+ * LoRA of NeMo, Megatron-Bridge and what is built on them, whose settings stand in one section.
+ * @param find of a setting in that section.
+ */
+export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' | 'name'> {
+  const rank = find('dim', count(1)) ?? find('adapter_dim', count(1));
+  const targets = find('target_modules', names);
+  const dropout = find('dropout', share) ?? find('adapter_dropout', share);
+  const all = find('match_all_linear', toggle);
+  const isDora = find('use_dora', toggle)?.value === true;
+  const written = targets && { ...targets, value: targets.value.flatMap((name) => nemoModules[name] ?? [name]) };
+  return {
+    ...(rank && { rank }),
+    ...(all?.value === true
+      ? { targets: { value: [allLinear], source: all.source } }
+      : written && written.value.length > 0
+        ? { targets: written }
+        : {}),
+    ...(dropout && { dropout }),
+    ...(isDora && { unlike: 'use_dora' }),
+  };
+}
+
+/** NeMo's words for several modules (`megatron_gpt_finetuning_config.yaml`). */
+const nemoModules: Readonly<Record<string, readonly string[]>> = {
+  all: coreModules,
+  attention: ['linear_qkv', 'linear_proj'],
+  mlp: ['linear_fc1', 'linear_fc2'],
+};
+
+function bitsOf(
+  bits: Fact<number> | undefined,
+  four: Fact<boolean> | undefined,
+  eight: Fact<boolean> | undefined,
+): Located<4 | 8> | undefined {
+  if (bits?.value === 4 || bits?.value === 8) return { value: bits.value, source: bits.source };
+  if (four !== undefined) return { value: 4, source: four.source };
+  return eight === undefined ? undefined : { value: 8, source: eight.source };
 }

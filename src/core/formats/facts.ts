@@ -3,6 +3,7 @@ import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
 import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
+import type { GivenAdapters } from './adapters';
 import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
 
@@ -250,8 +251,8 @@ export interface LauncherFile {
   readonly purpose?: Purpose;
   /** Settings that nobody here knows and that may change what is planned. */
   readonly leftOut?: readonly string[];
-  /** The run trains adapters alone: gradients and optimizer states are those of few weights, which is not planned. */
-  readonly adapters?: Finding;
+  /** The run trains adapters alone: gradients and optimizer states are those of few weights. */
+  readonly adapters?: GivenAdapters;
   /** Settings that another script completes and starts: what is missing here is no mistake. */
   readonly isPart?: true;
   /** `${NAME}` placeholders of a template that stand for values; a template is no error. */

@@ -51,6 +51,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     model,
     ...cluster,
     training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format, facts), ...mtpOf(launcher) },
+    ...(launcher.adapters && { adapters: launcher.adapters }),
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
     ...(schedule === undefined ? {} : { schedule }),

@@ -1,3 +1,4 @@
+import type { GivenAdapters } from './adapters';
 import type { Given, TrainingGiven, CalibrationGiven } from './given';
 import type { ConfigFormat } from './config-format';
 import type { InstanceName } from '../cluster/instances';
@@ -50,6 +51,8 @@ export interface Run {
   /** Nodes of several kinds, in place of the four above. */
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
   readonly training: Given<TrainingGiven>;
+  /** The run trains adapters beside frozen weights. */
+  readonly adapters?: GivenAdapters;
   readonly layout: Given<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
   readonly batchPerReplica?: Located<number>;

@@ -1,3 +1,4 @@
+import { isTrained } from '../spec/adapter';
 import { elementBytes } from '../spec/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
@@ -59,7 +60,8 @@ export function savedBytes(
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
   // spread over stages, the head takes what it is broadcast, and the norm is on the last alone
-  const finalNorm = !head ? 0 : stage.last ? (2 + normCopyBytes(inputs) / element) * boundary : boundary;
+  const read = isTrained(training, 'head') ? 1 : 0;
+  const finalNorm = !head ? 0 : stage.last ? (1 + read + normCopyBytes(inputs) / element) * boundary : boundary;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
     activations: layers + besideLayers(inputs, stage, unit),
@@ -240,7 +242,7 @@ function mtpEmbeddingBytes({ model, training, layout }: MemoryInputs, stage: Sta
 /** The embedding's gradient, at the end of a work unit's backward, when its saved tensors are already free. */
 export function embeddingBackwardBytes({ model, training, layout }: MemoryInputs, stage: StageContents): number {
   const isThere = (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true;
-  if (!isThere || model.vocab === 0) return 0;
+  if (!isThere || model.vocab === 0 || !isTrained(training, 'embedding')) return 0;
   const exchanged = rootExchangeBytes({ model, training, layout }, stage);
   return exchanged > 0 ? exchanged : (elementBytes(training) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
 }

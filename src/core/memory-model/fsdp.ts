@@ -1,8 +1,10 @@
+import { frozenBytes, type Adapter } from '../spec/adapter';
 import { elementBytes } from '../spec/number-formats';
 import { optimizerBytes } from '../spec/optimizer';
+import { adapterParameters } from '../model/adapters';
 import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
-import type { StageContents } from './layer-tensors';
+import { groupsOf, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from './memory-inputs';
 
@@ -50,7 +52,7 @@ function pipelineBuffers(inputs: MemoryInputs, { first, last }: StageContents): 
 }
 
 /** Whether weights stay gathered from their first forward to their last backward. */
-function keepsGathered({ training, layout }: MemoryInputs): boolean {
+export function keepsGathered({ training, layout }: MemoryInputs): boolean {
   return layout.pipeline > 1 || (training.runtime === 'fsdp1' && training.zeroStage === 2);
 }
 
@@ -72,9 +74,18 @@ function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageConte
 export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {
   if (!isSharded(inputs)) return 0;
   const element = elementBytes(inputs.training);
+  if (inputs.training.adapter !== undefined) return frozenExchangeBytes(inputs, stage, inputs.training.adapter);
   if (inputs.layout.pipeline > 1) return (element + 4) * layerOfRank(inputs, stage);
   const head = stage.last && !inputs.model.tiedEmbeddings ? rootOfRank(inputs, { ...stage, first: false }) : 0;
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
+}
+
+/** The same where weights are frozen: the next layer gathered ahead, of gradients those of a layer's adapters alone. */
+function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
+  const { model, training, layout } = inputs;
+  const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);
+  const adapted = groupsOf(model, stage).map(({ kind }) => adapterParameters(model, adapter, kind, layout.tensor));
+  return ahead + (elementBytes(training) + 4) * Math.max(0, ...adapted);
 }
 
 /**

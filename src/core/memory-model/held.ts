@@ -1,3 +1,4 @@
+import { adapterParameters } from '../model/adapters';
 import { layersByKind } from '../model/layers';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
@@ -10,6 +11,7 @@ import {
   rankMatrixParameters,
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
+import { isTrained } from '../spec/adapter';
 import { optimizerBytes } from '../spec/optimizer';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
@@ -89,10 +91,26 @@ export interface StaticBytes {
   readonly workspaces: number;
 }
 
-/** What a rank of a stage holds. */
+/** All that a rank of a stage holds but for adapters. */
 export function heldOf(inputs: MemoryInputs, stage: StageContents): Held {
   const { layout } = inputs;
   return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
+}
+
+/** What of a rank's parameters has gradients and optimizer states: all, or adapters with copies of what is saved whole beside them. */
+export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
+  const { model, training, layout } = inputs;
+  const { adapter } = training;
+  if (adapter === undefined) return heldOf(inputs, stage);
+  const layers = layersByKind(groupsOf(model, stage)).reduce(
+    (sum, group) => sum + group.layers * adapterParameters(model, adapter, group.kind, layout.tensor),
+    0,
+  );
+  const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const saved =
+    (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? headShareOf(stage) * words : 0);
+  const replicas = layout.data * layout.context;
+  return { shared: layers + saved, experts: 0, shards: replicas, expertShards: replicas };
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

@@ -11,6 +11,7 @@ import {
   upProjections,
   type AttentionWidths,
 } from '../model/parameters';
+import { adapterSaved, readNorms, readsActivated } from './adapter-tensors';
 import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
 import { runtimeOf } from '../spec/runtime';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../spec/recompute';
@@ -163,14 +164,14 @@ function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind
   const element = elementBytes(training);
   // layer input and residual; outputs of both norms, which products read; two one-byte dropout masks
   const parts = sublayers(kind);
-  const normed = (dropped('layernorm') ? normOfState(kind) : parts) * inputBytes(training);
+  const normed = (dropped('layernorm') ? normOfState(kind) : readNorms(training, kind)) * inputBytes(training);
   const copies = parts * normCopyBytes(inputs);
   // plain modules read what tensor-parallel ranks gather, Megatron-LM gathers it again
   const read = isPlain(inputs) ? 1 : hiddenShare(inputs);
   const hiddenSized = model.hidden * (hiddenShare(inputs) * (parts * element + copies + (training.dropout ? parts : 0)) + read * normed);
   const state = stateOf(model, kind);
   const mixed = (hasAttention(kind) ? attentionSaved(inputs, kind, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
-  const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped);
+  const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped) + adapterSaved(inputs, kind);
   const scores = dropped('core_attn') || !hasAttention(kind) ? 0 : scoreBytes(inputs, kind, unit, unit.tokens + unit.context);
   const cross = kind.stack === 'decoder' ? crossSaved(inputs, kind, unit, source, dropped) : 0;
   const bias = model.stacks?.relativeBias?.everyLayer === true ? relativeBiasBytes(inputs, kind, unit) : 0;
@@ -241,7 +242,7 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
    * Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection
    * reads.
    */
-  const perWidth = element * (wide - 1) + inputBytes(training);
+  const perWidth = element * (wide - 1) + (readsActivated(training, kind) ? inputBytes(training) : 0);
   if (experts === null) return dropped('mlp') ? 0 : (perWidth * feedForwardWidth(model, kind)) / layout.tensor;
   if (dropped('moe')) return 0;
   const { rows } = visits(inputs, experts.active);

@@ -1,3 +1,4 @@
+import { elementBytes } from '../spec/number-formats';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
@@ -25,7 +26,9 @@ export function isEager(inputs: MemoryInputs): boolean {
  * the input, and what is normed before it is weighed.
  */
 export function normCopyBytes(inputs: MemoryInputs): number {
-  return isEager(inputs) && inputs.model.norm === 'rmsnorm' && inputs.training.precision !== 'fp32' ? 4 : 0;
+  const copies = isEager(inputs) && inputs.model.norm === 'rmsnorm' && inputs.training.precision !== 'fp32';
+  // what is normed is kept for the gradient of the norm's weight alone
+  return copies ? (inputs.training.adapter === undefined ? 4 : 4 - elementBytes(inputs.training)) : 0;
 }
 
 /** Models of Transformers whose GELU is written out in Python (`NewGELUActivation`). */

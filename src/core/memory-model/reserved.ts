@@ -2,7 +2,7 @@ import { runtimeOf } from '../spec/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { embeddingBackwardBytes } from './activation-memory';
 import { gatherBuffers } from './fsdp';
-import { heldOf } from './held';
+import { trainedOf } from './held';
 import type { StageContents } from './layer-tensors';
 import { lossBlocks } from './loss';
 import type { MemoryInputs } from './memory-inputs';
@@ -32,7 +32,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
     case 'terapipe':
       return usual;
     case 'deepspeed':
-      return usual + zeroBlocks(inputs, heldOf(inputs, stage), embeddingBackwardBytes(inputs, stage));
+      return usual + zeroBlocks(inputs, trainedOf(inputs, stage), embeddingBackwardBytes(inputs, stage));
     case 'fsdp1':
       return usual + sharded;
     // its launcher sets expandable_segments:True: blocks grow and join

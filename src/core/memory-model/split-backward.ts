@@ -1,3 +1,4 @@
+import { isTrained } from '../spec/adapter';
 import { elementBytes, inputBytes } from '../spec/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { usualKind } from '../model/layers';
@@ -7,7 +8,9 @@ import type { LayerKind } from '../spec/model';
 import { runtimeOf } from '../spec/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
-import { headUnit, hiddenShare, localTokens } from './unit-sizes';
+import { headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
+import { adapterFactors } from './adapter-tensors';
+
 import type { MemoryInputs } from './memory-inputs';
 import { hasHead } from './activation-memory';
 import { stateWorkingSet } from './ssm-tensors';
@@ -41,11 +44,13 @@ export function matrixProducts(
   sizes = layerSizes(inputs, unit, kind),
 ): MatrixProduct[] {
   const narrower = inputBytes(inputs.training) / elementBytes(inputs.training);
-  return wideProducts(inputs, unit, kind, sizes).map(({ name, input, outputGradient }) => ({
+  const all = inputs.training.adapter === undefined ? wideProducts(inputs, unit, kind, sizes) : [];
+  const products = all.map(({ name, input, outputGradient }) => ({
     name,
     input: narrower * input,
     outputGradient: narrower * outputGradient,
   }));
+  return [...products, ...adapterFactors(inputs, stackUnit(inputs, unit, kind), kind)];
 }
 
 function wideProducts(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind, sizes: LayerSizes): MatrixProduct[] {
@@ -145,7 +150,7 @@ export function keptForWeights(
 ): KeptForWeights {
   const each = groups.map((group) => layerKeptForWeights(inputs, unit, group, activationFactor));
   const layers = groups.reduce((sum, group, index) => sum + group.layers * (each[index] ?? 0), 0);
-  if (!hasHead(inputs, chunk)) return { each, layers, head: 0 };
+  if (!hasHead(inputs, chunk) || !isTrained(inputs.training, 'head')) return { each, layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
   const depths = mtpDepths(model);

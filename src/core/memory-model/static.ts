@@ -4,7 +4,8 @@ import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatr
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { runtimeOf } from '../spec/runtime';
 import { shardedBytes } from './fsdp';
-import { heldBytes, heldOf, layerOfRank, stateBytes, type Held, type StaticBytes } from './held';
+import { withFrozen } from './frozen';
+import { heldBytes, layerOfRank, stateBytes, trainedOf, type Held, type StaticBytes } from './held';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { deepspeedBytes, zeroStepBytes } from './zero';
@@ -17,7 +18,7 @@ export function totalBytes({ weights, gradients, optimizer, dummyGradients, work
 /** Bytes that are always there on one rank. */
 export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { training } = inputs;
-  const held = heldOf(inputs, stage);
+  const held = trainedOf(inputs, stage);
   const count = {
     megatron: megatronBytes,
     terapipe: megatronBytes,
@@ -25,13 +26,14 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
     fsdp1: shardedBytes,
     deepspeed: deepspeedBytes,
   }[runtimeOf(training).id];
-  const bytes = count(inputs, stage, held);
+  const trained = count(inputs, stage, held);
+  const bytes = training.adapter === undefined ? trained : withFrozen(inputs, stage, training.adapter, held, trained);
   return training.offloadOptimizer === true ? { ...bytes, optimizer: 0 } : bytes;
 }
 
 /** Held by the optimizer's step beside what is always there, bytes. */
 export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): number {
-  return runtimeOf(inputs.training).id === 'deepspeed' ? zeroStepBytes(inputs, heldOf(inputs, stage)) : 0;
+  return runtimeOf(inputs.training).id === 'deepspeed' ? zeroStepBytes(inputs, trainedOf(inputs, stage)) : 0;
 }
 
 function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {

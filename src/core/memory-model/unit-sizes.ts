@@ -21,7 +21,7 @@ export function headUnit({ model, training }: MemoryInputs, unit: WorkUnit): Wor
 }
 
 /** Tokens of a work unit on one context-parallel rank. */
-export function localTokens({ layout }: MemoryInputs, unit: WorkUnit): number {
+export function localTokens({ layout }: Pick<MemoryInputs, 'layout'>, unit: WorkUnit): number {
   return (unit.batch * unit.tokens) / layout.context;
 }
 

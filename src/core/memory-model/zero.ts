@@ -30,8 +30,13 @@ export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held
     gradients: zeroStage >= 2 ? heldBytes(held, wide ? 4 : element, true) : heldBytes(held, wide ? element + 4 : element, false),
     optimizer: heldBytes(held, stateBytes(inputs), zeroStage >= 1 || isBf16Optimizer(inputs)),
     dummyGradients: 0,
-    workspaces: bucketsInBackward(inputs) + (zeroStage >= 3 ? element * Math.min(liveElements, held.shared + held.experts) : 0),
+    workspaces: bucketsInBackward(inputs) + (zeroStage >= 3 ? element * gatheredAtOnce(held) : 0),
   };
+}
+
+/** Parameters that stage 3 keeps gathered at once. */
+export function gatheredAtOnce({ shared, experts }: Held): number {
+  return Math.min(liveElements, shared + experts);
 }
 
 /** Gradients add up in fp32 beside those of the training precision (`BF16_Optimizer`, `data_types.grad_accum_dtype`). */

@@ -1,6 +1,9 @@
 import { layerGroups } from './layers';
-import { attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
+import { activeMatrixParameters, attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
+import { isTrained } from '../spec/adapter';
 import type { LayerKind, ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../spec/request';
+import { adapterParameters } from './adapters';
 import { headTokens, stackTokens } from './stacks';
 
 /** Lengths of one sequence, tokens; the second is the target's of an encoder-decoder model. */
@@ -9,14 +12,27 @@ export interface SequenceLengths {
   readonly decoderSequenceLength?: number;
 }
 
-/** FLOPs of one sequence as `modelFlopsPerSequence` counts them, those of an encoder-decoder model for both its lengths. */
-export function sequenceFlops(model: ModelSpec, training: SequenceLengths): number {
+/**
+ * FLOPs of one sequence as `modelFlopsPerSequence` counts them, without gradients of frozen weights and with adapters; those of an encoder-decoder model for both its lengths.
+ */
+export function sequenceFlops(model: ModelSpec, training: SequenceLengths & Pick<TrainingSpec, 'adapter'>): number {
   const { hidden, vocab, stacks } = model;
   const { sequenceLength: source } = training;
-  if (stacks === undefined) return modelFlopsPerSequence(model, source);
+  if (stacks === undefined) return modelFlopsPerSequence(model, source) - frozenFlops(model, training);
   const layers = layerGroups(model).reduce((sum, { kind, layers: count }) => sum + count * stackLayerFlops(model, kind, training), 0);
   const convolutions = stacks.melBins === undefined ? 0 : 6 * source * 3 * hidden * (2 * stacks.melBins + hidden);
   return layers + convolutions + 6 * vocab * hidden * headTokens(model, training, source);
+}
+
+/** FLOPs that training adapters saves of a sequence: 2 a token and frozen weight, less 6 for each parameter of the adapters. */
+function frozenFlops(model: ModelSpec, training: SequenceLengths & Pick<TrainingSpec, 'adapter'>): number {
+  const { adapter, sequenceLength } = training;
+  if (adapter === undefined) return 0;
+  const ofLayers = layerGroups(model).reduce(
+    (sum, { kind, layers }) => sum + layers * (2 * activeMatrixParameters(model, kind) - 6 * adapterParameters(model, adapter, kind, 1)),
+    0,
+  );
+  return sequenceLength * (ofLayers + (isTrained(training, 'head') ? 0 : 2 * model.vocab * model.hidden));
 }
 
 /**

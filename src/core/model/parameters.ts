@@ -140,7 +140,7 @@ export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualK
 }
 
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
-function activeMatrixParameters(model: ModelSpec, kind: LayerKind): number {
+export function activeMatrixParameters(model: ModelSpec, kind: LayerKind): number {
   const whole = layerMatrixParameters(model, kind);
   const experts = expertsOf(model, kind);
   if (experts === null) return whole;

@@ -1,3 +1,4 @@
+import { sentence } from '../sentence';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import { sharesOf } from '../spec/lengths';
@@ -119,6 +120,9 @@ function planOf({
     limits: limitsOf(request, pipeline, chosen),
     ...(over === null ? {} : { overLengths: over }),
     reasons: [
+      ...(request.training.adapter === undefined
+        ? []
+        : [sentence`MFU counts forward, gradients of inputs and the adapters: frozen weights have no gradients`]),
       ...(over === null ? [] : lengthReasons(over)),
       ...reasonsOf({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
     ],

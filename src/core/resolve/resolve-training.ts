@@ -12,6 +12,7 @@ import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
 import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
 import { releaseRecipe } from './release-recipe';
+import { resolveAdapter } from './resolve-adapter';
 import type { TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
 import { counted, sentence } from '../sentence';
@@ -53,6 +54,7 @@ export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: sentence`usual practice in pre-training` })),
     ...recipe,
     ...givenValues(optional(given)),
+    ...resolveAdapter(run, model, valueOrDefault),
     ...named,
     ...narrowProducts(run, cluster, valueOrDefault),
   };

@@ -35,6 +35,8 @@ const rules: readonly Rule[] = [
   ({ precision }, { training }) =>
     precision === training.precision ? null : sentence`it was measured in ${precision}, not ${training.precision}`,
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : sentence`it has no products in ${gemmPrecision}`),
+  (_, { training: { adapter } }) =>
+    adapter === undefined ? null : sentence`its backward makes gradients of weights, which are frozen here`,
   (_, { model: { mtpLayers = 0 } }) => (mtpLayers === 0 ? null : sentence`it has no times of multi-token prediction`),
   (_, { training: { activationOffloadLayers = 0 } }) =>
     activationOffloadLayers === 0 ? null : sentence`it has no times of copies to the host`,

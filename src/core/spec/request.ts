@@ -1,3 +1,4 @@
+import type { Adapter } from './adapter';
 import type { Fp8Recipe, NarrowFormat } from './number-formats';
 import type { ClusterSpec, Precision } from './cluster';
 import type { CostTable } from './slice-cost';
@@ -41,6 +42,8 @@ export interface TrainingSpec extends Recompute {
    * absent: 2.
    */
   readonly narrowCopies?: 1 | 2;
+  /** Low-rank adapters are trained beside frozen weights; absent: all weights are. */
+  readonly adapter?: Adapter;
   readonly optimizer: Optimizer;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;

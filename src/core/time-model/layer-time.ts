@@ -9,6 +9,7 @@ import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-atten
 import { projectionsOf } from './attention-projections';
 import { contextParallelSeconds } from './context-parallel';
 import { tensorParallelSeconds } from './tensor-parallel';
+import { adapterCollectiveSeconds, addAdapters } from './adapter-time';
 import { addExperts, expertSeconds } from './expert-time';
 import { beside } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
@@ -141,7 +142,8 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   const repeatsNorms = isRecomputed(training, 'layernorm');
   const repeatsUp = isRecomputed(training, 'mla_up_proj');
   const repeatsMlp = isRecomputed(training, 'mlp');
-  const accumulation = fusesGradAccumulation(training) ? null : traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
+  const accumulation =
+    rates.frozen || fusesGradAccumulation(training) ? null : traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
 
   return (batch, tokens) => {
     const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
@@ -187,13 +189,15 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
         if (modules.some((module) => isRecomputed(training, module))) again += sum.forward - before;
       });
     if (cross !== null) addCross(sum, inputs, rates, cross);
+    addAdapters(sum, inputs, rates, n, kind);
     if (accumulation !== null) for (let i = 0; i < 4; i++) addWeightGradient(sum, floor, accumulation);
 
     const communication = collectiveSeconds(inputs, n, kind, sum);
     const crossing = cross === null ? { forward: 0, backward: 0 } : crossCollectiveSeconds(inputs, cross);
+    const adapted = adapterCollectiveSeconds(inputs, n, kind);
     return {
-      forward: sum.forward + communication.forward + crossing.forward,
-      backward: sum.backward + communication.backward + crossing.backward,
+      forward: sum.forward + communication.forward + crossing.forward + adapted,
+      backward: sum.backward + communication.backward + crossing.backward + adapted,
       weight: sum.weight,
       // of tensor parallelism it gathers again, and keeps what was scattered
       selective: training.recompute === 'op' ? opSeconds(inputs, rates, kind, n, sum) + communication.forward / 2 : again,

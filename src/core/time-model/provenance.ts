@@ -66,7 +66,8 @@ interface Unmeasured {
 
 /** What of a run no measurement stands behind, each with the least half width that it asks for. */
 function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasured[] {
-  const { model, layout } = inputs;
+  const { model, training, layout } = inputs;
+  const { adapter } = training;
   const { gpu, links, nodes } = inputs.cluster;
   const { tensor, expert } = layout;
   const joined = joinedGpus(inputs.cluster);
@@ -74,6 +75,17 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
   return [
     { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },
     { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: sentence`nodes are linked by only ${links.nicGBps} GB/s` },
+    {
+      holds: adapter !== undefined,
+      percent: 35,
+      reason: sentence`adapters are timed by their products and bytes, of frozen weights forward and input gradients alone: no measured run is known`,
+    },
+    {
+      holds: adapter?.baseBits !== undefined,
+      percent: 60,
+      slowerAlone: true as const,
+      reason: sentence`frozen weights of ${adapter?.baseBits ?? 0} bits are made anew for each product, which nobody measured`,
+    },
     {
       holds: model.state !== undefined,
       percent: 35,

@@ -1,4 +1,5 @@
 import { memoized } from '../memoized';
+import { frozenBytes } from '../spec/adapter';
 import { elementBytes, narrowBytes, scalesByTensor } from '../spec/number-formats';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
@@ -34,6 +35,10 @@ export interface DeviceRates {
   readonly weightGradient: (m: number, n: number, k: number, batch?: number) => number;
   /** Casting elements to that format, read once and written along rows and along columns; 0 without one. */
   readonly cast: (elements: number) => number;
+  /** Weights are frozen: products have no gradient of theirs. */
+  readonly frozen: boolean;
+  /** Making so many quantised elements of a frozen weight anew in the training precision, before each product; null: none is quantised. */
+  readonly unpack: ((elements: number) => number) | null;
   /** Norms and activations leave the cast of what they make to the product that follows. */
   readonly castsApart: boolean;
   /** Element-wise operations; formulas count bytes for two-byte elements, other precisions scale. */
@@ -134,6 +139,8 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
   const bestLinear = linearPeak(cluster, training) * efficiency * narrowFactor(cluster, training);
   const castPerElement = castBytes(training, element);
+  const { adapter } = training;
+  const unpacked = adapter?.baseBits === undefined ? null : frozenBytes(adapter, element) + element;
   const passes = elementwisePasses(training);
   const issueFloor = constants.issueFloorUs * 1e-6;
   const attention = attentionRate(cluster, training);
@@ -159,6 +166,8 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
     linear: product(bestLinear, narrow),
     weightGradient: product(bestLinear, narrow, fusesGradAccumulation(training) ? 2 * gradient : element),
     cast: (elements: number): number => (castPerElement * elements) / bandwidth,
+    frozen: training.adapter !== undefined,
+    unpack: unpacked === null ? null : (elements: number): number => (unpacked * elements) / bandwidth,
     castsApart: !runtimeOf(training).keepsNarrow,
     traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,
     fused: (flops: number): number => flops / attention,

@@ -1,4 +1,6 @@
+import { adapterParameters } from '../model/adapters';
 import { layersByKind, type LayerGroup } from '../model/layers';
+import { frozenBytes } from '../spec/adapter';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { elementBytes } from '../spec/number-formats';
 import type { TrainingSpec } from '../spec/request';
@@ -63,23 +65,34 @@ function collectivesOf(
   const { model, training, layout } = inputs;
   let gather = 0;
   let scatter = 0;
-  const add = (parameters: number, ranks: number, times: number): void => {
+  const { adapter } = training;
+  const element = elementBytes(training);
+  /** Parameters of which so many are trained, and bytes of one of the others. */
+  const add = (parameters: number, ranks: number, times: number, trained = parameters, frozen = element): void => {
     if (ranks <= 1 || parameters === 0) return;
     const bandwidth = shardBandwidth(inputs, ranks);
     const latency = ringLatencySeconds * (ranks - 1);
     const share = (ranks - 1) / ranks;
-    gather += times * ((share * parameters * elementBytes(training)) / bandwidth + latency);
-    scatter += times * ((share * parameters * gradientBytes(training)) / bandwidth + latency);
+    gather += times * ((share * (element * trained + frozen * (parameters - trained))) / bandwidth + latency);
+    if (trained > 0) scatter += times * ((share * trained * gradientBytes(training)) / bandwidth + latency);
   };
   const replicas = layout.data * layout.context;
   for (const { kind, layers } of layersByKind(groups)) {
     const experts = rankExpertParameters(model, layout, kind);
-    add(rankMatrixParameters(model, layout, kind) - experts, replicas, layers);
-    add(experts, expertReplicas(layout), layers);
+    const others = rankMatrixParameters(model, layout, kind) - experts;
+    if (adapter === undefined) {
+      add(others, replicas, layers);
+      add(experts, expertReplicas(layout), layers);
+    } else {
+      const trained = adapterParameters(model, adapter, kind, layout.tensor);
+      add(others + trained, replicas, layers, trained, frozenBytes(adapter, element));
+      add(experts, expertReplicas(layout), layers, 0, frozenBytes(adapter, element));
+    }
   }
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const matrices = (ends.first ? 1 : 0) + (ends.last && !(ends.first && model.tiedEmbeddings) ? 1 : 0);
-  add(vocabulary, replicas, matrices);
+  const isWhole = adapter === undefined || (adapter.saved ?? []).length > 0;
+  add(vocabulary, replicas, matrices, isWhole ? vocabulary : 0);
   return { gather, scatter };
 }
 

@@ -3,6 +3,8 @@ import { joinedGpus } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
+import { adapterParameters } from '../model/adapters';
+import { isTrained } from '../spec/adapter';
 import { optimizerBytes } from '../spec/optimizer';
 import { runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
@@ -140,7 +142,7 @@ function startSeconds(inputs: CostInputs, localTokens: number): { forward: numbe
   const melBins = inputs.model.stacks?.melBins;
   if (melBins === undefined) {
     const half = embeddingSeconds(inputs, localTokens) / 2;
-    return { forward: half, backward: half, weight: 0 };
+    return { forward: half, backward: isTrained(inputs.training, 'embedding') ? half : 0, weight: 0 };
   }
   const { hidden } = inputs.model;
   const rates = deviceRates(inputs);
@@ -184,7 +186,7 @@ export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1):
   const columns = paddedVocab(model.vocab, ranks) / ranks;
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
   const exchange = endCollectiveSeconds(inputs, localTokens);
-  const weight = Math.max(gemm(h, columns, localTokens), floor);
+  const weight = isTrained(training, 'head') ? Math.max(gemm(h, columns, localTokens), floor) : 0;
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
     backward: Math.max(gemm(localTokens, h, columns), floor) + weight + loss / 2 + exchange,
@@ -257,18 +259,24 @@ export interface StageLayers {
  * apart from them its experts, which fewer replicas have.
  */
 function localParameters(
-  { model, layout }: CostInputs,
+  { model, training, layout }: CostInputs,
   { layers, groups }: StageLayers,
 ): readonly { readonly parameters: number; readonly ranks: number }[] {
   const kinds = layersByKind(groups ?? layerGroups(model));
   const share = groups === undefined ? layers / model.layers : 1;
+  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const ranks = layout.data * layout.context;
+  const { adapter } = training;
+  if (adapter !== undefined) {
+    const adapters = share * sumOf(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout.tensor));
+    return [{ parameters: adapters + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks }];
+  }
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
-  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const depths = mtpDepths(model);
   const mtp = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary + mtp, ranks: layout.data * layout.context },
+    { parameters: matrices - experts + vocabulary + mtp, ranks },
     ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
   ];
 }

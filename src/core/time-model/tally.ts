@@ -35,7 +35,8 @@ export function addOperation(sum: Tally, floor: number, forward: number, backwar
 export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**
- * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of the weights. In a
+ * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of weights that are not
+ * frozen; quantised ones are made anew for each. In a
  * narrow format the gradient of the output is cast before both, and the input
  * where `castInput` says that no norm before it writes it so, or the runtime's norms never do.
  */
@@ -47,9 +48,11 @@ export function addProduct(sum: Tally, rates: DeviceRates, product: Product, bat
   const { floor, linear, weightGradient, cast, castsApart } = rates;
   const input = castInput || castsApart ? cast(batch * rows * inner) : 0;
   const before = sum.elementwise;
+  const { unpack } = rates;
+  if (unpack !== null) addOperation(sum, floor, unpack(batch * columns * inner), unpack(batch * columns * inner));
   addOperation(sum, floor, linear(rows, columns, inner, batch) + input, linear(rows, inner, columns, batch) + cast(batch * rows * columns));
   sum.elementwise = before + input;
-  addWeightGradient(sum, floor, weightGradient(inner, columns, rows, batch));
+  if (!rates.frozen) addWeightGradient(sum, floor, weightGradient(inner, columns, rows, batch));
 }
 
 /** Adds an operation of backward that only makes gradients of weights. */

@@ -54,7 +54,7 @@ export function tensorParallelSeconds(
     const exchange = sublayers.length * allReduceSeconds(bytes / runtimeOf(training).tensorBusShare, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
   }
-  const { linear, floor } = deviceRates(inputs);
+  const { linear, floor, frozen } = deviceRates(inputs);
   /** As `addProduct` counts it: an exchange goes on while its product is issued. */
   const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
@@ -65,7 +65,7 @@ export function tensorParallelSeconds(
   for (const { first, last } of sublayers) {
     const ofFirst = sum(first, ([rows, columns, inner]) => product(rows, columns, inner));
     const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
-    const weightGradient = sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
+    const weightGradient = frozen ? 0 : sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
     forward += isAsync ? beside(gather, ofFirst) + beside(scatter, product(...last)) : gather + scatter;
     if (runtimeOf(training).overlapsTensorParallel)
       backward +=

@@ -1,17 +1,15 @@
 import { byDefault } from '../../spec/located';
-import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
-import { quoted } from '../../text';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
-import type { Facts } from '../facts';
-import { count, fixed } from '../shell/flag-reads';
+import { adaptersAt, allLinear, loraSettings } from '../adapters';
+import type { Facts, LauncherFile } from '../facts';
+import { count, fixed, on } from '../shell/flag-reads';
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
-import { without } from '../yaml/derived';
-import { createKeyReader, firstPlace, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
+import { createKeyReader, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, word } from '../yaml/reads';
 import { environmentOnly } from '../yaml/references';
-import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
+import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
 
 /** Keys of Axolotl, then of LLaMA-Factory. */
 const trainerKeys: KeyTable = {
@@ -55,10 +53,10 @@ export const trainerFiles: Composition = {
     const reader = createKeyReader(own, environmentOnly);
     const [sharding] = layers.filter(isJson).map(shardingOf);
     const written: Facts = { ...fsdpOf(own), ...sharding, ...reader.facts(trainerKeys) };
-    const adapter = adapterOf(reader);
-    const facts = withCheckpointing(adapter === null ? written : without(written, ['flavor']));
+    const facts = withCheckpointing(written);
     return {
-      ...launcherFile(own, 'hf-trainer', facts, { ...reader, also: adapter === null ? [] : [notPlanned(own, facts, adapter)] }),
+      ...launcherFile(own, 'hf-trainer', facts, reader),
+      ...adaptersOf(reader),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
   },
@@ -77,21 +75,27 @@ function fsdpOf({ root }: YamlDocument): Facts {
   return isSharded ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
 }
 
-function adapterOf(reader: KeyReader): string | null {
-  const adapter = reader.one('adapter', word)?.value ?? null;
-  const type = reader.one('finetuning_type', word)?.value ?? null;
-  return adapter ?? (type === null || type === 'full' ? null : type);
-}
-
-/** A run that trains an adapter has gradients and optimizer states of few weights. */
-function notPlanned(document: YamlDocument, facts: Facts, adapter: string): Finding {
-  const entry = entryAt(document.root, ['adapter']) ?? entryAt(document.root, ['finetuning_type']);
+/** Adapters of Axolotl (`adapter`), LLaMA-Factory (`finetuning_type`) or TRL (`use_peft`). */
+function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const axolotl = reader.one('adapter', word);
+  const factory = reader.one('finetuning_type', word);
+  const trl = reader.one('use_peft', on(true));
+  const kind = axolotl ?? (factory?.value === 'full' || factory?.value === 'freeze' ? undefined : factory);
+  const turn = kind ?? (trl?.value === true ? trl : undefined);
+  if (turn?.source.kind !== 'file') return {};
+  const said = loraSettings((name, read) => reader.one(name, read));
+  const isQuantised = /^qlora$/i.test(kind?.value ?? '') && said.baseBits === undefined;
   return {
-    code: 'sizes-unknown',
-    severity: 'information',
-    place: entry === null ? firstPlace(document, facts) : { file: document.file, range: entry.value.range },
-    message: sentence`The run trains an adapter (${quoted(adapter)}), which is not planned`,
-    remedy: sentence`plan the full model from its config.json to compare`,
-    fixes: [],
+    adapters: adaptersAt(turn.source.place, turn.name ?? 'adapter', {
+      ...said,
+      ...(isQuantised && { baseBits: { value: 4, source: turn.source } }),
+      ...(kind !== undefined && !/^q?lora$/i.test(kind.value) && { unlike: kind.value }),
+      defaults:
+        axolotl !== undefined
+          ? { rank: 8, targets: null, reason: sentence`Axolotl's default` }
+          : factory !== undefined
+            ? { rank: 8, targets: [allLinear], reason: sentence`LLaMA-Factory's default` }
+            : { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
+    }),
   };
 }

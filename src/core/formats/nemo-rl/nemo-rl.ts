@@ -1,4 +1,4 @@
-import { adaptersAt } from '../adapters';
+import { adaptersAt, allLinear, coreModules, sectionSettings } from '../adapters';
 import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
@@ -137,7 +137,10 @@ function less(all: Fact<number> | undefined, taken: Fact<number> | undefined): F
 function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile, 'adapters'> {
   const name = usesMegatron ? 'policy.megatron_cfg.peft' : 'policy.dtensor_cfg.lora_cfg';
   const setting = reader.one(`${name}.enabled`, on(true));
-  return setting?.value === true && setting.source.kind === 'file' ? { adapters: adaptersAt(setting.source.place, name) } : {};
+  if (setting?.value !== true || setting.source.kind !== 'file') return {};
+  const said = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
+  const defaults = { rank: 8, targets: usesMegatron ? coreModules : [allLinear], reason: sentence`NeMo-RL's default` };
+  return { adapters: adaptersAt(setting.source.place, name, { ...said, defaults }) };
 }
 
 /** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */

@@ -1,5 +1,5 @@
 import { byDefault } from '../../spec/located';
-import { adaptersAt } from '../adapters';
+import { adaptersAt, sectionSettings } from '../adapters';
 import type { Composition, Layer } from '../composition';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
@@ -147,7 +147,10 @@ function withoutLoneLayers(facts: Facts): Facts {
 function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const scheme = reader.one('model.peft.peft_scheme', word);
   if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
-  return { adapters: adaptersAt(scheme.source.place, 'peft_scheme') };
+  const isLora = /^lora$/i.test(scheme.value);
+  const said = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
+  const defaults = { rank: 32, targets: ['linear_qkv'], reason: sentence`NeMo's default` };
+  return { adapters: adaptersAt(scheme.source.place, 'peft_scheme', { ...said, defaults, ...(!isLora && { unlike: scheme.value }) }) };
 }
 
 function sizeDefaults({ heads }: Facts): Facts {

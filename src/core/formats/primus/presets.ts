@@ -1,5 +1,6 @@
 import { upwards, type Base, type Layer } from '../composition';
-import { adaptersAt } from '../adapters';
+import { sentence } from '../../sentence';
+import { adaptersAt, coreModules, sectionSettings } from '../adapters';
 import type { Fact, Facts, LauncherFile } from '../facts';
 import { on } from '../shell/flag-reads';
 import { createKeyReader } from '../yaml/keys';
@@ -109,5 +110,10 @@ export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters
   const isPeft = peft !== undefined && !/^(?:none|null|false)$/i.test(peft.value);
   const setting = isPeft ? peft : reader.one('lora.enabled', on(true));
   if (setting?.value === undefined || setting.value === false || setting.source.kind !== 'file') return {};
-  return { adapters: adaptersAt(setting.source.place, isPeft ? 'peft' : 'lora') };
+  const said = isPeft ? {} : sectionSettings((name, read) => reader.one(`lora.${name}`, read));
+  const isUnlike = isPeft && !/^lora$/i.test(peft.value);
+  const defaults = { rank: 32, targets: coreModules, reason: sentence`Megatron-Bridge's default (LoRA)` };
+  return {
+    adapters: adaptersAt(setting.source.place, isPeft ? 'peft' : 'lora', { ...said, defaults, ...(isUnlike && { unlike: peft.value }) }),
+  };
 }

@@ -1,7 +1,8 @@
 import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readDeepSpeed } from '../deepspeed/reader';
-import { adaptersAt } from '../adapters';
+import { factOf } from '../megatron/located-flag';
+import { adaptersAt, coreModules, loraSettings, type GivenAdapters } from '../adapters';
 import { configError } from '../errors';
 import type { Fact, FactName, Facts, LauncherFile } from '../facts';
 import { maximumConfigSize, startOf } from '../json-document';
@@ -162,9 +163,12 @@ function fileOfProgram(
 }
 
 /** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
-function adaptersOf(flags: LaunchFlags): Finding | undefined {
+function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
-  return flag && adaptersAt(flag.place, flag.name);
+  if (flag === undefined) return undefined;
+  const said = loraSettings((name, read) => factOf(flags.get(name.replaceAll('_', '-')), read));
+  const defaults = { rank: 16, targets: coreModules, reason: sentence`MindSpeed-LLM's default` };
+  return adaptersAt(flag.place, flag.name, { ...said, defaults });
 }
 
 /** What the batch system's header says, where no flag does. */

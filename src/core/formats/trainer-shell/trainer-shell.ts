@@ -1,8 +1,7 @@
 import { accelerateBases, accelerateFacts, fsdpStage, offloaded } from '../accelerate/accelerate';
-import { adaptersAt } from '../adapters';
+import { adapterSettings, adaptersAt, allLinear, loraSettings, type AdapterDefaults, type GivenAdapters } from '../adapters';
 import type { Layer } from '../composition';
 import { byDefault } from '../../spec/located';
-import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../facts';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
@@ -100,7 +99,8 @@ const accelerateKey = 'config-file';
 
 const known = new Map<string, FlagRead<unknown>['words']>([
   ...readsOf(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
-  ...[...ranks, ...kinds].map((key): [string, 'one'] => [key, 'one']),
+  ...[...adapterSettings].map(([name, words]) => [name.replaceAll('_', '-'), words] as const),
+  ...kinds.map((key): [string, 'one'] => [key, 'one']),
   ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
 ]);
 
@@ -158,12 +158,36 @@ function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>):
 }
 
 /** LoRA and its kind, by any of the flags that turn them on. */
-function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): Finding | undefined {
+function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | undefined {
   const isOn = (key: string): boolean => factOf(flags.get(key), toggle(true))?.value === true;
   const isRank = (key: string): boolean => (factOf(flags.get(key), count(0))?.value ?? 0) > 0;
   const isKind = (key: string): boolean => !/^(full|freeze|none|)$/i.test(factOf(flags.get(key), word)?.value ?? '');
   const isOff = switches.some((key) => flags.has(key) && !isOn(key)) || kinds.some((key) => flags.has(key) && !isKind(key));
   const given = switches.find(isOn) ?? kinds.find(isKind) ?? (isOff ? undefined : ranks.find(isRank));
   const flag = given === undefined ? undefined : flags.get(given);
-  return flag && adaptersAt(flag.place, flag.name);
+  if (flag === undefined) return undefined;
+  const kind = kinds.map((key) => factOf(flags.get(key), word)?.value ?? '').find((written) => isUnlike(written));
+  const said = loraSettings((name, read) => factOf(flags.get(name.replaceAll('_', '-')), read));
+  const quantised = kinds.map((key) => factOf(flags.get(key), word)).find((fact) => /^qlora$/i.test(fact?.value ?? ''));
+  return adaptersAt(flag.place, flag.name, {
+    ...said,
+    ...(quantised && said.baseBits === undefined && { baseBits: { value: 4, source: quantised.source } }),
+    ...(kind !== undefined && { unlike: kind }),
+    ...defaultsBy(flags),
+  });
+}
+
+function isUnlike(kind: string): boolean {
+  return kind !== '' && !/^q?lora$/i.test(kind);
+}
+
+/** What the program behind the flags takes where they are silent, told by flags that only it has. */
+function defaultsBy(flags: ReadonlyMap<string, LocatedFlag>): { readonly defaults?: AdapterDefaults } {
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
+  if (has('finetuning-type')) return { defaults: { rank: 8, targets: [allLinear], reason: sentence`LLaMA-Factory's default` } };
+  if (has('train-type', 'sft-type', 'tuner-type'))
+    return { defaults: { rank: 8, targets: [allLinear], dropout: 0.05, reason: sentence`ms-swift's default` } };
+  if (has('use-peft')) return { defaults: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` } };
+  if (has('lora-rank') && has('pretrain')) return { defaults: { rank: 8, targets: [allLinear], reason: sentence`OpenRLHF's default` } };
+  return {};
 }

@@ -1,10 +1,10 @@
-import { adaptersAt } from '../adapters';
+import { adaptersAt, allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
 import type { Fact, Facts } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';
-import { count, largestCount, on } from '../shell/flag-reads';
+import { count, largestCount, names, on } from '../shell/flag-reads';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
 import { mentionsOf } from '../shell/recognise';
@@ -47,6 +47,7 @@ const responseKey = path('data.max_response_length');
 const samplesKey = path('actor_rollout_ref.rollout.n');
 const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
 const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
+const targetKeys = [path('actor_rollout_ref.model.target_modules'), path('model.target_modules')];
 const strategyKey = path(`${actor}.strategy`);
 const dynamicOfSft = path('data.use_dynamic_bsz');
 const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), dynamicOfSft];
@@ -64,6 +65,7 @@ for (const key of [
   checkpointKey,
   strategyKey,
   ...rankKeys,
+  ...targetKeys,
   ...dynamicKeys,
   mostTokensKey,
   mostTokensOfSft,
@@ -87,10 +89,19 @@ export const verlProgram: ShellProgram = {
       facts,
       notes: policyAlone(flags.get(mainKey)),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
-      ...(rank?.source.kind === 'file' && rank.value > 0 && { adapters: adaptersAt(rank.source.place, rank.name ?? 'lora_rank') }),
+      ...adaptersOf(rank, flags),
     };
   },
 };
+
+/** LoRA of the actor where its rank is above 0, beside all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml). */
+function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
+  if (rank?.source.kind !== 'file' || rank.value === 0) return {};
+  const targets = targetKeys.map((key) => factOf(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);
+  const defaults = { rank: rank.value, targets: [allLinear], reason: sentence`verl's default` };
+  const given = { rank, defaults, ...(targets && targets.value.length > 0 && { targets }) };
+  return { adapters: adaptersAt(rank.source.place, rank.name ?? 'lora_rank', given) };
+}
 
 /** Of reinforcement learning the training step is planned, not what generates and judges. */
 function policyAlone(model: LocatedFlag | undefined): readonly Finding[] {

@@ -6,6 +6,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import type { Facts } from '../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
 import { recogniseConfig } from '../../../../src/core/load/readers';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
@@ -202,11 +203,39 @@ describe('a run that trains adapters alone', () => {
     'NeMo-RL': recipe,
     NeMo: nemo,
   }))
-    it(`is not planned as one of all weights: ${name}`, async () => {
+    it(`is read as such, with its rank and its modules: ${name}`, async () => {
+      const { launcher } = await load({ 'ours.yaml': text });
+      const { rank, targets, defaults, unlike } = launcher?.adapters ?? {};
+      const all = ['linear_qkv', 'linear_proj', 'linear_fc1', 'linear_fc2'];
+      const said = { Primus: [32, all], 'Megatron-Bridge': [32, all], 'NeMo-RL': [128, all], NeMo: [32, ['linear_qkv']] }[name];
+      assert.deepEqual([rank?.value ?? defaults?.rank, targets?.value ?? defaults?.targets, unlike], [...(said ?? []), undefined]);
+    });
+
+  it('is planned with what its section says', async () => {
+    const lora =
+      '      lora:\n        enabled: true\n        dim: 16\n        dropout: 0.1\n        target_modules: [linear_qkv, linear_proj]\n';
+    const { run } = await load({ 'ours.yaml': experiment(lora) });
+    assert.ok(run);
+    const { training } = resolveRun(run, { gpu: 'H100-80GB', nodes: 16, gpusPerNode: null });
+    assert.deepEqual(training.adapter, { rank: 16, targets: ['qkv', 'output'], dropout: true });
+  });
+
+  it('knows by their names of NeMo several modules at once', async () => {
+    const text = nemo.replace(
+      'peft_scheme: lora',
+      "peft_scheme: lora, lora_tuning: { target_modules: ['attention', mlp_fc2], adapter_dim: 8 }",
+    );
+    const { launcher } = await load({ 'ours.yaml': text });
+    assert.deepEqual(launcher?.adapters?.targets?.value, ['linear_qkv', 'linear_proj', 'mlp_fc2']);
+  });
+
+  it('is not planned where it trains something else than LoRA', async () => {
+    for (const text of [nemo.replace('peft_scheme: lora', 'peft_scheme: ptuning'), bridge.replace('peft: lora', 'peft: dora')]) {
       const { run, noRun } = await load({ 'ours.yaml': text });
       assert.equal(run, null);
       assert.match(noRun?.message ?? '', /^The run trains adapters \(/);
-    });
+    }
+  });
 
   it('is planned where it does not', async () => {
     const { run, findings } = await load({ 'ours.yaml': experiment('      lora:\n        enabled: false\n') });
@@ -286,11 +315,18 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
     assert.notEqual(run, null);
   });
 
-  it('is not planned where it trains an adapter', async () => {
+  it('is planned where it trains an adapter, with the modules that LLaMA-Factory takes', async () => {
     const factory =
       'model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n';
-    const { run, noRun, launcher } = await load({ 'train.yaml': factory });
-    assert.deepEqual([run, noRun?.code], [null, 'model-not-planned']);
+    const { run, launcher } = await load({ 'train.yaml': factory });
+    assert.ok(run);
+    const { training, assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: null });
+    assert.deepEqual(training.adapter, { rank: 8, targets: ['query', 'key', 'value', 'output', 'gate', 'up', 'down'] });
+    const assumed = assumptions.filter(({ key }) => key.startsWith('training.adapter')).map(({ key, reason }) => `${key}: ${say(reason)}`);
+    assert.deepEqual(
+      assumed,
+      ['rank', 'targets', 'dropout'].map((name) => `training.adapter.${name}: LLaMA-Factory's default`),
+    );
     assert.deepEqual(valuesOf(launcher?.facts, 'sequenceLength', 'microBatch', 'gradientAccumulation'), [2048, 1, 8]);
     assert.notEqual((await load({ 'train.yaml': factory.replace('lora', 'full') })).run, null);
   });

@@ -4,6 +4,7 @@ import { ExpectedError } from '../../../../../src/core/errors';
 import type { ComposingReader } from '../../../../../src/core/formats/composition';
 import type { LauncherFile } from '../../../../../src/core/formats/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { startOf } from '../../../../../src/core/formats/json-document';
 import { shellReader, values } from './shell-reader';
@@ -169,13 +170,14 @@ describe('what people write that no shell takes', () => {
 });
 
 describe('a run that trains adapters', () => {
-  it('is not planned, and nothing is said of what all weights would take', async () => {
+  it('is planned, and nothing is said of what all weights would take', async () => {
     const sized = `torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 8 --padded-vocab-size 128256`;
     const full = await load({ 'jobs/run.sh': sized });
     assert.ok(full.run !== null && full.findings.some(({ code }) => code === 'pp-end-stage-memory'));
-    const { run: planned, noRun, findings } = await load({ 'jobs/run.sh': `${sized} --lora-r 16 --lora-target-modules linear_qkv` });
-    assert.equal(planned, null);
-    assert.equal(noRun?.message, 'The run trains adapters (--lora-target-modules), which is not planned');
+    const { run: planned, findings } = await load({ 'jobs/run.sh': `${sized} --lora-r 16 --lora-target-modules linear_qkv` });
+    assert.ok(planned);
+    const { training } = resolveRun(planned, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
+    assert.deepEqual(training.adapter, { rank: 16, targets: ['qkv'] });
     assert.deepEqual(findings.filter(({ code }) => code === 'pp-end-stage-memory'), []); // prettier-ignore
   });
 });

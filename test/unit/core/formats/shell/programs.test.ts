@@ -8,7 +8,7 @@ import { recogniseConfig } from '../../../../../src/core/load/readers';
 import type { ComposingReader } from '../../../../../src/core/formats/composition';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
-import { say, sentence } from '../../../../../src/core/sentence';
+import { sentence } from '../../../../../src/core/sentence';
 import { shellReader, values } from './shell-reader';
 
 let reader: ComposingReader;
@@ -70,7 +70,12 @@ describe('scripts that start verl', () => {
     const facts = await factsOf(sft('ulysses_sequence_parallel_size=2 data.train_batch_size=64'));
     assert.deepEqual([facts.zeroStage, facts.context, facts.globalBatch, facts.gpusPerNode], [3, 2, 64, 8]);
     assert.equal((await load(sft('model.lora_rank=0'))).launcher?.adapters, undefined);
-    assert.match(say((await load(sft('model.lora_rank=32'))).noRun?.what ?? ''), /^The run trains adapters/);
+    const { run } = await load(sft('model.lora_rank=32 model.target_modules=[q_proj,v_proj]'));
+    assert.ok(run);
+    const { training } = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
+    assert.deepEqual(training.adapter, { rank: 32, targets: ['query', 'value'] });
+    const all = (await load(sft('model.lora_rank=32 model.target_modules=all-linear'))).launcher?.adapters;
+    assert.deepEqual(all?.targets?.value, ['all-linear']);
   });
 });
 

@@ -1,0 +1,57 @@
+import { adaptedProducts, readsInput } from '../model/adapters';
+import { hasAttention, sublayers } from '../model/mixers';
+import type { LayerKind } from '../spec/model';
+import { elementBytes } from '../spec/number-formats';
+import type { TrainingSpec } from '../spec/request';
+import type { WorkUnit } from '../schedules/schedule';
+import type { MemoryInputs } from './memory-inputs';
+import { localTokens } from './unit-sizes';
+
+/*
+ * What low-rank adapters add to the tensors of a layer. See docs/model/memory.md, Adapters.
+ */
+
+/**
+ * Saved per token by the adapters of a layer: what the second matrix of each reads, and where inputs are dropped out a mask and a tensor of
+ * their own for each; without dropout adapters read what the frozen products read.
+ */
+export function adapterSaved({ model, training, layout }: MemoryInputs, kind: LayerKind): number {
+  const { adapter } = training;
+  if (adapter === undefined) return 0;
+  const element = elementBytes(training);
+  return adaptedProducts(model, adapter, kind, layout.tensor).reduce(
+    (sum, { inner }) => sum + element * adapter.rank + (adapter.dropout === true ? (element + 1) * inner : 0),
+    0,
+  );
+}
+
+/**
+ * Norms of a layer whose outputs backward reads: all for gradients of weights, of frozen ones those that adapters read too without a
+ * dropout, and that before experts, whose grouped products are taken to keep what they read.
+ */
+export function readNorms({ adapter }: TrainingSpec, kind: LayerKind): number {
+  if (adapter === undefined) return sublayers(kind);
+  const reads = (part: 'attention' | 'feedForward'): number => (adapter.dropout !== true && readsInput(adapter, part) ? 1 : 0);
+  return (hasAttention(kind) ? reads('attention') : 0) + (kind.feedForward === 'experts' ? 1 : reads('feedForward'));
+}
+
+/** Whether backward reads the activated width, which the last product of a feed-forward network does; of experts always. */
+export function readsActivated({ adapter }: TrainingSpec, kind: LayerKind): boolean {
+  return adapter === undefined || kind.feedForward === 'experts' || (adapter.dropout !== true && readsInput(adapter, 'down'));
+}
+
+/** The two products of each adapter, whose weight gradients can wait as other products' do: bytes on one rank. */
+export function adapterFactors(
+  { model, training, layout }: MemoryInputs,
+  unit: WorkUnit,
+  kind: LayerKind,
+): { readonly name: string; readonly input: number; readonly outputGradient: number }[] {
+  const { adapter } = training;
+  if (adapter === undefined) return [];
+  const perElement = elementBytes(training) * localTokens({ layout }, unit);
+  const low = perElement * adapter.rank;
+  return adaptedProducts(model, adapter, kind, layout.tensor).flatMap(({ target, inner, columns }) => [
+    { name: `first of the adapter of ${target}`, input: perElement * inner, outputGradient: low },
+    { name: `second of the adapter of ${target}`, input: low, outputGradient: perElement * columns },
+  ]);
+}

@@ -1,0 +1,73 @@
+import { adaptedProducts } from '../model/adapters';
+import { layersByKind } from '../model/layers';
+import { expertsOf, layerParameters, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { frozenBytes, type Adapter } from '../spec/adapter';
+import { elementBytes } from '../spec/number-formats';
+import { runtimeOf } from '../spec/runtime';
+import { keepsGathered } from './fsdp';
+import { heldBytes, heldOf, layerOfRank, type Held, type StaticBytes } from './held';
+import { groupsOf, type StageContents } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+import { gatheredAtOnce } from './zero';
+
+/*
+ * Weights that are frozen beside adapters: no gradients, no optimizer states, no master copy. See docs/model/memory.md, Adapters.
+ */
+
+/**
+ * What is always there on a rank that trains adapters: for what it trains as the runtime keeps it, and the frozen weights in the bytes that
+ * they are held in, sharded as the runtime shards weights.
+ * @param trained of `held`, as without frozen weights.
+ */
+export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, trained: StaticBytes): StaticBytes {
+  const { training } = inputs;
+  const all = heldOf(inputs, stage);
+  const matrices = quantisedOf(inputs, stage, all);
+  const element = elementBytes(training);
+  const { id } = runtimeOf(training);
+  const isSharded = training.zeroStage >= 3 || id === 'torchtitan' || id === 'fsdp1';
+  const bytes = (sharded: boolean): number =>
+    heldBytes(all, element, sharded) - heldBytes(matrices, element - frozenBytes(adapter, element), sharded);
+  return {
+    ...trained,
+    weights: trained.weights + bytes(isSharded),
+    dummyGradients: 0,
+    workspaces: trained.workspaces + gatheredBytes(inputs, stage, adapter, held, all) + unpackedBytes(inputs, stage, adapter),
+  };
+}
+
+/** Matrices of the layers, which are what is quantised of a stage: embedding, head, router, norms and biases stay as they are. */
+function quantisedOf({ model, layout }: MemoryInputs, stage: StageContents, held: Held): Held {
+  let shared = 0;
+  let experts = 0;
+  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
+    const routed = expertsOf(model, kind) === null ? 0 : rankExpertParameters(model, layout, kind);
+    experts += layers * routed;
+    shared += layers * (rankMatrixParameters(model, layout, kind) - routed - layerParameters(model, kind).router);
+  }
+  return { ...held, shared, experts };
+}
+
+/** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, beside what is counted of the trained. */
+function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, all: Held): number {
+  const { training } = inputs;
+  const element = elementBytes(training);
+  const less = element - frozenBytes(adapter, element);
+  const { id } = runtimeOf(training);
+  if (id === 'deepspeed')
+    return training.zeroStage < 3 ? 0 : element * (gatheredAtOnce(all) - gatheredAtOnce(held)) - less * layerOfRank(inputs, stage);
+  if (all.shards === 1 || (id !== 'torchtitan' && id !== 'fsdp1')) return 0;
+  return keepsGathered(inputs)
+    ? heldBytes(all, element, false) - heldBytes(quantisedOf(inputs, stage, all), less, false)
+    : -less * layerOfRank(inputs, stage);
+}
+
+/** The largest quantised matrix of a layer, made in the training precision for its product (`dequantize_4bit` of bitsandbytes). */
+function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageContents, adapter: Adapter): number {
+  if (adapter.baseBits === undefined) return 0;
+  const every: Adapter = { ...adapter, targets: ['query', 'output', 'up', 'down'] };
+  const sizes = groupsOf(model, stage).flatMap(({ kind }) =>
+    adaptedProducts(model, every, kind, layout.tensor).map(({ inner, columns }) => inner * columns),
+  );
+  return elementBytes(training) * Math.max(0, ...sizes);
+}

@@ -1,0 +1,112 @@
+import { allLinear, unplannedAdapters, type GivenAdapters } from '../formats/adapters';
+import type { Run } from '../formats/run';
+import { ExpectedError } from '../errors';
+import { adapterTargets, type Adapter, type AdapterTarget } from '../spec/adapter';
+import type { ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../spec/request';
+import { sentence, type Sentence } from '../sentence';
+import type { ValueOrDefault } from './defaults-recorder';
+
+/**
+ * The adapters that the files of a run ask for; what they leave open is what the library takes, and said.
+ * @throws ExpectedError `model-not-planned` for adapters that cannot be priced: beside modules or models that have no place here.
+ */
+export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {
+  if (adapters === undefined) return {};
+  const { defaults, baseBits, doubleQuantised } = adapters;
+  const beside = unpricedModel(model);
+  if (beside !== null) throw notPlanned(adapters, beside);
+  const reason = defaults?.reason ?? sentence`peft's default (LoraConfig)`;
+  const rank = valueOrDefault('training.adapter.rank', adapters.rank, () => ({ value: defaults?.rank ?? 8, reason }));
+  const names = valueOrDefault('training.adapter.targets', adapters.targets, () => ({
+    value: defaults?.targets ?? usualTargets(model),
+    reason: defaults?.targets ? reason : sentence`peft's default for ${model.modelType}; a script may ask for others`,
+  }));
+  const targets = targetsOf(adapters, names, model);
+  const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
+  const saved = savedOf(adapters);
+  return {
+    adapter: {
+      rank,
+      targets,
+      ...(dropout > 0 && { dropout: true }),
+      ...(baseBits && { baseBits: baseBits.value }),
+      ...(doubleQuantised === true && { doubleQuantised }),
+      ...(saved.length > 0 && { saved }),
+    },
+  };
+}
+
+function notPlanned(adapters: GivenAdapters, what: Sentence): ExpectedError {
+  const remedy = sentence`take the setting out of a copy to plan the training of all weights`;
+  return new ExpectedError('model-not-planned', unplannedAdapters(adapters, what), remedy, adapters.place);
+}
+
+/** Beside what kind of layers adapters are not priced; null: beside those of this model they are. */
+function unpricedModel({ latent, state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
+  if (latent) return sentence`beside latent attention`;
+  if (state !== undefined) return sentence`beside layers with a state`;
+  if (stacks !== undefined) return sentence`in an encoder with a decoder`;
+  return mtpLayers > 0 ? sentence`with multi-token prediction` : null;
+}
+
+/** Types whose queries, keys and values are one module, and whose gate and up projections are. */
+const joinedQueries = new Set(
+  'gpt2 gpt_neox bloom falcon mpt phi3 chatglm gpt_bigcode codegen qwen internlm2 baichuan RefinedWeb RefinedWebModel dbrx'.split(' '),
+);
+const joinedUp = new Set(['phi3', 'chatglm', 'glm', 'glm4']);
+
+/** Modules that peft's `TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING` names for most types of models. */
+function usualTargets({ modelType }: ModelSpec): readonly string[] {
+  if (modelType === 'phi') return ['q_proj', 'v_proj', 'fc1', 'fc2'];
+  return joinedQueries.has(modelType) ? ['query_key_value'] : ['q_proj', 'v_proj'];
+}
+
+/** Modules by their last names in transformers, Megatron Core, NeMo and MindSpeed. */
+const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
+  ...named(['query'], 'q_proj query wq q linear_q'),
+  ...named(['key'], 'k_proj key wk k linear_k'),
+  ...named(['value'], 'v_proj value wv v linear_v'),
+  ...named(['qkv'], 'query_key_value c_attn Wqkv wqkv qkv_proj W_pack linear_qkv attention_qkv qkv'),
+  ...named(['output'], 'o_proj out_proj wo linear_proj attention_dense dense attn.c_proj'),
+  ...named(['gate'], 'gate_proj w1'),
+  ...named(['up'], 'up_proj w3'),
+  ...named(['gateUp'], 'gate_up_proj linear_fc1 mlp_fc1 dense_h_to_4h c_fc fc_in fc1'),
+  ...named(['down'], 'down_proj w2 linear_fc2 mlp_fc2 dense_4h_to_h fc_out fc2 mlp.c_proj'),
+  ...named(['output', 'down'], 'c_proj'),
+};
+
+function named(targets: readonly AdapterTarget[], names: string): Record<string, readonly AdapterTarget[]> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, targets]));
+}
+
+/** The matrices that modules are, in the order of `adapterTargets`. */
+function targetsOf(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
+  const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
+  const targets = adapterTargets.filter((target) => found.has(target));
+  const ofAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'output'];
+  if (model.experts !== null && targets.some((target) => !ofAttention.includes(target))) throw notPlanned(adapters, sentence`on experts`);
+  if (targets.length === 0) throw notPlanned(adapters, sentence`on no module that is known`);
+  return targets;
+}
+
+function targetsNamed(adapters: GivenAdapters, name: string, { modelType }: ModelSpec): readonly AdapterTarget[] {
+  if (/^(?:all-linear|all|all_linear|auto)$/i.test(name) || name === allLinear) {
+    const queries: readonly AdapterTarget[] = joinedQueries.has(modelType) ? ['qkv'] : ['query', 'key', 'value'];
+    const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
+    return [...queries, 'output', ...up, 'down'];
+  }
+  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
+  const found = Object.hasOwn(modules, short) ? modules[short] : undefined;
+  if (found === undefined) throw notPlanned(adapters, sentence`on ${name}`);
+  return found;
+}
+
+/** Embedding and head by their names in transformers; what else is trained whole is small, a norm or a classifier. */
+function savedOf({ saved = [] }: GivenAdapters): NonNullable<Adapter['saved']> {
+  const has = (names: readonly string[]): boolean => saved.some((name) => names.includes(name.split('.').at(-1) ?? ''));
+  return [
+    ...(has(['embed_tokens', 'wte', 'word_embeddings', 'embed_in', 'tok_embeddings']) ? (['embedding'] as const) : []),
+    ...(has(['lm_head', 'embed_out', 'output_layer']) ? (['head'] as const) : []),
+  ];
+}

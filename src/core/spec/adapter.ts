@@ -1,0 +1,41 @@
+/**
+ * Matrices of a layer that low-rank adapters stand beside. `qkv` and `gateUp` are several products in one tensor, with one adapter for all
+ * of them; `output` is that of attention, `down` the last of a dense feed-forward network.
+ */
+export const adapterTargets = ['query', 'key', 'value', 'qkv', 'output', 'gate', 'up', 'gateUp', 'down'] as const;
+export type AdapterTarget = (typeof adapterTargets)[number];
+
+/** Low-rank adapters (LoRA, arXiv 2106.09685) beside weights that are frozen: they alone have gradients and optimizer states. */
+export interface Adapter {
+  /** Columns of the first matrix of each adapter and rows of the second. */
+  readonly rank: number;
+  readonly targets: readonly AdapterTarget[];
+  /** The input of each adapter goes through a dropout of its own, which keeps its mask and its output. */
+  readonly dropout?: boolean;
+  /** Bits that the frozen matrices of the layers are held in (QLoRA, arXiv 2305.14314); absent: the training precision. */
+  readonly baseBits?: 4 | 8;
+  /** Scales of 4-bit blocks are quantised themselves. */
+  readonly doubleQuantised?: boolean;
+  /** Trained whole beside the adapters (`modules_to_save`). */
+  readonly saved?: readonly ('embedding' | 'head')[];
+}
+
+/** Elements that share a scale in 4 bits, and scales that share one of their own (bitsandbytes: `blocksize` 64, of scales 256). */
+const blockElements = 64;
+const blockScales = 256;
+
+/**
+ * Bytes of a frozen matrix's element: in 4 bits half a byte and an fp32 scale a block, quantised to a byte where that is asked for; in 8
+ * bits one, its scale a row left out.
+ * @param element bytes in the training precision.
+ */
+export function frozenBytes({ baseBits, doubleQuantised = false }: Adapter, element: number): number {
+  if (baseBits === undefined) return element;
+  if (baseBits === 8) return 1;
+  return 0.5 + (doubleQuantised ? 1 + 4 / blockScales : 4) / blockElements;
+}
+
+/** Whether embedding or head is trained: always without adapters, with them where they are saved whole. */
+export function isTrained({ adapter }: { readonly adapter?: Adapter }, part: 'embedding' | 'head'): boolean {
+  return adapter === undefined || adapter.saved?.includes(part) === true;
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
+import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
+import { staticBytes } from '../../../../src/core/memory-model/static';
+import { adapterParameters } from '../../../../src/core/model/adapters';
+import { usualKind } from '../../../../src/core/model/layers';
+import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
+import { frozenBytes, type Adapter } from '../../../../src/core/spec/adapter';
+import type { TrainingSpec } from '../../../../src/core/spec/request';
+import { llama3, request } from '../../../golden/requests';
+
+/** Two layers of Llama 3 8B: hidden 4096, keys and values of 1024, feed-forward 14336. */
+const model = { ...llama3('70b', 2), hidden: 4096, heads: 32, ffn: 14_336 };
+const kind = usualKind(model);
+const attention: Adapter = { rank: 16, targets: ['query', 'value'] };
+const all: Adapter = { rank: 16, targets: ['query', 'key', 'value', 'output', 'gate', 'up', 'down'] };
+const stage = { layers: 2, first: true, last: true };
+const middle = { layers: 2, first: false, last: false };
+const unit = { batch: 1, tokens: 1024, context: 0, microBatch: 0, slice: 0 };
+
+function at(training: Partial<TrainingSpec>, layout: object = {}) {
+  return request('A100-80GB', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout });
+}
+
+describe('adapters', () => {
+  it('have rank x (input + output) parameters beside each matrix', () => {
+    assert.equal(adapterParameters(model, attention, kind, 1), 16 * (4096 + 4096 + (4096 + 1024)));
+    const whole = 16 * (2 * (4096 + 4096) + 2 * (4096 + 1024) + 3 * (4096 + 14_336));
+    assert.equal(adapterParameters(model, all, kind, 1), whole);
+    assert.equal(adapterParameters(model, all, kind, 4), whole / 4, 'ranks share both matrices');
+    assert.equal(adapterParameters(model, { rank: 16, targets: ['qkv'] }, kind, 1), 16 * (4096 + 6144), 'one for a joined matrix');
+    assert.equal(adapterParameters({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }, kind, 1), 14_336 + 4096);
+  });
+
+  it('make Llama 2 7B 4,194,304 parameters larger at rank 8 beside queries and values, as peft prints', () => {
+    const llama2 = { ...model, layers: 32, kvHeads: 32, ffn: 11_008 };
+    assert.equal(32 * adapterParameters(llama2, { rank: 8, targets: ['query', 'value'] }, kind, 1), 4_194_304);
+  });
+
+  it('alone have gradients and optimizer states; frozen weights are 2 bytes each', () => {
+    const trained = 2 * adapterParameters(model, attention, kind, 1);
+    const padding = 0;
+    const zero = staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter: attention }), stage);
+    assert.deepEqual(zero, {
+      weights: 2 * (parameterCount(model) + padding) + 2 * trained,
+      gradients: 2 * trained,
+      optimizer: 12 * trained,
+      dummyGradients: 0,
+      workspaces: 0,
+    });
+    const megatron = staticBytes(at({ adapter: attention, zeroStage: 0 }), middle);
+    assert.deepEqual([megatron.gradients, megatron.optimizer, megatron.dummyGradients], [4 * trained, 12 * trained, 0]);
+  });
+
+  it('are sharded as the runtime shards, and frozen weights with them', () => {
+    const bytes = (zeroStage: 0 | 1 | 2 | 3) =>
+      staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage, adapter: attention }, { data: 8 }), stage);
+    const whole = bytes(0);
+    assert.equal(bytes(1).optimizer, whole.optimizer / 8);
+    assert.equal(bytes(2).gradients, whole.gradients / 8);
+    assert.equal(bytes(2).weights, whole.weights);
+    assert.equal(bytes(3).weights, whole.weights / 8);
+    const sharded = staticBytes(at({ runtime: 'fsdp1', zeroStage: 3, adapter: attention }, { data: 8 }), middle);
+    const frozen = 2 * (layerMatrixParameters(model) + layerParameters(model).normsAndBiases);
+    assert.equal(sharded.weights, (2 * frozen + 4 * 2 * adapterParameters(model, attention, kind, 1)) / 8);
+  });
+
+  it('stand beside matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
+    assert.equal(frozenBytes({ ...attention, baseBits: 4 }, 2), 0.5 + 4 / 64);
+    assert.equal(frozenBytes({ ...attention, baseBits: 4, doubleQuantised: true }, 2), 0.5 + (1 + 4 / 256) / 64);
+    const weights = (adapter: Adapter): number => staticBytes(at({ runtime: 'deepspeed', zeroStage: 0, adapter }), stage).weights;
+    const matrices = 2 * layerMatrixParameters(model);
+    assert.equal(weights(attention) - weights({ ...attention, baseBits: 8 }), matrices);
+    assert.equal(weights(attention) - weights({ ...attention, baseBits: 4 }), (2 - 0.5625) * matrices);
+  });
+
+  it('train copies of what is saved whole', () => {
+    const bytes = (adapter: Adapter) =>
+      staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter }), stage);
+    const words = model.vocab * model.hidden;
+    const [plain, saved] = [bytes(attention), bytes({ ...attention, saved: ['embedding', 'head'] })];
+    assert.deepEqual([saved.weights - plain.weights, saved.gradients - plain.gradients], [2 * 2 * words, 2 * 2 * words]);
+  });
+});
+
+describe('activations of frozen layers', () => {
+  const kept = (training: Partial<TrainingSpec>): number => savedBytes(at(training), middle, unit, false).activations / 2 / 1024;
+
+  it('are not kept where no adapter reads them', () => {
+    const full = kept({});
+    // outputs of both norms, of which adapters of attention read the first; the activated width; 16 columns of two adapters
+    assert.equal(full - kept({ adapter: attention }), 2 * 4096 + 2 * 14_336 - 2 * 2 * 16);
+    assert.equal(full - kept({ adapter: { rank: 16, targets: ['down'] } }), 2 * 2 * 4096 - 2 * 16);
+    assert.equal(full - kept({ adapter: all }), -7 * 2 * 16, 'all are read');
+  });
+
+  it('are kept once more for each adapter that drops some out, with a mask of a byte', () => {
+    const dropped = kept({ adapter: { ...attention, dropout: true } });
+    assert.equal(dropped - kept({ adapter: attention }), 2 * 3 * 4096 - 2 * 4096);
+  });
+
+  it('leave to a split backward the factors of the adapters alone', () => {
+    const waits = (training: Partial<TrainingSpec>): number => unitMemory(at(training), middle, unit, false, 1).keptForWeights;
+    const factors = 2 * (4096 + 16) + 2 * (16 + 4096) + 2 * (4096 + 16) + 2 * (16 + 1024);
+    assert.equal(waits({ adapter: attention }), 2 * 1024 * factors);
+    assert.ok(waits({ adapter: attention }) < waits({}));
+  });
+});

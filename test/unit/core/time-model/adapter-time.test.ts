@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
+import { sequenceFlops } from '../../../../src/core/model/flops';
+import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { gradientCollectives, optimizerTime, stageCost } from '../../../../src/core/time-model/stage-time';
+import { layerGroups } from '../../../../src/core/model/layers';
+import { shardedWaits } from '../../../../src/core/time-model/sharding';
+import { deviceRates } from '../../../../src/core/time-model/rates';
+import type { Adapter } from '../../../../src/core/spec/adapter';
+import type { TrainingSpec } from '../../../../src/core/spec/request';
+import { llama3, request } from '../../../golden/requests';
+
+const model = { ...llama3('70b', 8), hidden: 4096, heads: 32, ffn: 14_336 };
+const one: Adapter = { rank: 1, targets: ['query'] };
+const usual: Adapter = { rank: 16, targets: ['query', 'value'] };
+const middle = { first: false, last: false };
+const ends = { first: true, last: true };
+
+function at(training: Partial<TrainingSpec>, layout: object = { data: 8 }) {
+  return request('H100-80GB', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout });
+}
+
+function passes(training: Partial<TrainingSpec>, where = middle) {
+  return stageCost(at(training), 1, where)(1, 4096, 0);
+}
+
+describe('time of frozen layers with adapters', () => {
+  it('is less than that of all weights and more than the forward alone', () => {
+    const [full, adapted] = [passes({}), passes({ adapter: usual })];
+    const step = ({ forwardMs, backwardMs }: typeof full): number => forwardMs + backwardMs;
+    assert.ok(step(adapted) < step(full) && step(adapted) > adapted.forwardMs + full.forwardMs);
+    assert.ok(adapted.forwardMs > full.forwardMs, 'adapters are added to the forward');
+  });
+
+  it('has no gradients of weights in backward but those of the adapters', () => {
+    const [full, adapted] = [passes({}), passes({ adapter: one })];
+    assert.ok(adapted.backwardWeightMs > 0 && adapted.backwardWeightMs < 0.1 * full.backwardWeightMs);
+    const others = full.backwardMs - full.backwardWeightMs;
+    const own = adapted.backwardMs - adapted.backwardWeightMs;
+    assert.ok(own > others && own < 1.1 * others, `${own} for ${others}`);
+  });
+
+  it('has none of the head and the embedding unless they are saved', () => {
+    const adapted = passes({ adapter: one }, ends);
+    const saved = passes({ adapter: { ...one, saved: ['embedding', 'head'] } }, ends);
+    const head = 1e3 * deviceRates(at({})).gemm(model.hidden, model.vocab, 4096);
+    assert.ok(Math.abs(saved.backwardWeightMs - adapted.backwardWeightMs - head) < 0.02 * head);
+    assert.ok(saved.backwardMs - adapted.backwardMs > head);
+  });
+
+  it('makes quantised weights anew before each product, forward and backward', () => {
+    const [plain, packed] = [passes({ adapter: usual }), passes({ adapter: { ...usual, baseBits: 4 } })];
+    const { unpack } = deviceRates(at({ adapter: { ...usual, baseBits: 4 } }));
+    assert.ok(unpack);
+    const matrices = 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14_336;
+    const least = 1e3 * unpack(matrices);
+    assert.ok(packed.forwardMs - plain.forwardMs >= least * (1 - 1e-9));
+    assert.ok(packed.backwardMs - plain.backwardMs >= least * (1 - 1e-9));
+  });
+
+  it('repeats adapters with the layer where it is recomputed', () => {
+    const adapter = { ...usual, dropout: true };
+    const [kept, again] = [passes({ adapter }), passes({ adapter, recompute: 'full' })];
+    assert.ok(Math.abs(again.backwardMs - kept.backwardMs - kept.forwardMs) < 1e-9);
+  });
+
+  it('exchanges and updates the adapters alone', () => {
+    const whole = { layers: 8 };
+    const [full, adapted] = [at({}), at({ adapter: usual })];
+    assert.ok(gradientCollectives(adapted, whole, 'data') < 0.05 * gradientCollectives(full, whole, 'data'));
+    const parameters = 8 * 16 * (4096 + 4096 + 4096 + 1024);
+    const alone = at({ adapter: usual, zeroStage: 0 }, {});
+    const { memoryTBps } = alone.cluster.gpu;
+    const expected = (1e3 * 30 * parameters) / (memoryTBps * 1e12 * alone.constants.memoryEfficiency);
+    assert.ok(Math.abs(optimizerTime(alone, whole) - expected) < 1e-9);
+  });
+
+  it('gathers sharded weights in the bytes that they are held in, and scatters the gradients of adapters', () => {
+    const waits = (adapter?: Adapter) =>
+      shardedWaits(at({ zeroStage: 3, runtime: 'fsdp1', ...(adapter && { adapter }) }), layerGroups(model), middle)?.(0, 0);
+    const [full, adapted, packed] = [waits(), waits(usual), waits({ ...usual, baseBits: 4 })];
+    assert.ok(full && adapted && packed);
+    assert.ok(adapted.forward > full.forward && adapted.forward < 1.01 * full.forward, 'adapters are gathered too');
+    assert.ok(full.backward > 2 * full.forward && adapted.backward < 1.05 * adapted.forward, 'hardly anything is scattered');
+    assert.ok(packed.forward > 0.5 * 0.5625 * adapted.forward && packed.forward < 0.35 * adapted.forward);
+  });
+});
+
+describe('model FLOPs of a run that trains adapters', () => {
+  it('are those without gradients of frozen weights, and with the adapters', () => {
+    const { training } = at({ sequenceLength: 4096 });
+    const full = modelFlopsPerSequence(model, 4096);
+    const matrices = 8 * (4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14_336) + model.vocab * 4096;
+    const adapters = 8 * 16 * (4096 + 4096 + 4096 + 1024);
+    assert.equal(sequenceFlops(model, { ...training, adapter: usual }), full - 4096 * (2 * matrices - 6 * adapters));
+    assert.equal(sequenceFlops(model, training), full);
+  });
+
+  it('have a bar as wide as what was never measured, wider towards slower with quantised weights', () => {
+    const bar = (training: Partial<TrainingSpec>) => rooflineProvenance(at(training), 1, 4096);
+    const [low, high] = bar({ adapter: usual }).range;
+    assert.ok(low <= 0.65 && high >= 1.35);
+    assert.ok(bar({ adapter: { ...usual, baseBits: 4 } }).range[1] >= 1.6);
+  });
+});
