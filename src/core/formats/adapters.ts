@@ -1,4 +1,3 @@
-import type { Fact } from './facts';
 import { sentence, type Sentence } from '../sentence';
 import type { Located, Place } from '../spec/located';
 import { count, names, on, share, type FlagRead } from './shell/flag-reads';
@@ -50,8 +49,11 @@ export function unplannedAdapters({ name }: GivenAdapters, what?: Sentence): Sen
     : sentence`The run trains adapters (${name}) ${what}, which is not planned`;
 }
 
+/** A value with the setting as it is written. */
+type Setting<T> = Located<T> & { readonly name?: string };
+
 /** Finds a setting by its name with underscores. */
-export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
+export type FindSetting = <T>(name: string, read: FlagRead<T>) => Setting<T> | undefined;
 
 const rankNames = ['lora_r', 'lora_rank', 'lora_dim'];
 const targetNames = ['lora_target_modules', 'lora_target', 'target_modules', 'lora_modules', 'trainable', 'lora_trainable'];
@@ -75,9 +77,9 @@ export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = 
 
 /** Settings of LoRA as Hugging Face's trainers, LLaMA-Factory and Axolotl name them. */
 export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | 'name'> {
-  const first = <T>(all: readonly string[], read: FlagRead<T>): Fact<T> | undefined =>
+  const first = <T>(all: readonly string[], read: FlagRead<T>): Setting<T> | undefined =>
     all.map((name) => find(name, read)).find((fact) => fact !== undefined);
-  const isOn = (all: readonly string[]): Fact<boolean> | undefined =>
+  const isOn = (all: readonly string[]): Setting<boolean> | undefined =>
     all.map((name) => find(name, toggle)).find((fact) => fact?.value === true);
   const targets = first(targetNames, names);
   const all = isOn(['lora_target_linear']);
@@ -132,9 +134,9 @@ const nemoModules: Readonly<Record<string, readonly string[]>> = {
 };
 
 function bitsOf(
-  bits: Fact<number> | undefined,
-  four: Fact<boolean> | undefined,
-  eight: Fact<boolean> | undefined,
+  bits: Setting<number> | undefined,
+  four: Setting<boolean> | undefined,
+  eight: Setting<boolean> | undefined,
 ): Located<4 | 8> | undefined {
   if (bits?.value === 4 || bits?.value === 8) return { value: bits.value, source: bits.source };
   if (four !== undefined) return { value: 4, source: four.source };

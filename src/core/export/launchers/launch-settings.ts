@@ -81,6 +81,8 @@ export interface LaunchSettings {
   readonly sliced?: SequenceSplit;
   /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
   readonly replaced?: Remark;
+  /** The run trains adapters alone, which only the file that launches it says. */
+  readonly trainsAdapters?: true;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;
 }
@@ -196,6 +198,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: training.gemmPrecision }),
     ...(training.overlapGradReduce === undefined ? {} : { overlapGradReduce: training.overlapGradReduce }),
     ...(training.overlapParamGather === undefined ? {} : { overlapParamGather: training.overlapParamGather }),
+    ...(training.adapter === undefined ? {} : { trainsAdapters: true as const }),
     zeroStage: training.zeroStage,
     sequenceParallel: training.sequenceParallel,
     recompute: recomputeOf(training),

@@ -44,13 +44,19 @@ const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
 
 /**
  * A new file for a launcher that says what the plan does; read back it gives the same layout.
- * @throws ExpectedError `export-encoder-decoder`.
+ * @throws ExpectedError `export-encoder-decoder`, `export-adapters`.
  */
 export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLauncher {
   if (plan.model.stacks !== undefined)
     throw new ExpectedError(
       'export-encoder-decoder',
       sentence`New launcher files are written for decoders, and this model has an encoder too`,
+      sentence`edit the file that launches it (--into FILE), or export the plan as a page (--to html)`,
+    );
+  if (plan.trainsAdapters === true)
+    throw new ExpectedError(
+      'export-adapters',
+      sentence`New launcher files train all weights, and this run trains adapters`,
       sentence`edit the file that launches it (--into FILE), or export the plan as a page (--to html)`,
     );
   const settings = editors[format].settings(plan);

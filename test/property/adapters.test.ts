@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { unitMemory } from '../../src/core/memory-model/chunk-memory';
+import { momentBytes } from '../../src/core/memory-model/chunk-memory';
+import { staticBytes, totalBytes } from '../../src/core/memory-model/static';
+import { adapterTargets, type Adapter } from '../../src/core/spec/adapter';
+import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
+import { runtimes } from '../../src/core/spec/runtime';
+import { stageCost } from '../../src/core/time-model/stage-time';
+import { llama3, request } from '../golden/requests';
+import { cases } from './cases';
+
+const seed = 20261123;
+const unit = { batch: 1, tokens: 2048, context: 0, microBatch: 0, slice: 0 };
+const stage = { layers: 3, first: true, last: true };
+
+/** A model, how it is trained, and adapters beside some of its matrices. */
+const drawn = fc.record({
+  hidden: fc.constantFrom(2048, 4096, 8192),
+  rank: fc.integer({ min: 1, max: 32 }),
+  targets: fc.subarray([...adapterTargets], { minLength: 1 }),
+  runtime: fc.constantFrom(...runtimes),
+  zeroStage: fc.constantFrom(0, 1, 2, 3),
+  recompute: fc.constantFrom('none', 'full'),
+  tensor: fc.constantFrom(1, 2),
+  data: fc.constantFrom(1, 8),
+  baseBits: fc.constantFrom(undefined, 4, 8),
+});
+type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
+
+function requestOf({ hidden, runtime, zeroStage, recompute, tensor, data }: Drawn, adapter?: Adapter): PlanRequest {
+  const model = { ...llama3('70b', 3), hidden, heads: hidden / 128, ffn: 3.5 * hidden, vocab: 32_000 };
+  const sharded = runtime === 'fsdp1' || runtime === 'torchtitan';
+  const training: Partial<TrainingSpec> = {
+    runtime,
+    zeroStage: (sharded ? 3 : zeroStage) as TrainingSpec['zeroStage'],
+    recompute: recompute as TrainingSpec['recompute'],
+    precision: 'bf16',
+    attention: 'flash',
+    dropout: false,
+    ...(adapter && { adapter }),
+  };
+  return request('A100-80GB', model, { training, layout: { tensor, data } });
+}
+
+function adapterOf({ rank, targets, baseBits }: Drawn, quantised: boolean): Adapter {
+  return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits as 4 | 8 }) };
+}
+
+/** All that is always there, and the most of a unit's backward, bytes. */
+function bytesOf(inputs: PlanRequest): number {
+  const { forward, backward } = unitMemory(inputs, stage, unit, false, 1);
+  return totalBytes(staticBytes(inputs, stage)) + Math.max(momentBytes(forward), momentBytes(backward));
+}
+
+function check(property: (one: Drawn) => void): void {
+  fc.assert(fc.property(drawn, property), { seed, numRuns: cases(300, 5000) });
+}
+
+describe('adapters of any rank up to 32 beside any matrices', () => {
+  it('take no more memory than training all weights', () => {
+    check((one) => {
+      for (const quantised of [false, true]) assert.ok(bytesOf(requestOf(one, adapterOf(one, quantised))) <= bytesOf(requestOf(one)));
+    });
+  });
+
+  it('take memory in proportion to their rank, and at rank 0 leave the frozen weights alone', () => {
+    check((one) => {
+      const bytes = (rank: number): number => totalBytes(staticBytes(requestOf(one, { ...adapterOf(one, true), rank }), stage));
+      const [none, few, many] = [bytes(0), bytes(one.rank), bytes(2 * one.rank)];
+      assert.ok(Math.abs(many - few - (few - none)) <= 1e-6 * many);
+      const { gradients, optimizer } = staticBytes(requestOf(one, { ...adapterOf(one, true), rank: 0 }), stage);
+      assert.deepEqual([gradients, optimizer], [0, 0]);
+      assert.ok(few > none);
+    });
+  });
+
+  it('take longer than a forward, and less where they stand beside one matrix than training all weights', () => {
+    check((one) => {
+      const ms = (inputs: PlanRequest): readonly [number, number] => {
+        const { forwardMs, backwardMs } = stageCost(inputs, 3, stage)(1, 4096, 0);
+        return [forwardMs, forwardMs + backwardMs];
+      };
+      const [forward, full] = ms(requestOf(one));
+      const beside = { ...adapterOf(one, false), targets: one.targets.slice(0, 1), rank: Math.min(16, one.rank) };
+      const [, adapted] = ms(requestOf(one, beside));
+      assert.ok(adapted > forward, `${adapted} for ${forward}`);
+      assert.ok(adapted < full, `${adapted} for ${full}`);
+    });
+  });
+});
