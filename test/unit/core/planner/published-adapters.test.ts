@@ -5,7 +5,7 @@ import type { Adapter } from '../../../../src/core/spec/adapter';
 import { llama3, request } from '../../../golden/requests';
 
 /**
- * LoRA of Llama 3 70B on 8 GPUs, tokens a second and GPU: docs/performance-summary.md of NVIDIA-NeMo/Megatron-Bridge at 067f987 (release
+ * LoRA of Llama 3 70B on 8 GPUs, tokens a second and GPU: the performance summary of NVIDIA-NeMo/Megatron-Bridge at 067f987 (release
  * 26.06, FP8, 32 sequences of 4,096 tokens, 20 virtual stages). Its recipe trains adapters of rank 16 beside `linear_qkv`. Nothing was
  * fitted to these.
  */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
+import type { ComposingReader } from '../../../../src/core/formats/composition';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
@@ -8,7 +10,11 @@ import { say, sentence } from '../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { shellReader } from '../formats/shell/shell-reader';
 
-const grammar = shellReader();
+let reader: ComposingReader;
+before(async () => {
+  reader = await shellReader();
+});
+
 const llama = {
   model_type: 'llama',
   hidden_size: 2048,
@@ -27,7 +33,7 @@ async function requestOf(text: string, config: object = llama, file = 'run.sh'):
     path.endsWith('config.json')
       ? Promise.resolve({ file: path, text: JSON.stringify(config) })
       : Promise.reject(new ExpectedError('file-not-found', sentence`no ${from}`, sentence`none`));
-  const { run, noRun } = await loadConfig(file, text, { read, shell: () => grammar });
+  const { run, noRun } = await loadConfig(file, text, { read, shell: () => Promise.resolve(reader) });
   if (run === null) throw noRun ?? new Error('no run');
   return resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null });
 }
