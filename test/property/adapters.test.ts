@@ -33,8 +33,8 @@ function requestOf({ hidden, runtime, zeroStage, recompute, tensor, data }: Draw
   const sharded = runtime === 'fsdp1' || runtime === 'torchtitan';
   const training: Partial<TrainingSpec> = {
     runtime,
-    zeroStage: (sharded ? 3 : zeroStage) as TrainingSpec['zeroStage'],
-    recompute: recompute as TrainingSpec['recompute'],
+    zeroStage: sharded ? 3 : zeroStage,
+    recompute: recompute,
     precision: 'bf16',
     attention: 'flash',
     dropout: false,
@@ -44,7 +44,7 @@ function requestOf({ hidden, runtime, zeroStage, recompute, tensor, data }: Draw
 }
 
 function adapterOf({ rank, targets, baseBits }: Drawn, quantised: boolean): Adapter {
-  return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits as 4 | 8 }) };
+  return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits }) };
 }
 
 /** All that is always there, and the most of a unit's backward, bytes. */

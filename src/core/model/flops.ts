@@ -13,7 +13,8 @@ export interface SequenceLengths {
 }
 
 /**
- * FLOPs of one sequence as `modelFlopsPerSequence` counts them, without gradients of frozen weights and with adapters; those of an encoder-decoder model for both its lengths.
+ * FLOPs of one sequence as `modelFlopsPerSequence` counts them, without gradients of frozen weights and with adapters; those of an
+ * encoder-decoder model for both its lengths.
  */
 export function sequenceFlops(model: ModelSpec, training: SequenceLengths & Pick<TrainingSpec, 'adapter'>): number {
   const { hidden, vocab, stacks } = model;
