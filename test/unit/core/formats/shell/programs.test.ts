@@ -8,7 +8,7 @@ import { recogniseConfig } from '../../../../../src/core/load/readers';
 import type { ComposingReader } from '../../../../../src/core/formats/composition';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
-import { sentence } from '../../../../../src/core/sentence';
+import { say, sentence } from '../../../../../src/core/sentence';
 import { shellReader, values } from './shell-reader';
 
 let reader: ComposingReader;
