@@ -85,7 +85,7 @@ export const keyCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.keyboard.press('Shift+?');
       const rows = (await page.locator('.help dl > div').allInnerTexts()).map((row) => row.replace(/\s+/g, ' '));
-      assert.equal(rows.length, 30);
+      assert.equal(rows.length, 33);
       for (const row of [
         'W, + Zoom in',
         'S, - Zoom out',

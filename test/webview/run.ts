@@ -15,6 +15,7 @@ import { keyCases } from './keys';
 import { layoutCases } from './layout';
 import { performanceCases } from './performance';
 import { profileCases } from './profile';
+import { rowCases } from './rows';
 import { scheduleCases } from './schedule';
 import { sideCases } from './side';
 import { sliceCases } from './slices';
@@ -44,6 +45,7 @@ export async function runWebviewTests({
     ...compareCases,
     ...comparedCases,
     ...timelineCases,
+    ...rowCases,
     ...keyCases,
     ...sliceCases,
     ...scheduleCases,

@@ -63,6 +63,10 @@ export const surfaces: readonly Surface[] = [
   tabs('timeline'),
   { ...tabs('timeline-selected'), act: (page) => page.locator('.lanes-region:visible').press('Home') },
   { ...tabs('timeline-zoomed'), act: zoomed },
+  {
+    ...tabs('timeline-rows'),
+    savedState: { tab: 'timeline', criticalPath: true, timelineRows: { pinned: [0, 61], collapsed: true, except: [3, 30] } },
+  },
   tabs('timeline-over', () => stateOf('tab', planOf({ stages: 24, tensor: 8, nodes: 24 }), { findings: tooLarge })),
   tabs('memory'),
   tabs('slices'),

@@ -12,7 +12,7 @@ export type PageAction =
   /** To another operation: on the same stage, on the neighbouring one, or of the same micro-batch. */
   | { readonly do: 'step'; readonly along: 'stage' | 'stages' | 'microBatch'; readonly by: 1 | -1 }
   | { readonly do: 'edge'; readonly end: 'first' | 'last' }
-  | { readonly do: 'fitSelection' | 'fitAll' | 'find' | 'back' | 'criticalPath' };
+  | { readonly do: 'fitSelection' | 'fitAll' | 'find' | 'back' | 'criticalPath' | 'toggleNode' | 'toggleNodes' | 'togglePin' };
 
 const actions: Readonly<Record<PageCommandId, PageAction>> = {
   'terapipe.page.nextPart': { do: 'part', by: 1 },
@@ -36,6 +36,9 @@ const actions: Readonly<Record<PageCommandId, PageAction>> = {
   'terapipe.page.zoomToSelection': { do: 'fitSelection' },
   'terapipe.page.zoomToFit': { do: 'fitAll' },
   'terapipe.page.criticalPath': { do: 'criticalPath' },
+  'terapipe.page.toggleNode': { do: 'toggleNode' },
+  'terapipe.page.toggleNodes': { do: 'toggleNodes' },
+  'terapipe.page.pinStage': { do: 'togglePin' },
   'terapipe.page.find': { do: 'find' },
   'terapipe.page.back': { do: 'back' },
   'terapipe.page.showKeys': { do: 'showKeys' },

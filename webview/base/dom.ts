@@ -57,11 +57,18 @@ const iconPaths = {
     'M1 4h14v8H1V4Zm1 1v6h12V5H2Zm1 1h1v1H3V6Zm2 0h1v1H5V6Zm2 0h1v1H7V6Zm2 0h1v1H9V6Zm2 0h2v1h-2V6ZM3 8h1v1H3V8Zm2 0h6v1H5V8Zm7 0h1v1h-1V8Z',
   export: 'M8 1.6 11.4 5l-.7.7-2.2-2.2V10h-1V3.5L5.3 5.7 4.6 5 8 1.6ZM3 8h2v1H4v4h8V9h-1V8h2v6H3V8Z',
   inspector: 'M2 2h12v12H2V2Zm1 1v10h6V3H3Zm7 0v10h3V3h-3Z',
+  pin: 'M5 2h6v1h-1v4l2 2v1H8.5v4h-1v-4H4V9l2-2V3H5V2Zm2 1v4.4L5.4 9h5.2L9 7.4V3H7Z',
+  nodes: 'M2 4h9v9H2V4Zm1 1v7h7V5H3Zm1 3h5v1H4V8ZM5 2h9v9h-1V3H5V2Z',
   path: 'M3 2.5a1.5 1.5 0 0 1 1.4 2H9v7h2.6a1.5 1.5 0 1 1 0 1H8v-7H4.4A1.5 1.5 0 1 1 3 2.5Z',
 } as const;
 
 /** Name of an icon. */
 export type IconName = keyof typeof iconPaths;
+
+/** The outline of an icon, 16 px wide, to draw on a canvas. */
+export function iconPath(name: IconName): string {
+  return iconPaths[name];
+}
 
 /** A decorative icon in the text colour; say its meaning in words beside it or as a label of its button. */
 export function icon(name: IconName): SVGSVGElement {

@@ -8,6 +8,7 @@ import { tailOf, type Tail } from './tail';
 import { readViewState, type ViewState } from './view-state';
 import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
+import { initialRows } from '../tabs/timeline/rows';
 import type { Host } from './host';
 import { say } from '../../src/core/sentence';
 import { t } from './strings';
@@ -68,6 +69,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
           viewport: null,
           selection: null,
           stage: null,
+          timelineRows: initialRows,
           profile: null,
           profileCompare: null,
           epoch: 0,

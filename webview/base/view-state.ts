@@ -6,6 +6,7 @@ import { isRecord } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
 import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
 import { initialLook, readLook, type TimelineLook } from '../tabs/timeline/look';
+import { initialRows, readRows, type RowSettings } from '../tabs/timeline/rows';
 import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from '../tabs/layout/view-settings';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
@@ -49,6 +50,7 @@ export interface ViewState {
   readonly layoutSettings: LayoutViewSettings;
   readonly comparisonSettings: ComparisonViewSettings;
   readonly timelineLook: TimelineLook;
+  readonly timelineRows: RowSettings;
 }
 
 /** What a page starts with. */
@@ -72,6 +74,7 @@ export const initialViewState: ViewState = {
   layoutSettings: initialLayoutSettings,
   comparisonSettings: initialComparisonSettings,
   timelineLook: initialLook,
+  timelineRows: initialRows,
 };
 
 const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
@@ -103,6 +106,7 @@ export function readViewState(saved: unknown): ViewState {
     layoutSettings: readLayoutSettings(saved['layoutSettings'] ?? saved['layoutLook']),
     comparisonSettings: readComparisonSettings(saved['comparisonSettings'] ?? saved['comparedLook']),
     timelineLook: readLook(saved['timelineLook']),
+    timelineRows: readRows(saved['timelineRows']),
   };
 }
 

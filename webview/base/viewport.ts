@@ -10,6 +10,8 @@ export interface Viewport {
 export interface Extent {
   readonly durationMs: number;
   readonly rows: number;
+  /** Of these, the first that stay at the top while the others scroll; left out: none. */
+  readonly pinned?: number;
   readonly widthPx: number;
   readonly heightPx: number;
 }
@@ -79,7 +81,8 @@ export function fitRange(viewport: Viewport, startMs: number, endMs: number, ext
 export function fitOperation(viewport: Viewport, row: number, startMs: number, endMs: number, extent: Extent): Viewport {
   const rowPx = Math.max(viewport.rowPx, readableRowPx);
   const length = endMs - startMs;
-  const scrollPx = (row + 0.5) * rowPx - extent.heightPx / 2;
+  const pinnedPx = pinnedRows({ rowPx }, extent) * rowPx;
+  const scrollPx = row * rowPx < pinnedPx ? viewport.scrollPx : (row + 0.5) * rowPx - (extent.heightPx + pinnedPx) / 2;
   return clamp({ startMs: startMs - length, endMs: endMs + length, rowPx, scrollPx }, extent);
 }
 
@@ -90,8 +93,11 @@ export function reveal(viewport: Viewport, row: number, startMs: number, endMs: 
   if (endMs > left + span) left = endMs - span;
   if (startMs < left) left = startMs;
   const top = row * viewport.rowPx;
-  if (top + viewport.rowPx > scrollPx + extent.heightPx) scrollPx = top + viewport.rowPx - extent.heightPx;
-  if (top < scrollPx) scrollPx = top;
+  const pinnedPx = pinnedRows(viewport, extent) * viewport.rowPx;
+  if (top >= pinnedPx) {
+    if (top + viewport.rowPx > scrollPx + extent.heightPx) scrollPx = top + viewport.rowPx - extent.heightPx;
+    if (top < scrollPx + pinnedPx) scrollPx = top - pinnedPx;
+  }
   return clamp({ ...viewport, startMs: left, endMs: left + span, scrollPx }, extent);
 }
 
@@ -105,17 +111,30 @@ export function xAt(viewport: Viewport, ms: number, extent: Extent): number {
   return ((ms - viewport.startMs) / (viewport.endMs - viewport.startMs)) * extent.widthPx;
 }
 
+/** How many of the pinned rows stay: as many as half of the area holds, so that others can be seen. */
+export function pinnedRows({ rowPx }: Pick<Viewport, 'rowPx'>, { pinned = 0, heightPx }: Extent): number {
+  return Math.min(pinned, Math.floor(heightPx / 2 / rowPx));
+}
+
+/** Where a row begins, CSS px from the top of the area; may lie outside it, and behind pinned rows. */
+export function rowTop(viewport: Viewport, row: number, extent: Extent): number {
+  return row * viewport.rowPx - (row < pinnedRows(viewport, extent) ? 0 : viewport.scrollPx);
+}
+
 /** Row under a y, or null above the first and below the last. */
 export function rowAt(viewport: Viewport, y: number, extent: Extent): number | null {
-  const row = Math.floor((y + viewport.scrollPx) / viewport.rowPx);
+  const isPinned = y >= 0 && y < pinnedRows(viewport, extent) * viewport.rowPx;
+  const row = Math.floor((isPinned ? y : y + viewport.scrollPx) / viewport.rowPx);
   return row >= 0 && row < extent.rows ? row : null;
 }
 
-/** First and one past the last row that can be seen. */
-export function visibleRows(viewport: Viewport, extent: Extent): { readonly first: number; readonly end: number } {
-  const first = Math.max(0, Math.floor(viewport.scrollPx / viewport.rowPx));
+/** Rows that can be seen, from the top. */
+export function visibleRows(viewport: Viewport, extent: Extent): readonly number[] {
+  const pinned = pinnedRows(viewport, extent);
+  const first = Math.max(pinned, Math.floor(viewport.scrollPx / viewport.rowPx) + pinned);
   const end = Math.min(extent.rows, Math.ceil((viewport.scrollPx + extent.heightPx) / viewport.rowPx));
-  return { first, end };
+  const scrolled = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+  return [...Array.from({ length: pinned }, (_, row) => row), ...scrolled];
 }
 
 /** The viewport `fraction` of the way from one to another, for the short ease of zoom to fit. */

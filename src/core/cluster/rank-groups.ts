@@ -70,6 +70,37 @@ export function placeRanks(layout: Layout, cluster: ClusterSpec, order: RankOrde
   });
 }
 
+/** Stages that have their first GPU on one node. */
+export interface StageNode {
+  /** That of the first replica. */
+  readonly node: number;
+  /** On how many nodes its replicas lie, that one included. */
+  readonly nodes: number;
+  /** At least two, ascending. */
+  readonly stages: readonly number[];
+}
+
+/** The nodes that hold several stages, by their first stage. A stage over several nodes counts to the first; none is on two nodes here. */
+export function stageNodes(ranks: readonly PlacedRank[]): readonly StageNode[] {
+  const firsts = new Map<number, Map<number, number>>();
+  for (const { places, node } of ranks) {
+    const ofStage = firsts.get(places.pipeline) ?? new Map<number, number>();
+    firsts.set(places.pipeline, ofStage);
+    ofStage.set(places.data, Math.min(node, ofStage.get(places.data) ?? Infinity));
+  }
+  const byNode = new Map<number, { readonly stages: number[]; readonly nodes: Set<number> }>();
+  for (const [stage, ofStage] of [...firsts].sort(([a], [b]) => a - b)) {
+    const node = Math.min(...ofStage.values());
+    const known = byNode.get(node) ?? { stages: [], nodes: new Set<number>() };
+    byNode.set(node, known);
+    known.stages.push(stage);
+    for (const each of ofStage.values()) known.nodes.add(each);
+  }
+  return [...byNode]
+    .filter(([, { stages }]) => stages.length > 1)
+    .map(([node, { stages, nodes }]) => ({ node, nodes: nodes.size, stages }));
+}
+
 /** Whom a rank talks to in its group of a kind: the stages beside its own, or all others. */
 export function peersOf(ranks: readonly PlacedRank[], { rank, places, groups }: PlacedRank, kind: RankGroup): readonly PlacedRank[] {
   return ranks.filter(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { evenColumns, fillColumns, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
+import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
 import { indexOperations } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 
@@ -32,6 +32,33 @@ describe('level of detail', () => {
         }
       }),
       { seed: 9 },
+    );
+  });
+
+  it('covers of several stages the mean share of what each is busy with, and draws none of them by itself', () => {
+    fc.assert(
+      fc.property(anyTimeline, fc.integer({ min: 1, max: 60 }), (timeline, width) => {
+        const operations = indexOperations(timeline);
+        const stages = Array.from({ length: timeline.stages }, (_, stage) => stage);
+        const msPerPx = timeline.makespanMs / width;
+        const columns = makeColumns(width);
+        fillColumnsOf(operations, stages, 0, msPerPx, columns);
+        assert.equal(columns.wideCount, 0);
+        const covered = [columns.forward, columns.backward, columns.weight];
+        covered.forEach((column, part) => {
+          const drawn = column.reduce((sum, share) => sum + share, 0) * msPerPx * stages.length;
+          assert.ok(Math.abs(drawn - operations.beforeMs[part as 0 | 1 | 2].at(-1)!) <= 1e-5 * timeline.makespanMs * stages.length);
+        });
+        for (let pixel = 0; pixel < width; pixel++) {
+          const [from, until] = [pixel * msPerPx, (pixel + 1) * msPerPx];
+          let busyMs = 0;
+          for (let row = 0; row < operations.count; row++)
+            busyMs += Math.max(0, Math.min(timeline.endMs[row]!, until) - Math.max(timeline.startMs[row]!, from));
+          const share = covered.reduce((sum, column) => sum + column[pixel]!, 0);
+          assert.ok(Math.abs(share - busyMs / msPerPx / stages.length) < 1e-4, `${share} in column ${pixel}`);
+        }
+      }),
+      { seed: 10 },
     );
   });
 

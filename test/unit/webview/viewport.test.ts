@@ -6,8 +6,10 @@ import {
   fitOperation,
   fitRange,
   panTime,
+  pinnedRows,
   reveal,
   rowAt,
+  rowTop,
   scrollRows,
   timeAt,
   visibleRows,
@@ -23,7 +25,10 @@ describe('viewport', () => {
   it('shows the whole step and all rows when they fit', () => {
     const fitted = fitAll(extent);
     assert.deepEqual([fitted.startMs, fitted.endMs], [0, 1000]);
-    assert.deepEqual(visibleRows(fitted, extent), { first: 0, end: 96 });
+    assert.deepEqual(
+      visibleRows(fitted, extent),
+      Array.from({ length: 96 }, (_, row) => row),
+    );
   });
 
   it('never makes rows thinner than 1 px or, by itself, higher than 32', () => {
@@ -84,12 +89,55 @@ describe('viewport', () => {
     assert.equal(moved.scrollPx, 61 * 20 - extent.heightPx);
   });
 
+  it('keeps pinned rows at the top while the others scroll, and leads from a row to its place and back', () => {
+    const drawn = fc.record({
+      rows: fc.integer({ min: 1, max: 200 }),
+      pinned: fc.nat({ max: 40 }),
+      rowPx: fc.integer({ min: 1, max: 64 }),
+      scroll: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(drawn, ({ rows, pinned, rowPx, scroll }) => {
+        const of: Extent = { ...extent, rows, pinned: Math.min(pinned, rows) };
+        const viewport = clamp({ ...fitAll(of), rowPx, scrollPx: scroll * rows * rowPx }, of);
+        const staying = pinnedRows(viewport, of);
+        assert.ok(staying * rowPx <= of.heightPx / 2);
+        const seen = visibleRows(viewport, of);
+        assert.deepEqual(
+          seen.slice(0, staying).map((row) => rowTop(viewport, row, of)),
+          Array.from({ length: staying }, (_, row) => row * rowPx),
+        );
+        for (const row of seen) {
+          const top = Math.max(rowTop(viewport, row, of), row < staying ? 0 : staying * rowPx);
+          assert.equal(rowAt(viewport, top + 1e-6, of), row);
+        }
+        let above = -1;
+        for (let y = 0.5; y < of.heightPx; y++) {
+          const row = rowAt(viewport, y, of);
+          assert.ok(row === null ? above === rows - 1 : seen.includes(row) && row >= above, `row ${row} at ${y}`);
+          above = row ?? above;
+        }
+      }),
+      { seed: 24 },
+    );
+  });
+
+  it('reveals rows below the pinned ones, and moves for none of these', () => {
+    const of: Extent = { ...extent, pinned: 3 };
+    const viewport = { ...fitAll(of), rowPx: 20, scrollPx: 400 };
+    assert.equal(reveal(viewport, 1, 0, 10, of).scrollPx, 400);
+    assert.equal(rowTop(reveal(viewport, 10, 0, 10, of), 10, of), 60);
+    assert.equal(rowTop(reveal(viewport, 80, 0, 10, of), 80, of), of.heightPx - 20);
+    const fitted = fitOperation(viewport, 50, 400, 410, of);
+    assert.equal(rowTop(fitted, 50, of) + fitted.rowPx / 2, (60 + of.heightPx) / 2);
+  });
+
   it('fits a range and an operation with room around them', () => {
     const range = fitRange(fitAll(extent), 400, 500, extent);
     assert.deepEqual([range.startMs, range.endMs], [390, 510]);
     const one = fitOperation(fitAll(extent), 50, 400, 410, extent);
     assert.deepEqual([one.startMs, one.endMs], [390, 420]);
-    const { first, end } = visibleRows(one, extent);
-    assert.ok(first < 50 && end > 51 && one.rowPx >= 18);
+    const seen = visibleRows(one, extent);
+    assert.ok(seen.includes(49) && seen.includes(51) && one.rowPx >= 18);
   });
 });

@@ -18,6 +18,8 @@ import { axisBytes, partName, presentParts, staticParts } from './summary';
 
 /** Props of the memory lane; null draws nothing. */
 export interface MemoryLaneProps {
+  /** Where the lanes above begin, CSS px. */
+  readonly leftPx: () => number;
   readonly viewport: () => Viewport;
   readonly shown: () => { readonly operations: Operations; readonly profile: MemoryProfile; readonly stage: StageMemory } | null;
 }
@@ -46,8 +48,9 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const shown = props.shown();
     if (shown === null) return;
     const { operations, profile, stage } = shown;
-    drawCurve(target, theme(), props.viewport(), profile, stage, curveOf(operations, profile, stage));
-    drawPeak(target, theme(), props.viewport(), profile, stage, peakMs(operations, stage));
+    const window = { ...props.viewport(), leftPx: props.leftPx() };
+    drawCurve(target, theme(), window, profile, stage, curveOf(operations, profile, stage));
+    drawPeak(target, theme(), window, profile, stage, peakMs(operations, stage));
   });
   const redraw = (): void => {
     const shown = props.shown();
@@ -80,9 +83,9 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const { startMs, endMs } = props.viewport();
     cursor.hidden = shown === null || ms === null || ms < startMs || ms > endMs;
     if (cursor.hidden || shown === null || ms === null) return;
-    const width = surface.width() - gutters.leftPx - gutters.rightPx;
+    const width = surface.width() - props.leftPx() - gutters.rightPx;
     const share = (ms - startMs) / (endMs - startMs);
-    cursor.style.transform = `translateX(${Math.round(gutters.leftPx + share * width)}px)`;
+    cursor.style.transform = `translateX(${Math.round(props.leftPx() + share * width)}px)`;
     cursor.classList.toggle('lane-cursor-end', share > 0.5);
     cursorText.textContent = formatBytes(bytesAt(curveOf(shown.operations, shown.profile, shown.stage), ms));
   };
@@ -120,19 +123,24 @@ function aliveAtPeak(profile: MemoryProfile, { parts }: StageMemory): string {
 }
 
 /** A small triangle over the highest point of the curve, when that is in view. */
+/** The times that are shown, and where they begin, CSS px. */
+interface Window extends Pick<Viewport, 'startMs' | 'endMs'> {
+  readonly leftPx: number;
+}
+
 function drawPeak(
   surface: Surface,
   colors: Theme,
-  viewport: Viewport,
+  window: Window,
   profile: MemoryProfile,
   { peakBytes, peakRow }: StageMemory,
   atMs: number,
 ): void {
-  if (peakRow < 0 || atMs < viewport.startMs || atMs > viewport.endMs) return;
+  if (peakRow < 0 || atMs < window.startMs || atMs > window.endMs) return;
   const { context } = surface;
   const scale = surface.scale();
-  const width = surface.width() - gutters.leftPx - gutters.rightPx;
-  const x = (gutters.leftPx + ((atMs - viewport.startMs) / (viewport.endMs - viewport.startMs)) * width) * scale;
+  const width = surface.width() - window.leftPx - gutters.rightPx;
+  const x = (window.leftPx + ((atMs - window.startMs) / (window.endMs - window.startMs)) * width) * scale;
   const y = surface.height() * scale * (1 - peakBytes / axisBytes(profile)) - scale;
   context.fillStyle = css(colors.foreground);
   context.beginPath();
@@ -145,19 +153,19 @@ function drawPeak(
 function drawCurve(
   surface: Surface,
   colors: Theme,
-  viewport: Viewport,
+  { startMs, endMs, leftPx }: Window,
   profile: MemoryProfile,
   stage: StageMemory,
   curve: LiveCurve,
 ): void {
   const { context } = surface;
   const scale = surface.scale();
-  const left = Math.round(gutters.leftPx * scale);
-  const width = Math.max(1, Math.round((surface.width() - gutters.leftPx - gutters.rightPx) * scale));
+  const left = Math.round(leftPx * scale);
+  const width = Math.max(1, Math.round((surface.width() - leftPx - gutters.rightPx) * scale));
   const height = surface.height() * scale;
   const top = axisBytes(profile);
   const y = (bytes: number): number => Math.round(height - (bytes / top) * height);
-  const peaks = peaksPerColumn(curve, viewport.startMs, (viewport.endMs - viewport.startMs) / width, width);
+  const peaks = peaksPerColumn(curve, startMs, (endMs - startMs) / width, width);
   drawScale(surface, colors, top, left, width, y);
   const steps = (floor: number): Path2D => {
     const path = new Path2D();

@@ -50,21 +50,40 @@ export function makeColumns(width: number): Columns {
  * `operations` and skipped by a galloping search.
  */
 export function fillColumns(operations: Operations, stage: number, startMs: number, msPerPx: number, columns: Columns): void {
+  clearColumns(columns);
+  addStage(operations, stage, { startMs, msPerPx, wideMs: wideFromPx * msPerPx }, columns);
+}
+
+/** As `fillColumns`, of several stages together: each column has their mean, and none is wide. `stages` is not empty. */
+export function fillColumnsOf(operations: Operations, stages: readonly number[], startMs: number, msPerPx: number, columns: Columns): void {
+  clearColumns(columns);
+  for (const stage of stages) addStage(operations, stage, { startMs, msPerPx, wideMs: Infinity }, columns);
+  for (const column of [columns.forward, columns.backward, columns.weight, columns.shade, columns.density])
+    for (let pixel = 0; pixel < column.length; pixel++) column[pixel] = at(column, pixel) / stages.length;
+}
+
+function clearColumns(columns: Columns): void {
+  for (const column of [columns.forward, columns.backward, columns.weight, columns.shade, columns.density]) column.fill(0);
+  columns.wideCount = 0;
+}
+
+/** The times of the columns, and from which length on an operation is no part of them. */
+interface ColumnTimes {
+  readonly startMs: number;
+  readonly msPerPx: number;
+  readonly wideMs: number;
+}
+
+function addStage(operations: Operations, stage: number, { startMs, msPerPx, wideMs }: ColumnTimes, columns: Columns): void {
   const { timeline, beforeMs } = operations;
   const { startMs: starts, endMs: ends } = timeline;
   const width = columns.forward.length;
-  columns.forward.fill(0);
-  columns.backward.fill(0);
-  columns.weight.fill(0);
-  columns.shade.fill(0);
-  columns.density.fill(0);
-  columns.wideCount = 0;
   const { first, end } = rowsOf(operations, stage);
   const viewEndMs = startMs + width * msPerPx;
   let row = firstEndingAfter(operations, first, end, startMs);
   while (row < end && at(starts, row) < viewEndMs) {
     const lengthMs = at(ends, row) - at(starts, row);
-    if (lengthMs >= wideFromPx * msPerPx) {
+    if (lengthMs >= wideMs) {
       addWide(columns, row++);
       continue;
     }

@@ -4,6 +4,7 @@ import type { Operation } from '../../base/operations';
 import type { Store } from '../../base/store';
 import { between, fitAll, fitOperation, fitRange, reveal, type Extent, type Viewport } from '../../base/viewport';
 import { spoken } from './labels';
+import { rowCommands, type RowCommands } from './row-commands';
 import { edgeOf, movedBy, stepFrom } from './navigate';
 import type { ShownTimeline } from './shown';
 
@@ -16,6 +17,7 @@ export interface TimelineCommands {
   /** Selects an operation, brings it into view and says what it is. */
   readonly goTo: (operation: Operation | null) => void;
   readonly zoomTo: (operation: Operation) => void;
+  readonly rows: RowCommands;
   readonly act: (action: PageAction) => void;
 }
 
@@ -42,17 +44,21 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
     const to = target ?? fitAll(extent());
     stopEase = ease(zoomToFitMs, (fraction) => store.setView({ viewport: fraction >= 1 ? target : between(from, to, fraction) }));
   };
+  const rows = rowCommands(store, timeline, say);
+  const stageHere = (): number => timeline.selected()?.stage ?? timeline.markedStage() ?? 0;
   const goTo = (operation: Operation | null): void => {
     const of = timeline.operations();
     if (operation === null || of === null) return;
-    const revealed = reveal(viewport(), operation.stage, operation.startMs, operation.endMs, extent());
+    rows.openStage(operation.stage);
+    const revealed = reveal(viewport(), timeline.rows().rowOf(operation.stage), operation.startMs, operation.endMs, extent());
     if (store.view().viewport !== null) show(revealed);
     timeline.select(operation, null);
     say(spoken(of, operation));
   };
   const zoomTo = (operation: Operation): void => {
+    rows.openStage(operation.stage);
     timeline.select(operation, null);
-    easeTo(fitOperation(viewport(), operation.stage, operation.startMs, operation.endMs, extent()));
+    easeTo(fitOperation(viewport(), timeline.rows().rowOf(operation.stage), operation.startMs, operation.endMs, extent()));
   };
   const fitSelection = (): void => {
     const { selection } = store.view();
@@ -69,7 +75,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
   const move = (action: PageAction): void => {
     const operation = timeline.selected();
     const of = timeline.operations();
-    const stage = operation?.stage ?? timeline.markedStage() ?? 0;
+    const stage = stageHere();
     const moved = movedBy(action, viewport(), extent(), operation === null ? null : (operation.startMs + operation.endMs) / 2);
     if (moved !== null) show(moved);
     else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
@@ -85,6 +91,15 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
         break;
       case 'criticalPath':
         store.setView({ criticalPath: !store.view().criticalPath });
+        break;
+      case 'toggleNode':
+        rows.toggleNodeOf(stageHere());
+        break;
+      case 'toggleNodes':
+        rows.toggleNodes();
+        break;
+      case 'togglePin':
+        rows.togglePin(stageHere());
         break;
       case 'find':
         openFind();
@@ -105,5 +120,5 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
         break;
     }
   };
-  return { show, easeTo, goTo, zoomTo, act };
+  return { show, easeTo, goTo, zoomTo, rows, act };
 }

@@ -1,11 +1,13 @@
 import { formatPercent } from '../../../src/core/format';
 import { css, mix, withAlpha } from '../../base/color';
 import type { Theme } from '../../base/theme';
-import { rowBox, type LaneArea } from './draw-lanes';
+import { seenRows, stageBox, type LaneArea, type RowBox } from './draw-lanes';
 import { at } from '../../base/operations';
 import { pathShape, type PathPass } from './path-shape';
+import { rangesText, type LaneRow } from './rows';
 import { niceTicks, stepLabels, timeLabels } from '../../base/chart/ticks';
-import { visibleRows, xAt, type Viewport } from '../../base/viewport';
+import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
+import { drawNodeName, drawPins, drawTwistie } from './draw-labels';
 
 /** Widths beside the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
 export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
@@ -33,13 +35,21 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
 }
 
 /**
- * Draws stage numbers left of the lanes and each stage's idle share right of them (NaN: nothing is known of the stage); every n-th where
- * rows are too thin for all.
+ * Draws stage numbers left of the lanes, of nodes with their name, and the idle share of each row right of them (NaN: nothing is known of a
+ * stage); every n-th where rows are too thin for all. Below: a line under pinned rows, and their pins.
  */
 export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, idle: Float64Array, marked: number | null): void {
   const { context, scale, left, extent, top } = area;
-  const { first, end: lastSeen } = visibleRows(viewport, extent);
-  const end = Math.min(lastSeen, idle.length);
+  const markedRow = marked === null || marked >= idle.length ? null : (area.list?.rowOf(marked) ?? marked);
+  let markedBox: RowBox | null = null;
+  const pinned = pinnedRows(viewport, extent);
+  const isPlain = area.list === undefined || (pinned === 0 && area.list.rows.length === idle.length);
+  let labelled = -Infinity;
+  const isLabelled = (index: number, { collapsed, stages }: LaneRow, middle: number): boolean => {
+    if (isPlain) return index % every === 0;
+    if (index < pinned) return middle - labelled >= 10 * scale;
+    return (collapsed ? index - pinned : (stages[0] ?? 0)) % every === 0 && middle - labelled >= 13 * scale;
+  };
   const every = labelEvery(viewport.rowPx);
   const right = left + Math.round(extent.widthPx * scale);
   const barFrom = right + Math.round(8 * scale);
@@ -51,27 +61,30 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
   context.clip();
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';
-  for (let stage = first; stage < end; stage++) {
-    const box = rowBox(viewport, stage, area);
-    const share = at(idle, stage);
+  for (const { index, row, box } of seenRows(viewport, area, idle.length)) {
+    const share = row.stages.reduce((sum, stage) => sum + at(idle, stage), 0) / row.stages.length;
     const isKnown = !Number.isNaN(share);
     const length = isKnown ? Math.max(1, Math.round(share * barWidth)) : 0;
     context.fillStyle = theme.highContrast ? css(theme.foreground) : css(mix(theme.background, theme.foreground, 0.3));
     if (theme.highContrast && isKnown) context.fillRect(barFrom + length - 1, box.top, Math.max(1, Math.round(scale)), box.height);
     else context.fillRect(barFrom, box.top, length, box.height);
-    const isMarked = stage === marked;
-    const nearMarked = marked !== null && !isMarked && Math.abs(stage - marked) * viewport.rowPx < 14;
-    if (!isMarked && (stage % every !== 0 || nearMarked)) continue;
+    const isMarked = index === markedRow;
+    const nearMarked = markedRow !== null && !isMarked && Math.abs(index - markedRow) * viewport.rowPx < 14;
+    if (isMarked) markedBox = box;
     const middle = Math.round(box.top + box.height / 2 + scale * 0.5);
+    if (row.node !== null) drawTwistie(area, theme, row, viewport, middle);
+    if (!isMarked && (nearMarked || !isLabelled(index, row, middle))) continue;
+    labelled = middle;
     context.fillStyle = css(isMarked ? theme.foreground : theme.dim);
     context.textAlign = 'right';
-    context.fillText(String(stage), left - 10 * scale, middle);
+    context.fillText(rangesText(row.stages), left - 10 * scale, middle);
     context.fillText(isKnown ? formatPercent(share) : '–', right + (gutters.rightPx - 4) * scale, middle);
+    if (row.node !== null) drawNodeName(area, theme, row.node, middle);
   }
-  if (marked !== null && marked >= first && marked < end) {
-    const box = rowBox(viewport, marked, area);
+  if (pinned > 0) drawPins(area, theme, viewport);
+  if (markedBox !== null) {
     context.fillStyle = css(theme.focus);
-    context.fillRect(left - Math.round(5 * scale), box.top, Math.max(2, Math.round(2 * scale)), box.height);
+    context.fillRect(left - Math.round(5 * scale), markedBox.top, Math.max(2, Math.round(2 * scale)), markedBox.height);
   }
   context.restore();
 }
@@ -102,7 +115,7 @@ export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: strin
  */
 export function drawCriticalPath(area: LaneArea, viewport: Viewport, theme: Theme, path: readonly PathPass[]): void {
   const { context, scale, left, top, extent } = area;
-  const shape = pathShape(path, viewport, extent);
+  const shape = pathShape(path, viewport, extent, area.list?.rowOf);
   context.save();
   context.beginPath();
   context.rect(left, top, extent.widthPx * scale, extent.heightPx * scale);
@@ -127,7 +140,8 @@ export function drawCriticalPath(area: LaneArea, viewport: Viewport, theme: Them
     context.lineWidth = Math.max(1, Math.round(scale));
     const half = context.lineWidth / 2;
     for (const { stage, startMs, endMs } of shape.boxes) {
-      const box = rowBox(viewport, stage, area);
+      const box = stageBox(viewport, stage, area);
+      if (box.height === 0) continue;
       const [x0, x1] = [startMs, endMs].map((ms) => Math.round(left + xAt(viewport, ms, extent) * scale)) as [number, number];
       context.strokeRect(x0 + half, box.top + half, Math.max(1, x1 - x0 - 2 * half), Math.max(1, box.height - 2 * half));
     }
@@ -148,7 +162,7 @@ export function drawMark(
   if (x < left || x > right) return;
   const line = Math.max(2, Math.round(2 * scale));
   const until = Math.max(x + line, left + Math.round(xAt(viewport, endMs, extent) * scale));
-  const box = rowBox(viewport, stage, area);
+  const box = stageBox(viewport, stage, area);
   context.save();
   context.beginPath();
   context.rect(left - 6 * scale, top - 8 * scale, extent.widthPx * scale + 12 * scale, extent.heightPx * scale + 8 * scale);

@@ -1,11 +1,12 @@
 import { part as parts, partOf, type Part } from '../../../src/core/schedules/parts';
 import { css } from '../../base/color';
 import type { Theme } from '../../base/theme';
-import { evenColumns, fillColumns, makeColumns, type Columns } from './columns';
+import { evenColumns, fillColumns, fillColumnsOf, makeColumns, type Columns } from './columns';
 import { at, shadeOfRow, type Operations } from '../../base/operations';
 import { unitName } from './labels';
 import { paintsOf, type Paints } from './paint';
-import { gapFromPx, visibleRows, type Extent, type Viewport } from '../../base/viewport';
+import { plainRows, type LaneRow, type RowList } from './rows';
+import { gapFromPx, pinnedRows, rowTop, visibleRows, type Extent, type Viewport } from '../../base/viewport';
 
 /** Where lanes are drawn on a canvas whose unit is one device pixel. */
 export interface LaneArea {
@@ -17,6 +18,8 @@ export interface LaneArea {
   readonly top: number;
   /** Of the lanes alone, CSS px. */
   readonly extent: Extent;
+  /** What the rows are; left out: a stage each, in their order. */
+  readonly list?: RowList;
   /** Names inside operations that have room for them. */
   readonly names: boolean;
 }
@@ -37,40 +40,38 @@ export function makeLaneBuffers(): LaneBuffers {
 
 /**
  * Draws the visible rows. Operations go pixel by pixel into one image, a line per row, that is stretched over the rows; names come on top.
+ * A row of a node shows how much of each pixel its stages are busy with what.
  * In high contrast wide ones and runs of narrow ones
  * are outlined instead. The work is bounded by pixels times rows, whatever the number of operations.
  */
 export function drawLanes(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, buffers: LaneBuffers): void {
   const { context, scale, left, top, extent } = area;
   const width = Math.max(1, Math.round(extent.widthPx * scale));
-  const { first, end: lastSeen } = visibleRows(viewport, extent);
-  const end = Math.min(lastSeen, operations.stages);
-  if (end <= first) return;
+  const seen = seenRows(viewport, area, operations.stages);
+  if (seen.length === 0) return;
   if (buffers.columns?.forward.length !== width) buffers.columns = makeColumns(width);
   const columns = buffers.columns;
   const paints = paintsOf(theme, context);
-  const image = stripImage(buffers, width, end - first);
+  const image = stripImage(buffers, width, seen.length);
   const msPerPx = (viewport.endMs - viewport.startMs) / width;
-  const rows: RowBox[] = [];
+  const rows = seen.map(({ box }) => box);
   context.save();
   context.beginPath();
   context.rect(left, top, width, Math.round(extent.heightPx * scale));
   context.clip();
-  for (let stage = first; stage < end; stage++) {
-    const box = rowBox(viewport, stage, area);
-    rows.push(box);
-    if (!theme.highContrast) {
-      context.fillStyle = css(theme.track);
-      context.fillRect(left, box.top, width, box.height);
-    }
+  for (const box of rows) {
+    if (theme.highContrast) continue;
+    context.fillStyle = css(theme.track);
+    context.fillRect(left, box.top, width, box.height);
   }
   const named: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
   const window = { operations, startMs: viewport.startMs, msPerPx, hairlinePx: Math.max(1, Math.round(scale / 2)), scale };
-  rows.forEach((box, index) => {
-    fillColumns(operations, first + index, viewport.startMs, msPerPx, columns);
+  seen.forEach(({ box, row }, index) => {
+    if (row.collapsed) fillColumnsOf(operations, row.stages, viewport.startMs, msPerPx, columns);
+    else fillColumns(operations, row.stages[0] ?? 0, viewport.startMs, msPerPx, columns);
     evenColumns(columns);
     const hasNames = area.names && box.height >= 13 * scale;
-    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, paints);
+    if (theme.highContrast) drawOutlinedRuns(context, columns, left, box, paints, row.collapsed);
     else {
       paintStrip(buffers.pixels.subarray(index * width, (index + 1) * width), columns, paints);
       paintWide(buffers.pixels.subarray(index * width, (index + 1) * width), window, columns, paints);
@@ -82,17 +83,45 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
   context.restore();
 }
 
-interface RowBox {
+export interface RowBox {
   readonly top: number;
   readonly height: number;
 }
 
-/** Device px box of a row; rows of at least 7 px leave a gap of one. */
-export function rowBox(viewport: Viewport, row: number, { scale, top }: Pick<LaneArea, 'scale' | 'top'>): RowBox {
-  const from = top + Math.round((row * viewport.rowPx - viewport.scrollPx) * scale);
-  const until = top + Math.round(((row + 1) * viewport.rowPx - viewport.scrollPx) * scale);
+/**
+ * Device px box of a row; rows of at least 7 px leave a gap of one. Behind pinned rows there is nothing of it: 0 high, at their lower edge.
+ */
+export function rowBox(viewport: Viewport, row: number, { scale, top, extent }: Pick<LaneArea, 'scale' | 'top' | 'extent'>): RowBox {
+  const fromPx = rowTop(viewport, row, extent);
+  const from = top + Math.round(fromPx * scale);
+  const until = top + Math.round((fromPx + viewport.rowPx) * scale);
   const gap = viewport.rowPx >= gapFromPx ? Math.max(1, Math.round(scale)) : 0;
-  return { top: from, height: Math.max(1, until - from - gap) };
+  const pinned = pinnedRows(viewport, extent);
+  const edge = row < pinned ? from : Math.max(from, top + Math.round(pinned * viewport.rowPx * scale));
+  if (edge > from && edge >= until - gap) return { top: edge, height: 0 };
+  return { top: edge, height: Math.max(1, until - edge - gap) };
+}
+
+/** The box of the row in which a stage is. */
+export function stageBox(viewport: Viewport, stage: number, area: LaneArea): RowBox {
+  return rowBox(viewport, area.list?.rowOf(stage) ?? stage, area);
+}
+
+/** A row that can be seen: its place from the top, what it is of, and its box. */
+export interface SeenRow {
+  readonly index: number;
+  readonly row: LaneRow;
+  readonly box: RowBox;
+}
+
+/** The rows that can be seen, from the top. */
+export function seenRows(viewport: Viewport, area: LaneArea, stages: number): readonly SeenRow[] {
+  const { rows } = area.list ?? plainRows(stages);
+  return visibleRows(viewport, area.extent).flatMap((index) => {
+    const row = rows[index];
+    const box = rowBox(viewport, index, area);
+    return row === undefined || box.height === 0 ? [] : [{ index, row, box }];
+  });
 }
 
 function stripImage(buffers: LaneBuffers, width: number, height: number): ImageData {
@@ -157,20 +186,34 @@ function stretchStrip(
   rows.forEach((box, line) => context.drawImage(strip, 0, line, width, 1, left, box.top, width, box.height));
 }
 
-/** High contrast has no fills: runs of covered columns become outlined boxes, both kinds of backward hatched. */
-function drawOutlinedRuns(context: CanvasRenderingContext2D, columns: Columns, left: number, box: RowBox, paints: Paints): void {
-  const partAt = (pixel: number): Part | null => {
+/**
+ * High contrast has no fills: runs of covered columns become outlined boxes, both kinds of backward hatched. Those of a node (`mean`) are
+ * as high as the share of it that is busy, in quarters.
+ */
+function drawOutlinedRuns(
+  context: CanvasRenderingContext2D,
+  columns: Columns,
+  left: number,
+  box: RowBox,
+  paints: Paints,
+  mean: boolean,
+): void {
+  const partAt = (pixel: number): Part => {
     const [forward, backward, weight] = [at(columns.forward, pixel), at(columns.backward, pixel), at(columns.weight, pixel)];
-    if (forward + backward + weight < 0.5) return null;
     if (weight > Math.max(forward, backward)) return parts.weight;
     return forward >= backward ? parts.forward : parts.backward;
   };
+  const quartersAt = (pixel: number): number => {
+    const covered = at(columns.forward, pixel) + at(columns.backward, pixel) + at(columns.weight, pixel);
+    return mean ? Math.round(4 * Math.min(1, covered)) : covered < 0.5 ? 0 : 4;
+  };
   const width = columns.forward.length;
   for (let from = 0; from < width;) {
-    const part = partAt(from);
+    const [part, quarters] = [partAt(from), quartersAt(from)];
     let until = from + 1;
-    while (until < width && partAt(until) === part) until++;
-    if (part !== null) outline(context, left + from, box, until - from, part, paints);
+    while (until < width && quartersAt(until) === quarters && (quarters === 0 || partAt(until) === part)) until++;
+    const height = Math.max(1, Math.round((box.height * quarters) / 4));
+    if (quarters > 0) outline(context, left + from, { top: box.top + box.height - height, height }, until - from, part, paints);
     from = until;
   }
 }

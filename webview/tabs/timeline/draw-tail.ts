@@ -2,8 +2,8 @@ import { css, mix, readableOn, withAlpha } from '../../base/color';
 import { t } from '../../base/strings';
 import type { Tail, TailPart } from '../../base/tail';
 import type { Theme } from '../../base/theme';
-import { visibleRows, xAt, type Viewport } from '../../base/viewport';
-import { rowBox, type LaneArea } from './draw-lanes';
+import { xAt, type Viewport } from '../../base/viewport';
+import { seenRows, type LaneArea, type RowBox } from './draw-lanes';
 import { hatchPattern } from './paint';
 
 /** Names of what follows the passes. */
@@ -11,10 +11,12 @@ export function tailName(kind: TailPart['kind']): string {
   return { gradientExchange: t('Gradient exchange'), optimizer: t('Optimizer'), hiddenExchange: t('Gradient exchange, hidden') }[kind];
 }
 
-/** Draws what stages do after their passes as bars of their rows, and what runs beside the passes as a strip along the foot of a row. */
+/**
+ * Draws what stages do after their passes as bars of their rows, and what runs beside the passes as a strip along the foot of a row. In the
+ * row of a node each stage has its part of the height, where they do not end alike.
+ */
 export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, theme: Theme, hidden: ReadonlySet<TailPart['kind']>): void {
   const { context, scale, left, top, extent } = area;
-  const { first, end } = visibleRows(viewport, extent);
   const x = (ms: number): number => left + Math.round(xAt(viewport, ms, extent) * scale);
   context.save();
   context.beginPath();
@@ -23,16 +25,34 @@ export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, 
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
   context.textBaseline = 'middle';
   context.textAlign = 'center';
-  for (let stage = first; stage < Math.min(end, ofStage.length); stage++) {
-    const box = rowBox(viewport, stage, area);
-    for (const part of ofStage[stage] ?? []) {
-      if (hidden.has(part.kind) || part.endMs < viewport.startMs || part.startMs > viewport.endMs) continue;
-      const [from, until] = [x(part.startMs), x(part.endMs)];
-      const foot = part.kind === 'hiddenExchange' ? Math.max(1, Math.round(box.height / 4)) : box.height;
-      drawPart(area, theme, part.kind, { x: from, y: box.top + box.height - foot, width: Math.max(1, until - from), height: foot });
+  for (const { row, box: rowOf } of seenRows(viewport, area, ofStage.length))
+    for (const [stage, box] of tailBoxes(row.stages, rowOf, ofStage)) {
+      for (const part of ofStage[stage] ?? []) {
+        if (hidden.has(part.kind) || part.endMs < viewport.startMs || part.startMs > viewport.endMs) continue;
+        const [from, until] = [x(part.startMs), x(part.endMs)];
+        const foot = part.kind === 'hiddenExchange' ? Math.max(1, Math.round(box.height / 4)) : box.height;
+        drawPart(area, theme, part.kind, { x: from, y: box.top + box.height - foot, width: Math.max(1, until - from), height: foot });
+      }
     }
-  }
   context.restore();
+}
+
+/** The stages of a row whose tails are drawn, and where. */
+function tailBoxes(stages: readonly number[], { top, height }: RowBox, ofStage: Tail['ofStage']): readonly (readonly [number, RowBox])[] {
+  const alike = stages.every((stage) => isAlike(ofStage[stage], ofStage[stages[0] ?? 0]));
+  const told = alike ? stages.slice(0, 1) : stages;
+  const edge = (index: number): number => Math.round((height * index) / told.length);
+  return told.map((stage, index) => [stage, { top: top + edge(index), height: Math.max(1, edge(index + 1) - edge(index)) }]);
+}
+
+function isAlike(a: readonly TailPart[] = [], b: readonly TailPart[] = []): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ kind, startMs, endMs }, index) => {
+      const other = b[index];
+      return other?.kind === kind && other.startMs === startMs && other.endMs === endMs;
+    })
+  );
 }
 
 interface Box {

@@ -3,7 +3,7 @@ import type { Operation, Operations } from '../../base/operations';
 import type { Theme } from '../../base/theme';
 import { xAt, type Viewport } from '../../base/viewport';
 import { flowsOf } from './dependencies';
-import { rowBox, type LaneArea } from './draw-lanes';
+import { stageBox, type LaneArea } from './draw-lanes';
 
 /** Arrows from what an operation waited for, and to what waits for it. */
 export function drawFlows(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, selected: Operation): void {
@@ -16,7 +16,7 @@ export function drawFlows(area: LaneArea, operations: Operations, viewport: View
 function drawArrow(area: LaneArea, viewport: Viewport, theme: Theme, from: Operation, to: Operation): void {
   const { context, scale, left, extent } = area;
   const middle = (stage: number): number => {
-    const { top, height } = rowBox(viewport, stage, area);
+    const { top, height } = stageBox(viewport, stage, area);
     return top + height / 2;
   };
   const [x0, x1] = [from.endMs, to.startMs].map((ms) => left + xAt(viewport, ms, extent) * scale) as [number, number];

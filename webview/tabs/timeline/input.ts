@@ -1,3 +1,4 @@
+import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { gutters } from './draw-frame';
 import { hitNear, type Operation, type Operations } from '../../base/operations';
 import type { Pane, Pointer } from './pane';
@@ -11,6 +12,8 @@ export interface PointerActions {
   readonly pick: (operation: Operation | null, stage: number | null) => void;
   readonly pickRange: (startMs: number, endMs: number, firstStage: number, lastStage: number) => void;
   readonly zoomTo: (operation: Operation) => void;
+  /** Left out where rows are stages alone. */
+  readonly openNode?: (node: StageNode) => void;
 }
 
 /** Less movement than this between down and up is a click. */
@@ -28,16 +31,18 @@ export function wirePointer(pane: Pane, actions: PointerActions): void {
     const extent = pane.extent();
     const viewport = actions.viewport();
     const operations = actions.operations();
-    const inside = x >= gutters.leftPx && x <= gutters.leftPx + extent.widthPx;
-    const stage = y >= gutters.axisPx ? rowAt(viewport, y - gutters.axisPx, extent) : null;
+    const inside = x >= pane.leftPx() && x <= pane.leftPx() + extent.widthPx;
+    const index = y >= gutters.axisPx ? rowAt(viewport, y - gutters.axisPx, extent) : null;
+    const row = index === null ? null : (pane.list().rows[index] ?? null);
+    const stage = row === null || row.collapsed ? null : (row.stages[0] ?? null);
     const slackMs = (slackPx / extent.widthPx) * (viewport.endMs - viewport.startMs);
     const operation =
       inside && stage !== null && operations !== null
-        ? hitNear(operations, stage, timeAt(viewport, x - gutters.leftPx, extent), slackMs)
+        ? hitNear(operations, stage, timeAt(viewport, x - pane.leftPx(), extent), slackMs)
         : null;
-    return { x, y, stage, operation };
+    return { x, y, row, stage, operation };
   };
-  const msAt = (x: number, viewport: Viewport): number => timeAt(viewport, x - gutters.leftPx, pane.extent());
+  const msAt = (x: number, viewport: Viewport): number => timeAt(viewport, x - pane.leftPx(), pane.extent());
 
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button > 1) return;
@@ -66,13 +71,18 @@ export function wirePointer(pane: Pane, actions: PointerActions): void {
     const rowNear = (y: number): number =>
       rowAt(viewport, Math.min(extent.heightPx - 1, Math.max(0, y - gutters.axisPx)), extent) ?? extent.rows - 1;
     const times = [msAt(start.x, viewport), msAt(now.x, viewport)].map((ms) => Math.min(extent.durationMs, Math.max(0, ms)));
-    const rows = [rowNear(start.y), rowNear(now.y)];
-    actions.pickRange(Math.min(...times), Math.max(...times), Math.min(...rows), Math.max(...rows));
+    const [first, last] = [rowNear(start.y), rowNear(now.y)].sort((a, b) => a - b) as [number, number];
+    const stages = pane
+      .list()
+      .rows.slice(first, last + 1)
+      .flatMap((row) => row.stages);
+    if (stages.length > 0) actions.pickRange(Math.min(...times), Math.max(...times), Math.min(...stages), Math.max(...stages));
   });
   canvas.addEventListener('pointerup', (event) => {
     if (drag?.mode === 'select' && !drag.moved) {
-      const { operation, stage } = pointerOf(event);
-      actions.pick(operation, stage);
+      const { operation, stage, row } = pointerOf(event);
+      if (row?.collapsed === true && row.node !== null) actions.openNode?.(row.node);
+      else actions.pick(operation, stage);
     }
     drag = null;
     canvas.dataset['cursor'] = '';
@@ -83,7 +93,8 @@ export function wirePointer(pane: Pane, actions: PointerActions): void {
     const { operation } = pointerOf(event);
     if (operation !== null) actions.zoomTo(operation);
   });
-  canvas.addEventListener(
+  // Over the buttons of rows, too.
+  (canvas.parentElement ?? canvas).addEventListener(
     'wheel',
     (event) => {
       const before = actions.viewport();

@@ -18,6 +18,8 @@ export interface MinimapProps {
   readonly hiddenTail: () => ReadonlySet<TailPart['kind']>;
   readonly durationMs: () => number;
   readonly viewport: () => Viewport;
+  /** Where the lanes begin, CSS px. */
+  readonly leftPx: () => number;
   /** The person moved or resized the window. */
   readonly onWindow: (startMs: number, endMs: number) => void;
 }
@@ -45,7 +47,7 @@ export function makeMinimap(props: MinimapProps): Minimap {
       widthPx: laneWidth(width()),
       heightPx: height(),
     };
-    const area: LaneArea = { context, scale: scale(), left: Math.round(gutters.leftPx * scale()), top: 0, extent, names: false };
+    const area: LaneArea = { context, scale: scale(), left: Math.round(props.leftPx() * scale()), top: 0, extent, names: false };
     const rowPx = height() / operations.stages;
     const whole = { startMs: 0, endMs: props.durationMs(), rowPx, scrollPx: 0 };
     drawLanes(area, props.painted() ?? operations, whole, theme(), buffers);
@@ -55,7 +57,7 @@ export function makeMinimap(props: MinimapProps): Minimap {
   const frame = makeSurface('minimap-window', ({ context, width, height, scale }) => {
     const colors = theme();
     const [from, until] = windowPx(width());
-    const [left, right] = [gutters.leftPx, gutters.leftPx + laneWidth(width())];
+    const [left, right] = [props.leftPx(), props.leftPx() + laneWidth(width())];
     const dpr = scale();
     context.fillStyle = css(withAlpha(colors.background, 0.62));
     context.fillRect(left * dpr, 0, (from - left) * dpr, height() * dpr);
@@ -70,11 +72,11 @@ export function makeMinimap(props: MinimapProps): Minimap {
       height() * dpr - 2 * half,
     );
   });
-  const laneWidth = (width: number): number => Math.max(1, width - gutters.leftPx - gutters.rightPx);
+  const laneWidth = (width: number): number => Math.max(1, width - props.leftPx() - gutters.rightPx);
   const windowPx = (width: number): readonly [number, number] => {
     const { startMs, endMs } = props.viewport();
     const perMs = laneWidth(width) / props.durationMs();
-    return [gutters.leftPx + startMs * perMs, gutters.leftPx + Math.max(startMs * perMs + 2, endMs * perMs)];
+    return [props.leftPx() + startMs * perMs, props.leftPx() + Math.max(startMs * perMs + 2, endMs * perMs)];
   };
   const element = h(
     'div',
@@ -105,7 +107,7 @@ function dragWindow(
   } | null = null;
   const msAt = (event: PointerEvent): number => {
     const box = canvas.getBoundingClientRect();
-    return ((event.clientX - box.left - gutters.leftPx) / laneWidth(box.width)) * props.durationMs();
+    return ((event.clientX - box.left - props.leftPx()) / laneWidth(box.width)) * props.durationMs();
   };
   const modeAt = (event: PointerEvent): 'move' | 'start' | 'end' | 'new' => {
     const box = canvas.getBoundingClientRect();

@@ -50,6 +50,9 @@ export function movedBy(action: PageAction, viewport: Viewport, extent: Extent, 
     case 'showKeys':
     case 'back':
     case 'criticalPath':
+    case 'toggleNode':
+    case 'toggleNodes':
+    case 'togglePin':
       return null;
   }
 }

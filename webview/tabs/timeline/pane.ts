@@ -8,7 +8,9 @@ import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gu
 import type { Tail, TailPart } from '../../base/tail';
 import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
-import { drawLanes, makeLaneBuffers, rowBox, type LaneArea } from './draw-lanes';
+import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';
+import { gutterPx } from './row-names';
+import { plainRows, type LaneRow, type RowList } from './rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../../base/chart/ticks';
 import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';
@@ -17,6 +19,9 @@ import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../
 export interface Pointer {
   readonly x: number;
   readonly y: number;
+  /** What the row is of; null outside of the rows. */
+  readonly row: LaneRow | null;
+  /** Null also in the row of a node. */
   readonly stage: number | null;
   readonly operation: Operation | null;
 }
@@ -33,6 +38,8 @@ export interface PaneProps {
   readonly durationMs: () => number;
   /** Rows to leave room for, where another pane has more; else as many as there are stages. */
   readonly rows?: () => number;
+  /** What the rows are; left out: a stage each, in their order. */
+  readonly list?: () => RowList;
   readonly viewport: (extent: Extent) => Viewport;
   /** A pass to point out; null for none. */
   readonly mark?: () => Operation | null;
@@ -43,6 +50,10 @@ export interface PaneProps {
   readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
   /** Hears which time is pointed at, ms; null: none. */
   readonly onTime?: (ms: number | null) => void;
+  /** Hears what is pointed at. */
+  readonly onPoint?: (pointer: Pointer | null) => void;
+  /** Hears when rows were drawn, each time that they may lie elsewhere. */
+  readonly onDrawn?: () => void;
 }
 
 /** Rows of stages with a time axis above, and an overlay for what is pointed at and picked. */
@@ -52,6 +63,9 @@ export interface Pane {
   /** The height beyond which rows would not get any higher, CSS px. */
   readonly highestPx: () => number;
   readonly extent: () => Extent;
+  readonly list: () => RowList;
+  /** Where the lanes begin, CSS px from the left. */
+  readonly leftPx: () => number;
   readonly redraw: () => void;
   readonly redrawOverlay: () => void;
   readonly point: (pointer: Pointer | null) => void;
@@ -64,19 +78,23 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   let idle: { readonly of: Operations; readonly shares: Float64Array } | null = null;
   const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
   const caption = h('div', { class: 'pane-caption' });
-  const rowsNow = (): number => props.rows?.() ?? props.operations()?.stages ?? 0;
+  const list = (): RowList => props.list?.() ?? plainRows(props.operations()?.stages ?? 0);
+  const rowsNow = (): number => props.rows?.() ?? list().rows.length;
+  const leftPx = (): number => gutterPx(list());
   const extentOf = (surface: Surface): Extent => ({
     durationMs: props.durationMs(),
     rows: rowsNow(),
-    widthPx: Math.max(1, surface.width() - gutters.leftPx - gutters.rightPx),
+    pinned: list().pinned,
+    widthPx: Math.max(1, surface.width() - leftPx() - gutters.rightPx),
     heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
   });
   const areaOf = (surface: Surface): LaneArea => ({
     context: surface.context,
     scale: surface.scale(),
-    left: Math.round(gutters.leftPx * surface.scale()),
+    left: Math.round(leftPx() * surface.scale()),
     top: Math.round(gutters.axisPx * surface.scale()),
     extent: extentOf(surface),
+    list: list(),
     names: true,
   });
   const base = makeSurface('lanes', (surface) => {
@@ -88,7 +106,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
     const rowsEnd =
       area.top +
-      Math.round(Math.max(0, Math.min(area.extent.heightPx, operations.stages * viewport.rowPx - viewport.scrollPx)) * area.scale);
+      Math.round(Math.max(0, Math.min(area.extent.heightPx, list().rows.length * viewport.rowPx - viewport.scrollPx)) * area.scale);
     drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
     drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, props.painted?.() ?? operations, viewport, colors, buffers);
@@ -105,6 +123,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
         colors,
         Array.from(path, (row) => operationAt(operations, row)),
       );
+    props.onDrawn?.();
   });
   const overlay = makeSurface('lanes-overlay', (surface) => {
     const operations = props.operations();
@@ -117,8 +136,9 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   const point = (next: Pointer | null): void => {
     pointer = next;
     overlay.redraw();
-    const inLanes = next !== null && next.x >= gutters.leftPx && next.x <= gutters.leftPx + extentOf(overlay).widthPx;
-    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - gutters.leftPx, extentOf(overlay)) : null);
+    props.onPoint?.(next);
+    const inLanes = next !== null && next.x >= leftPx() && next.x <= leftPx() + extentOf(overlay).widthPx;
+    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - leftPx(), extentOf(overlay)) : null);
     const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
     tooltip.hidden = lines.length === 0;
     if (next === null || lines.length === 0) return;
@@ -140,6 +160,8 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     canvas: overlay.canvas,
     highestPx,
     extent: () => extentOf(overlay),
+    list,
+    leftPx,
     redraw,
     redrawOverlay: overlay.redraw,
     point,
@@ -161,13 +183,15 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
   const line = Math.max(2, Math.round(2 * scale));
   if (selection.type === 'range') {
     const [x0, x1] = [selection.startMs, selection.endMs].map((ms) => left + xAt(viewport, ms, extent) * scale) as [number, number];
-    const y0 = rowBox(viewport, selection.firstStage, area).top;
-    const last = rowBox(viewport, selection.lastStage, area);
-    context.fillStyle = css(withAlpha(colors.focus, colors.highContrast ? 0 : 0.16));
-    context.fillRect(x0, y0, x1 - x0, last.top + last.height - y0);
-    context.strokeStyle = css(colors.focus);
-    context.lineWidth = Math.max(1, Math.round(scale));
-    context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, last.top + last.height - y0 - 1);
+    for (const [first, last] of runsOf(area, selection.firstStage, Math.min(selection.lastStage, operations.stages - 1))) {
+      const [{ top: y0 }, end] = [rowBox(viewport, first, area), rowBox(viewport, last, area)];
+      if (end.height === 0) continue;
+      context.fillStyle = css(withAlpha(colors.focus, colors.highContrast ? 0 : 0.16));
+      context.fillRect(x0, y0, x1 - x0, end.top + end.height - y0);
+      context.strokeStyle = css(colors.focus);
+      context.lineWidth = Math.max(1, Math.round(scale));
+      context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, end.top + end.height - y0 - 1);
+    }
   } else {
     const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
     if (row >= 0) {
@@ -179,14 +203,28 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
   context.restore();
 }
 
+/** The rows of some stages, as first and last of those that lie under each other; pinned ones by themselves. */
+function runsOf({ list }: LaneArea, firstStage: number, lastStage: number): readonly (readonly [number, number])[] {
+  const stages = Array.from({ length: Math.max(0, lastStage - firstStage + 1) }, (_, index) => firstStage + index);
+  const rows = [...new Set(stages.map((stage) => list?.rowOf(stage) ?? stage))].sort((a, b) => a - b);
+  const runs: [number, number][] = [];
+  for (const row of rows) {
+    const run = runs.at(-1);
+    if (run?.[1] === row - 1 && row !== list?.pinned) run[1] = row;
+    else runs.push([row, row]);
+  }
+  return runs;
+}
+
 function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFile: boolean): void {
   const { context, scale, left, top, extent } = area;
   const colors = theme();
-  const x = left + Math.round((pointer.x - gutters.leftPx) * scale);
+  const xPx = pointer.x - left / scale;
+  const x = left + Math.round(xPx * scale);
   if (x < left || x > left + extent.widthPx * scale) return;
   context.fillStyle = css(withAlpha(colors.foreground, 0.35));
   context.fillRect(x, top, Math.max(1, Math.round(scale)), extent.heightPx * scale);
-  const text = formatTime(timeAt(viewport, pointer.x - gutters.leftPx, extent), viewport.endMs - viewport.startMs, ofFile);
+  const text = formatTime(timeAt(viewport, xPx, extent), viewport.endMs - viewport.startMs, ofFile);
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   const half = context.measureText(text).width / 2 + 6 * scale;
   const center = Math.min(left + extent.widthPx * scale - half, Math.max(left + half, x));
@@ -207,7 +245,8 @@ function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFil
 
 function strokeOperation(area: LaneArea, viewport: Viewport, operation: Operation, color: string, halo: string, line: number): void {
   const { context, scale, left, extent } = area;
-  const box = rowBox(viewport, operation.stage, area);
+  const box = stageBox(viewport, operation.stage, area);
+  if (box.height === 0) return;
   const x0 = Math.round(left + xAt(viewport, operation.startMs, extent) * scale);
   const x1 = Math.max(x0 + 3, Math.round(left + xAt(viewport, operation.endMs, extent) * scale));
   for (const [style, grow] of [

@@ -1,9 +1,13 @@
+import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluster/rank-groups';
 import type { StageMemory } from '../../../src/core/memory-model/profile';
+import type { PlanRequest } from '../../../src/core/spec/request';
+import { runtimeOf } from '../../../src/core/spec/runtime';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 import { comparedDrawn, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail } from '../../base/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
+import { laneRows, type RowList, type RowSettings } from './rows';
 
 /** What the timeline shows of the page's state. */
 export interface ShownTimeline {
@@ -22,6 +26,9 @@ export interface ShownTimeline {
   /** The stage whose memory is shown, or that is picked; null where the timeline has no such row. */
   readonly markedStage: () => number | null;
   readonly selected: () => Operation | null;
+  /** Nodes that hold several stages. */
+  readonly nodes: () => readonly StageNode[];
+  readonly rows: () => RowList;
   /** Selects an operation, or none and a stage. */
   readonly select: (operation: Operation | null, stage: number | null) => void;
 }
@@ -30,7 +37,39 @@ function lengthOf(drawn: Drawn | null): number {
   return drawn?.tail?.endMs ?? drawn?.operations?.timeline.makespanMs ?? 0;
 }
 
+/** Ranks of a larger cluster are not placed. */
+const mostRanks = 65_536;
+
+const knownNodes = new WeakMap<PlanRequest, readonly StageNode[]>();
+
+function nodesOf(request: PlanRequest): readonly StageNode[] {
+  const { layout, cluster, training } = request;
+  const known = knownNodes.get(request);
+  if (known !== undefined) return known;
+  const ranks = layout.tensor * layout.context * layout.data * layout.pipeline;
+  const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, runtimeOf(training).rankOrder));
+  knownNodes.set(request, nodes);
+  return nodes;
+}
+
+/** `laneRows`, made once for each of its arguments in turn. */
+function rowsOnce(): typeof laneRows {
+  let last: readonly [number, readonly StageNode[], RowSettings, RowList] | null = null;
+  return (stages, nodes, settings) => {
+    if (last?.[0] !== stages || last[1] !== nodes || last[2] !== settings)
+      last = [stages, nodes, settings, laneRows(stages, nodes, settings)];
+    return last[3];
+  };
+}
+
+const noNodes: readonly StageNode[] = [];
+
 export function shownTimeline(store: Store): ShownTimeline {
+  const rows = rowsOnce();
+  const nodes = (): readonly StageNode[] => {
+    const { plan, schedule } = store.state();
+    return plan === null || schedule !== null ? noNodes : nodesOf(plan.request);
+  };
   const drawn = (): Drawn | null => shownDrawn(store.state(), store.view());
   const compared = (): Drawn | null => comparedDrawn(store.state(), store.view());
   const operations = (): Operations | null => drawn()?.operations ?? null;
@@ -64,6 +103,8 @@ export function shownTimeline(store: Store): ShownTimeline {
       const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
       return row < 0 ? null : operationAt(of, row);
     },
+    nodes,
+    rows: () => rows(operations()?.stages ?? 0, nodes(), store.view().timelineRows),
     select: (operation, stage) => {
       const selection =
         operation === null

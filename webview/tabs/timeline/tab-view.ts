@@ -5,8 +5,8 @@ import { makeTimelineView } from './view';
 
 /** The timeline with its buttons. */
 export const makeTimelineTab: MakeTabView = (store, { onHelp }) => {
-  const { element, update, act, fitAll, openFind } = makeTimelineView(store);
-  const actions = makeTimelineActions(store, { fit: fitAll, find: openFind, help: onHelp });
+  const { element, update, act, fitAll, openFind, nodes } = makeTimelineView(store);
+  const actions = makeTimelineActions(store, { fit: fitAll, find: openFind, nodes, help: onHelp });
   return {
     element,
     act,

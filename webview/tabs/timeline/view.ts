@@ -10,16 +10,18 @@ import { timelineCommands, type TimelineCommands } from './commands';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
 import { wirePointer } from './input';
-import { makeMinimap } from './minimap';
+import { makeMinimap, type Minimap } from './minimap';
 import type { PageAction } from '../../base/actions';
-import type { Operation, Operations } from '../../base/operations';
-import { makePane, type Pane, type PaneProps, type Pointer } from './pane';
+import type { Operations } from '../../base/operations';
+import { makePane, type Pane, type PaneProps } from './pane';
 import { makeOperationTable } from './table';
-import { gutters } from './draw-frame';
-import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
-import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from './labels';
-import { tailAt, type Tail } from '../../base/tail';
-import { tailName } from './draw-tail';
+import type { TimelineActionProps } from './actions';
+import { gutterPx } from './row-names';
+import { makeRowButtons } from './row-buttons';
+import { areCollapsed } from './rows';
+import { tooltipLines } from './tooltips';
+import { clamp, panTime, type Extent, type Viewport } from '../../base/viewport';
+import { timeText } from './labels';
 import { makeLegend } from './legend';
 import { hiddenTail, lookedAt } from './look';
 import { shownTimeline, type ShownTimeline } from './shown';
@@ -31,6 +33,7 @@ export interface TimelineView {
   readonly update: (change: Change | null) => void;
   readonly fitAll: () => void;
   readonly openFind: () => void;
+  readonly nodes: NonNullable<TimelineActionProps['nodes']>;
   /** Does what a command asks of the page. */
   readonly act: (action: PageAction) => void;
 }
@@ -39,14 +42,21 @@ export interface TimelineView {
 export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const { operations, comparedOperations } = timeline;
+  const leftPx = (): number => gutterPx(timeline.rows());
   const lane = makeMemoryLane({
+    leftPx,
     viewport: () => timeline.viewport(pane.extent()),
     shown: () => {
       const [profile, stage, of] = [timeline.drawn()?.memory ?? null, timeline.memoryStage(), operations()];
       return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
     },
   });
-  const pane = makePane({ ...paneProps(store, timeline, operations, true), onTime: lane.point });
+  const pane = makePane({
+    ...paneProps(store, timeline, operations, true),
+    onTime: lane.point,
+    onPoint: (pointer) => rowButtons.point(pointer),
+    onDrawn: () => rowButtons.place(),
+  });
   const otherPane = makePane(paneProps(store, timeline, comparedOperations, false));
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const commands = timelineCommands(store, timeline, {
@@ -63,6 +73,15 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   });
   const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0, ...lanesAttributes }, pane.element, otherPane.element);
   const focus = (): void => lanes.focus({ preventScroll: true });
+  const rowButtons = makeRowButtons(pane, {
+    ofFile,
+    viewport: () => timeline.viewport(pane.extent()),
+    show: commands.show,
+    onNode: commands.rows.toggleNode,
+    onPin: commands.rows.togglePin,
+    focusLanes: focus,
+  });
+  pane.canvas.after(rowButtons.element);
   wirePointer(pane, pointerActions({ store, timeline, commands, focus, pane, isMain: true }));
   wirePointer(otherPane, pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }));
 
@@ -71,18 +90,7 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     pane,
     otherPane,
     lane,
-    minimap: makeMinimap({
-      operations,
-      painted: () => {
-        const of = operations();
-        return of === null ? null : lookedAt(of, store.view().timelineLook);
-      },
-      tail: timeline.tail,
-      hiddenTail: () => hiddenTail(store.view().timelineLook),
-      durationMs: timeline.durationMs,
-      viewport: () => timeline.viewport(pane.extent()),
-      onWindow: (startMs, endMs) => commands.show(windowAt(startMs, endMs, timeline, pane.extent())),
-    }),
+    minimap: minimapOf(store, timeline, pane, commands),
     table: makeOperationTable({
       operations,
       stage: () => timeline.markedStage() ?? 0,
@@ -97,29 +105,55 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     }),
     missing: h('div', { class: 'placeholder' }),
   };
+  const element = h('div', { class: 'timeline-view' });
   const body = h('div', { class: 'timeline-body' }, parts.legend.element, parts.minimap.element, lanes, parts.lane.element);
   // A tab that opens takes the keyboard focus, unless something else in the page or in VS Code has it.
   const takeFocus = (): void => {
     if (document.hasFocus() && document.activeElement === document.body && !body.hidden) focus();
   };
   window.addEventListener('focus', takeFocus);
+  element.append(findBar.element, body, parts.missing, parts.table.element, live);
   return {
-    element: h('div', { class: 'timeline-view' }, findBar.element, body, parts.missing, parts.table.element, live),
+    element,
     update: (change) => {
       const drawn = timeline.drawn();
       const of = operations();
       body.hidden = of === null;
       parts.missing.hidden = of !== null || drawn === null;
       if (drawn === null) return;
+      const selected = change === null || change.before.selection === store.view().selection ? null : timeline.selected();
+      if (selected !== null) commands.rows.openStage(selected.stage);
+      element.style.setProperty('--gutter', `${leftPx()}px`);
       if (of === null) showMissing(store, parts);
       else if (showDrawn(store, timeline, parts, { drawn, of }, change)) takeFocus();
     },
     fitAll: () => commands.easeTo(null),
     openFind: findBar.open,
+    nodes: {
+      toggle: commands.rows.toggleNodes,
+      areCollapsed: () => (timeline.nodes().length === 0 ? null : areCollapsed(store.view().timelineRows, timeline.nodes())),
+    },
     act: (action) => {
       if (operations() !== null) commands.act(action);
     },
   };
+}
+
+function minimapOf(store: Store, timeline: ShownTimeline, pane: Pane, commands: TimelineCommands): Minimap {
+  const { operations } = timeline;
+  return makeMinimap({
+    operations,
+    painted: () => {
+      const of = operations();
+      return of === null ? null : lookedAt(of, store.view().timelineLook);
+    },
+    tail: timeline.tail,
+    hiddenTail: () => hiddenTail(store.view().timelineLook),
+    durationMs: timeline.durationMs,
+    leftPx: pane.leftPx,
+    viewport: () => timeline.viewport(pane.extent()),
+    onWindow: (startMs, endMs) => commands.show(windowAt(startMs, endMs, timeline, pane.extent())),
+  });
 }
 
 /** What the view redraws when something changes. */
@@ -128,7 +162,7 @@ interface Parts {
   readonly pane: ReturnType<typeof makePane>;
   readonly otherPane: ReturnType<typeof makePane>;
   readonly lane: ReturnType<typeof makeMemoryLane>;
-  readonly minimap: ReturnType<typeof makeMinimap>;
+  readonly minimap: Minimap;
   readonly table: ReturnType<typeof makeOperationTable>;
   readonly legend: ReturnType<typeof makeLegend>;
   readonly missing: HTMLElement;
@@ -162,13 +196,13 @@ function showDrawn(
     if (other !== null) otherPane.setCaption(captionOf(other));
   }
   legend.update();
-  if (isNew || differs('viewport', 'criticalPath', 'stage', 'timelineLook')) {
+  if (isNew || differs('viewport', 'criticalPath', 'stage', 'timelineLook', 'timelineRows')) {
     pane.redraw();
     if (!otherPane.element.hidden) otherPane.redraw();
     lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
     lane.redraw();
   } else if (differs('selection')) pane.redrawOverlay();
-  if (isNew || differs('timelineLook')) minimap.redraw();
+  if (isNew || differs('timelineLook', 'timelineRows')) minimap.redraw();
   else if (differs('viewport')) minimap.moveWindow();
   table.element.hidden = !view.table;
   if (view.table) table.update();
@@ -193,10 +227,16 @@ function paneProps(store: Store, timeline: ShownTimeline, operations: () => Oper
     },
     tail: () => (isMain ? timeline.tail() : timeline.comparedTail()),
     hiddenTail: () => hiddenTail(store.view().timelineLook),
-    tooltip: (pointer, extent) => {
-      const [of, tail, viewport] = [operations(), isMain ? timeline.tail() : timeline.comparedTail(), timeline.viewport(extent)];
-      return tailLines(of, tail, pointer, viewport, extent) ?? tooltipLines(of, pointer, viewport, extent);
-    },
+    list: timeline.rows,
+    tooltip: (pointer, extent) =>
+      tooltipLines({
+        operations: operations(),
+        tail: isMain ? timeline.tail() : timeline.comparedTail(),
+        pointer,
+        viewport: timeline.viewport(extent),
+        extent,
+        leftPx: gutterPx(timeline.rows()),
+      }),
   };
 }
 
@@ -225,6 +265,7 @@ function pointerActions({ store, timeline, commands, focus, pane, isMain }: Poin
     zoomTo: (operation) => {
       if (isMain) commands.zoomTo(operation);
     },
+    openNode: commands.rows.toggleNode,
   };
 }
 
@@ -233,45 +274,6 @@ function windowAt(startMs: number, endMs: number, { viewport, durationMs }: Show
   const before = viewport(extent);
   const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * durationMs();
   return keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent);
-}
-
-function tooltipLines(operations: Operations | null, pointer: Pointer, viewport: Viewport, extent: Extent): (string | null)[] {
-  if (operations === null || pointer.stage === null || pointer.x < gutters.leftPx) return [];
-  const { operation, stage } = pointer;
-  if (operation !== null)
-    return [
-      headline(operations, operation),
-      placeText(operations, operation),
-      unitText(operations, operation),
-      t('{0}, from {1}', timeText(operations, operation.endMs - operation.startMs), timeText(operations, operation.startMs)),
-      waitText(operations, operation),
-    ];
-  const idle = idleAt(operations, stage, timeAt(viewport, pointer.x - gutters.leftPx, extent));
-  if (idle === null || pointer.x > gutters.leftPx + extent.widthPx) return [];
-  return [t('Idle for {0}', timeText(operations, idle.endMs - idle.startMs)), stageText(operations, stage), idle.cause];
-}
-
-/** What is said of the end of a step; null elsewhere. */
-function tailLines(
-  operations: Operations | null,
-  tail: Tail | null,
-  { stage, x, operation }: Pointer,
-  viewport: Viewport,
-  extent: Extent,
-): (string | null)[] | null {
-  if (operations === null || tail === null || stage === null || operation !== null || x > gutters.leftPx + extent.widthPx) return null;
-  const part = tailAt(tail, stage, timeAt(viewport, x - gutters.leftPx, extent));
-  if (part === null) return null;
-  return [
-    tailName(part.kind),
-    stageText(operations, stage),
-    t('{0}, from {1}', timeText(operations, part.endMs - part.startMs), timeText(operations, part.startMs)),
-    part.kind === 'gradientExchange' ? t('As long as that of the slowest stage, and only as far as the step waits for it') : null,
-  ];
-}
-
-function headline(operations: Operations, operation: Operation): string {
-  return t('{0} · {1}', kindName(operation), unitName(operations, operation.unit, operation.chunk, true));
 }
 
 function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { peersOf, placeRanks, rankGroups, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
+import { peersOf, placeRanks, rankGroups, stageNodes, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
+import type { Layout } from '../../../../src/core/spec/request';
+import type { RankOrder } from '../../../../src/core/spec/rank-order';
 import { gpt, request } from '../../../golden/requests';
 
 const cluster = {
@@ -52,6 +54,30 @@ describe('ranks of a layout', () => {
           }
         }
       }
+  });
+
+  it('have several stages on a node where a stage takes fewer GPUs than it has', () => {
+    const nodes = (changed: Partial<Layout>, order: RankOrder) => stageNodes(placeRanks({ ...layout, ...changed }, cluster, order));
+    assert.deepEqual(nodes({}, 'data'), [], 'a stage takes a whole node');
+    assert.deepEqual(
+      nodes({ data: 1, pipeline: 6 }, 'data').map(({ stages }) => stages),
+      [
+        [0, 1, 2, 3],
+        [4, 5],
+      ],
+    );
+    assert.deepEqual(nodes({ data: 2, pipeline: 8 }, 'pipeline'), [
+      { node: 0, nodes: 2, stages: [0, 1, 2, 3] },
+      { node: 1, nodes: 2, stages: [4, 5, 6, 7] },
+    ]);
+    // Stage 2 has GPUs 6 to 8: it counts to the node of its first.
+    assert.deepEqual(
+      nodes({ tensor: 3, data: 1, pipeline: 5 }, 'data').map(({ stages }) => stages),
+      [
+        [0, 1, 2],
+        [3, 4],
+      ],
+    );
   });
 
   it('take the GPUs of their own group of nodes', () => {
