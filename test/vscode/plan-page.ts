@@ -49,3 +49,37 @@ export async function figuresOnBoth(page: Page, accepts: (shown: Figures) => boo
     return isOne && accepts(side) ? side : undefined;
   });
 }
+
+/** The tab, with its timeline drawn. */
+export async function timelineFrame(page: Page): Promise<Frame> {
+  const tab = await pageFrame(page, 'tab');
+  await tab.locator('.lanes-region:visible').waitFor();
+  return tab;
+}
+
+/** Waits until an element of a page has the keyboard focus. */
+export async function focusOn(frame: Frame, selector: string, limitMs?: number): Promise<void> {
+  await until(
+    `focus on ${selector}`,
+    async () => {
+      const has = await frame.evaluate<boolean>(
+        `document.hasFocus() && document.activeElement?.matches(${JSON.stringify(selector)}) === true`,
+      );
+      return has || undefined;
+    },
+    limitMs,
+  );
+}
+
+/** Presses a key, again where the window had not heard of the focus yet. */
+export async function pressUntil(page: Page, key: string, done: () => Promise<void>): Promise<void> {
+  for (let pressed = 1; ; pressed += 1) {
+    await page.keyboard.press(key);
+    try {
+      await done();
+      return;
+    } catch (error) {
+      if (pressed === 5) throw error;
+    }
+  }
+}

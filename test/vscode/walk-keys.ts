@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Frame, Page } from 'playwright-core';
+import type { Frame } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { pageFrame } from './plan-page';
+import { focusOn, pageFrame, pressUntil, timelineFrame } from './plan-page';
 import { picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
-import { until } from './until';
 
 /** Keys in the timeline, in a field, from part to part and in the side view, and a key that is changed; the tab shows a timeline. */
 export async function walkKeys(workbench: Workbench, { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>): Promise<void> {
@@ -81,9 +80,9 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
         const row = list.locator('.monaco-list-row', { hasText: 'Outline the critical path' }).first();
         await row.dblclick();
         const asked = page.locator('.defineKeybindingWidget input');
-        await asked.waitFor();
-        await page.keyboard.press('x');
-        await page.keyboard.press('Enter');
+        // It takes the focus a moment after it is seen.
+        await asked.press('x');
+        await asked.press('Enter');
         // Then it is the person's, no longer the extension's, whose keys the list shows.
         await row.waitFor({ state: 'detached' });
         await look('changed');
@@ -110,27 +109,6 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
   ];
 }
 
-/** The tab, with its timeline drawn. */
-async function timelineFrame(page: Page): Promise<Frame> {
-  const tab = await pageFrame(page, 'tab');
-  await tab.locator('.lanes-region:visible').waitFor();
-  return tab;
-}
-
-/** Waits until an element of a page has the keyboard focus. */
-async function focusOn(frame: Frame, selector: string, limitMs?: number): Promise<void> {
-  await until(
-    `focus on ${selector}`,
-    async () => {
-      const has = await frame.evaluate<boolean>(
-        `document.hasFocus() && document.activeElement?.matches(${JSON.stringify(selector)}) === true`,
-      );
-      return has || undefined;
-    },
-    limitMs,
-  );
-}
-
 async function isOutlined(tab: Frame, wanted: boolean): Promise<void> {
   await tab.locator(`[title="Outline the critical path"][aria-pressed="${wanted}"]`).waitFor({ timeout: 5000 });
 }
@@ -138,17 +116,4 @@ async function isOutlined(tab: Frame, wanted: boolean): Promise<void> {
 /** Waits until an operation is selected. */
 async function isSelected(tab: Frame): Promise<void> {
   await tab.locator('.inspector-selection h2[class^="kind-"]').waitFor({ timeout: 5000 });
-}
-
-/** Presses a key, again where the window had not heard of the focus yet. */
-async function pressUntil(page: Page, key: string, done: () => Promise<void>): Promise<void> {
-  for (let pressed = 1; ; pressed += 1) {
-    await page.keyboard.press(key);
-    try {
-      await done();
-      return;
-    } catch (error) {
-      if (pressed === 5) throw error;
-    }
-  }
 }

@@ -7,6 +7,7 @@ import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkKeys } from './walk-keys';
+import { walkRows } from './walk-rows';
 import { walkLayout } from './walk-layout';
 import {
   chooseFix,
@@ -40,6 +41,7 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     const { look, failed } = picturesOf(workbench.page, screenshotsDir);
     const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
     await walkSteps(steps, emit, () => failed('demo'));
+    await walkRows(workbench, { screenshotsDir, emit });
     await walkKeys(workbench, { screenshotsDir, emit });
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });

@@ -37,6 +37,15 @@ const more: readonly Surface[] = [
     savedState: { tab: 'timeline' },
     act: (page) => page.locator('.lanes-region:visible').press('?'),
   },
+  {
+    name: 'timeline-nodes',
+    kind: 'tab',
+    state: () => stateOf('tab', planOf({ unit: 56 })),
+    savedState: { tab: 'timeline' },
+    act: async (page) => {
+      for (const key of ['Shift+G', 'Home', 'p']) await page.locator('.lanes-region:visible').press(key);
+    },
+  },
 ];
 
 /** Without a full run one surface of each tab, and those that show what the others do not. */
