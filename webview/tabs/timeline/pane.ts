@@ -9,7 +9,7 @@ import type { Tail, TailPart } from '../../base/tail';
 import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';
-import { gutterPx } from './row-names';
+import { gutterPx } from './gutter';
 import { plainRows, type LaneRow, type RowList } from './rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../../base/chart/ticks';

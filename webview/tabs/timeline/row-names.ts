@@ -1,7 +1,6 @@
 import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { t } from '../../base/strings';
-import { gutters } from './draw-frame';
-import { rangesText, type LaneRow, type RowList } from './rows';
+import { rangesText } from './rows';
 
 /** Where twisties and pins, and names of nodes begin left of the lanes, and how large the former are, CSS px. */
 export const rowControls = { iconsPx: 4, iconPx: 12, namePx: 18 } as const;
@@ -16,25 +15,4 @@ export function nodeText({ node, nodes }: StageNode, stages: readonly number[]):
   const which = rangesText(stages);
   if (nodes > 1) return t('Node {0} and {1} of other replicas: stages {2}', node, nodes - 1, which);
   return stages.length === 1 ? t('Node {0}: stage {1}', node, which) : t('Node {0}: stages {1}', node, which);
-}
-
-/** Of a figure or letter of the labels, CSS px: their mean, and a little more. */
-const letterPx = 6.2;
-
-const known = new WeakMap<RowList, number>();
-
-/** Room for the labels left of the lanes, CSS px. */
-export function gutterPx(list: RowList): number {
-  const px = known.get(list) ?? roomOf(list);
-  known.set(list, px);
-  return px;
-}
-
-function roomOf({ rows }: RowList): number {
-  const letters = rows.reduce((most, row) => Math.max(most, lettersOf(row)), 0);
-  return letters === 0 ? gutters.leftPx : Math.ceil(rowControls.namePx + letters * letterPx + 18);
-}
-
-function lettersOf({ node, stages }: LaneRow): number {
-  return node === null ? 0 : nodeName(node).length + rangesText(stages).length;
 }

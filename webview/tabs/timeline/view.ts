@@ -16,7 +16,7 @@ import type { Operations } from '../../base/operations';
 import { makePane, type Pane, type PaneProps } from './pane';
 import { makeOperationTable } from './table';
 import type { TimelineActionProps } from './actions';
-import { gutterPx } from './row-names';
+import { gutterPx } from './gutter';
 import { makeRowButtons } from './row-buttons';
 import { areCollapsed } from './rows';
 import { tooltipLines } from './tooltips';
