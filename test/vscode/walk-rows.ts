@@ -61,7 +61,7 @@ function rowSteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
         await until('the pinned one at the top', async () => (await stageIn(page, tab, 0)) === stage || undefined);
         await look('pinned');
         await runFromPalette(page, 'Developer: Reload Webviews');
-        await until('a page that was loaded again', async () => (tab.isDetached() ? true : undefined));
+        await until('a page that was loaded again', () => Promise.resolve(tab.isDetached() || undefined));
         const again = await timelineFrame(page);
         await again.getByRole('button', { name, exact: true }).waitFor();
         const [pin, lanes] = [
