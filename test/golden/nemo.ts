@@ -32,8 +32,8 @@ interface NemoCase {
   /** CUDA graphs, dispatcher and `overlap`; null for dense models; absent: as most recipes of its release and system. */
   readonly recipe?: string | null;
   readonly recompute?: string | null;
-  /** GPUs that share weights, gradients and states; absent: the states alone are shared. */
-  readonly fsdp?: number;
+  /** GPUs that share weights, gradients and states; null or absent: the states alone are shared. */
+  readonly fsdp?: number | null;
 }
 
 /** Tokens per second and GPU, published and predicted. */
@@ -177,7 +177,7 @@ function throughput(chosen: (recipes: Recipes) => Partial<TrainingSpec>): readon
         precision: 'bf16',
         ...(format === null ? {} : { gemmPrecision: format }),
         ...(format === 'fp8' ? { fp8Recipe: row.precision === 'MXFP8' ? 'mxfp8' : 'tensorwise' } : {}),
-        zeroStage: row.fsdp === undefined ? 1 : 3,
+        zeroStage: (row.fsdp ?? null) === null ? 1 : 3,
         overlapGradReduce: true,
         overlapParamGather: true,
         attention: 'flash',
