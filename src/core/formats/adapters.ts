@@ -1,3 +1,4 @@
+import { ExpectedError } from '../errors';
 import { sentence, type Sentence } from '../sentence';
 import type { Located, Place } from '../spec/located';
 import { count, names, on, share, type FlagRead } from './shell/flag-reads';
@@ -37,16 +38,26 @@ export interface AdapterDefaults {
 /** Word by which libraries name all linear layers but the head. */
 export const allLinear = 'all-linear';
 
-/** Adapters at the setting that turns them on. */
-export function adaptersAt(place: Place, name: string, given: Omit<GivenAdapters, 'place' | 'name'> = {}): GivenAdapters {
-  return { place, name, ...given };
+/** What libraries take that are started by files of several formats. */
+export const libraryDefaults = {
+  llamaFactory: { rank: 8, targets: [allLinear], reason: sentence`LLaMA-Factory's default` },
+  trl: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
+} satisfies Readonly<Record<string, AdapterDefaults>>;
+
+/** The error for adapters that are not planned; `what` is beside what, or on what, or nothing where they are no LoRA. */
+export function adaptersNotPlanned({ name, place }: GivenAdapters, what?: Sentence): ExpectedError {
+  const message =
+    what === undefined
+      ? sentence`The run trains adapters (${name}), which is not planned`
+      : sentence`The run trains adapters (${name}) ${what}, which is not planned`;
+  const remedy = sentence`take the setting out of a copy to plan the training of all weights`;
+  return new ExpectedError('model-not-planned', message, remedy, place);
 }
 
-/** Why adapters are not planned, as an error says it; `what` is of which kind, or beside what, or nothing. */
-export function unplannedAdapters({ name }: GivenAdapters, what?: Sentence): Sentence {
-  return what === undefined
-    ? sentence`The run trains adapters (${name}), which is not planned`
-    : sentence`The run trains adapters (${name}) ${what}, which is not planned`;
+/** What the kind of adapters says, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is no LoRA. */
+export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapters, 'baseBits' | 'unlike'> {
+  if (kind === undefined || /^(?:lora)?$/i.test(kind.value)) return {};
+  return /^qlora$/i.test(kind.value) ? { baseBits: { value: 4, source: kind.source } } : { unlike: kind.value };
 }
 
 /** A value with the setting as it is written. */

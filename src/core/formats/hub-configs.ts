@@ -20,7 +20,8 @@ const glm5 = {
   tie_word_embeddings: false,
 };
 
-const gptOss = {
+/** What all sizes of gpt-oss share. */
+export const gptOss = {
   model_type: 'gpt_oss',
   hidden_size: 2880,
   intermediate_size: 2880,

@@ -1,4 +1,4 @@
-import { unplannedAdapters, type GivenAdapters } from '../formats/adapters';
+import { adaptersNotPlanned } from '../formats/adapters';
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader } from '../formats/composition';
@@ -188,17 +188,11 @@ function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): Expec
   return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script or a config that trains`, place);
 }
 
-/** Adapters of another kind than LoRA are read, and nothing is planned. */
-function notLora(adapters: GivenAdapters): ExpectedError {
-  const remedy = sentence`take the setting out of a copy to plan the training of all weights`;
-  return new ExpectedError('model-not-planned', unplannedAdapters(adapters), remedy, adapters.place);
-}
-
 function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   const { purpose = 'training' } = written;
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
   const { adapters } = written;
-  if (adapters?.unlike !== undefined) return { run: null, noRun: notLora(adapters) };
+  if (adapters?.unlike !== undefined) return { run: null, noRun: adaptersNotPlanned(adapters) };
   // Beside a model config the defaults would contradict what it says.
   const launcher = joined === null ? asLaunched(written) : written;
   try {

@@ -16,8 +16,8 @@ export interface RecomputeByStage {
   readonly prediction: Prediction;
 }
 
-/** A schedule of more operations is not looked at. */
-const mostOperations = 200_000;
+/** A schedule of more operations is not counted again for every change that might fit. */
+export const mostTrialOperations = 200_000;
 
 /**
  * The fewest layers that each stage must recompute whole so that a schedule fits with some scheme, and the step that makes: stages hold
@@ -57,7 +57,7 @@ function fewestOf(
 ): readonly number[] | null {
   const { model, training, layout, cluster } = request;
   const kind = kindFor(schedule, layout);
-  if (kind.chunks > 1 || layout.pipeline < 2 || operationCount(kind, layout, scheme) > mostOperations) return null;
+  if (kind.chunks > 1 || layout.pipeline < 2 || operationCount(kind, layout, scheme) > mostTrialOperations) return null;
   const chunks = unlessUnmet(() => chunksOf({ model, training, layout }, kind));
   if (chunks === null) return null;
   const gpuMemory = gpuMemoryOf(cluster, layout);

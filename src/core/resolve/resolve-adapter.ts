@@ -1,6 +1,5 @@
-import { allLinear, unplannedAdapters, type GivenAdapters } from '../formats/adapters';
+import { adaptersNotPlanned, allLinear, type GivenAdapters } from '../formats/adapters';
 import type { Run } from '../formats/run';
-import { ExpectedError } from '../errors';
 import { adapterTargets, type Adapter, type AdapterTarget } from '../spec/adapter';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
@@ -15,7 +14,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   if (adapters === undefined) return {};
   const { defaults, baseBits, doubleQuantised } = adapters;
   const beside = unpricedModel(model);
-  if (beside !== null) throw notPlanned(adapters, beside);
+  if (beside !== null) throw adaptersNotPlanned(adapters, beside);
   const reason = defaults?.reason ?? sentence`peft's default (LoraConfig)`;
   const rank = valueOrDefault('training.adapter.rank', adapters.rank, () => ({ value: defaults?.rank ?? 8, reason }));
   const names = valueOrDefault('training.adapter.targets', adapters.targets, () => ({
@@ -35,11 +34,6 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
       ...(saved.length > 0 && { saved }),
     },
   };
-}
-
-function notPlanned(adapters: GivenAdapters, what: Sentence): ExpectedError {
-  const remedy = sentence`take the setting out of a copy to plan the training of all weights`;
-  return new ExpectedError('model-not-planned', unplannedAdapters(adapters, what), remedy, adapters.place);
 }
 
 /** Beside what kind of layers adapters are not priced; null: beside those of this model they are. */
@@ -85,8 +79,9 @@ function targetsOf(adapters: GivenAdapters, names: readonly string[], model: Mod
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
   const targets = adapterTargets.filter((target) => found.has(target));
   const ofAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'output'];
-  if (model.experts !== null && targets.some((target) => !ofAttention.includes(target))) throw notPlanned(adapters, sentence`on experts`);
-  if (targets.length === 0) throw notPlanned(adapters, sentence`on no module that is known`);
+  if (model.experts !== null && targets.some((target) => !ofAttention.includes(target)))
+    throw adaptersNotPlanned(adapters, sentence`on experts`);
+  if (targets.length === 0) throw adaptersNotPlanned(adapters, sentence`on no module that is known`);
   return targets;
 }
 
@@ -98,7 +93,7 @@ function targetsNamed(adapters: GivenAdapters, name: string, { modelType }: Mode
   }
   const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
   const found = Object.hasOwn(modules, short) ? modules[short] : undefined;
-  if (found === undefined) throw notPlanned(adapters, sentence`on ${name}`);
+  if (found === undefined) throw adaptersNotPlanned(adapters, sentence`on ${name}`);
   return found;
 }
 

@@ -122,12 +122,12 @@ function aliveAtPeak(profile: MemoryProfile, { parts }: StageMemory): string {
   return alive.map((part) => `${partName(part)} ${formatBytes(parts[part])}`).join('\n');
 }
 
-/** A small triangle over the highest point of the curve, when that is in view. */
 /** The times that are shown, and where they begin, CSS px. */
 interface Window extends Pick<Viewport, 'startMs' | 'endMs'> {
   readonly leftPx: number;
 }
 
+/** A small triangle over the highest point of the curve, when that is in view. */
 function drawPeak(
   surface: Surface,
   colors: Theme,

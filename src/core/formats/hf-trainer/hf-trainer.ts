@@ -1,7 +1,7 @@
 import { byDefault } from '../../spec/located';
 import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
-import { adaptersAt, allLinear, loraSettings } from '../adapters';
+import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
 import type { Facts, LauncherFile } from '../facts';
 import { count, fixed, on } from '../shell/flag-reads';
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
@@ -83,19 +83,14 @@ function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const kind = axolotl ?? (factory?.value === 'full' || factory?.value === 'freeze' ? undefined : factory);
   const turn = kind ?? (trl?.value === true ? trl : undefined);
   if (turn?.source.kind !== 'file') return {};
-  const said = loraSettings((name, read) => reader.one(name, read));
-  const isQuantised = /^qlora$/i.test(kind?.value ?? '') && said.baseBits === undefined;
+  const ofLibrary = factory === undefined ? libraryDefaults.trl : libraryDefaults.llamaFactory;
   return {
-    adapters: adaptersAt(turn.source.place, turn.name ?? 'adapter', {
-      ...said,
-      ...(isQuantised && { baseBits: { value: 4, source: turn.source } }),
-      ...(kind !== undefined && !/^q?lora$/i.test(kind.value) && { unlike: kind.value }),
-      defaults:
-        axolotl !== undefined
-          ? { rank: 8, targets: null, reason: sentence`Axolotl's default` }
-          : factory !== undefined
-            ? { rank: 8, targets: [allLinear], reason: sentence`LLaMA-Factory's default` }
-            : { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
-    }),
+    adapters: {
+      place: turn.source.place,
+      name: turn.name ?? 'adapter',
+      ...kindSettings(kind),
+      ...loraSettings((name, read) => reader.one(name, read)),
+      defaults: axolotl === undefined ? ofLibrary : { rank: 8, targets: null, reason: sentence`Axolotl's default` },
+    },
   };
 }

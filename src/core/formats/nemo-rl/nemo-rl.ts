@@ -1,4 +1,4 @@
-import { adaptersAt, allLinear, coreModules, sectionSettings } from '../adapters';
+import { allLinear, coreModules, sectionSettings } from '../adapters';
 import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
@@ -140,7 +140,7 @@ function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile
   if (setting?.value !== true || setting.source.kind !== 'file') return {};
   const said = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
   const defaults = { rank: 8, targets: usesMegatron ? coreModules : [allLinear], reason: sentence`NeMo-RL's default` };
-  return { adapters: adaptersAt(setting.source.place, name, { ...said, defaults }) };
+  return { adapters: { place: setting.source.place, name, ...said, defaults } };
 }
 
 /** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */

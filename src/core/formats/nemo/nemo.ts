@@ -1,5 +1,5 @@
 import { byDefault } from '../../spec/located';
-import { adaptersAt, sectionSettings } from '../adapters';
+import { sectionSettings } from '../adapters';
 import type { Composition, Layer } from '../composition';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
@@ -150,7 +150,7 @@ function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const isLora = /^lora$/i.test(scheme.value);
   const said = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
   const defaults = { rank: 32, targets: ['linear_qkv'], reason: sentence`NeMo's default` };
-  return { adapters: adaptersAt(scheme.source.place, 'peft_scheme', { ...said, defaults, ...(!isLora && { unlike: scheme.value }) }) };
+  return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...said, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 
 function sizeDefaults({ heads }: Facts): Facts {

@@ -1,6 +1,6 @@
 import { upwards, type Base, type Layer } from '../composition';
 import { sentence } from '../../sentence';
-import { adaptersAt, coreModules, sectionSettings } from '../adapters';
+import { coreModules, sectionSettings } from '../adapters';
 import type { Fact, Facts, LauncherFile } from '../facts';
 import { on } from '../shell/flag-reads';
 import { createKeyReader } from '../yaml/keys';
@@ -114,6 +114,6 @@ export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters
   const isUnlike = isPeft && !/^lora$/i.test(peft.value);
   const defaults = { rank: 32, targets: coreModules, reason: sentence`Megatron-Bridge's default (LoRA)` };
   return {
-    adapters: adaptersAt(setting.source.place, isPeft ? 'peft' : 'lora', { ...said, defaults, ...(isUnlike && { unlike: peft.value }) }),
+    adapters: { place: setting.source.place, name: isPeft ? 'peft' : 'lora', ...said, ...(isUnlike && { unlike: peft.value }), defaults },
   };
 }

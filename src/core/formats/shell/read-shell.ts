@@ -1,8 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Place } from '../../spec/located';
 import { readDeepSpeed } from '../deepspeed/reader';
-import { factOf } from '../megatron/located-flag';
-import { adaptersAt, coreModules, loraSettings, type GivenAdapters } from '../adapters';
+import { coreModules, type GivenAdapters } from '../adapters';
 import { configError } from '../errors';
 import type { Fact, FactName, Facts, LauncherFile } from '../facts';
 import { maximumConfigSize, startOf } from '../json-document';
@@ -10,6 +9,7 @@ import { ownLayer, upwards, type Base, type ComposingReader, type Composition, t
 import { argumentWords } from './argument-file';
 import { clusterOfScheduler, environmentOf } from './batch-header';
 import { evaluate } from './evaluate';
+import { loraFlags } from './lora-flags';
 import type { Evaluation, HereDocument } from './evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
@@ -166,9 +166,8 @@ function fileOfProgram(
 function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
   if (flag === undefined) return undefined;
-  const said = loraSettings((name, read) => factOf(flags.get(name.replaceAll('_', '-')), read));
   const defaults = { rank: 16, targets: coreModules, reason: sentence`MindSpeed-LLM's default` };
-  return adaptersAt(flag.place, flag.name, { ...said, defaults });
+  return { place: flag.place, name: flag.name, ...loraFlags(flags), defaults };
 }
 
 /** What the batch system's header says, where no flag does. */

@@ -1,3 +1,4 @@
+import { gptOss as gptOssOfHub } from '../hub-configs';
 import { closest } from '../suggest';
 
 /** A model by the keys of its HuggingFace config. */
@@ -76,18 +77,7 @@ function routed(count: number, active: number, shared: number, ffn: number): Siz
   return { n_routed_experts: count, num_experts_per_tok: active, n_shared_experts: shared, moe_intermediate_size: ffn };
 }
 
-const gptOss: Sizes = {
-  model_type: 'gpt_oss',
-  hidden_size: 2880,
-  intermediate_size: 2880,
-  num_attention_heads: 64,
-  num_key_value_heads: 8,
-  head_dim: 64,
-  num_experts_per_tok: 4,
-  vocab_size: 201088,
-  max_position_embeddings: 131072,
-  tie_word_embeddings: false,
-};
+const gptOss: Sizes = { ...gptOssOfHub, max_position_embeddings: 131072 };
 
 const tied: Sizes = { tie_word_embeddings: true };
 const shallow: Sizes = { vocab_size: 2048 };

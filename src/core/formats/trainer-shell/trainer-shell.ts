@@ -1,6 +1,7 @@
 import { accelerateBases, accelerateFacts, fsdpStage, offloaded } from '../accelerate/accelerate';
-import { adapterSettings, adaptersAt, allLinear, loraSettings, type AdapterDefaults, type GivenAdapters } from '../adapters';
+import { adapterSettings, allLinear, kindSettings, libraryDefaults, type AdapterDefaults, type GivenAdapters } from '../adapters';
 import type { Layer } from '../composition';
+import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../spec/located';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../facts';
@@ -166,28 +167,17 @@ function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | un
   const given = switches.find(isOn) ?? kinds.find(isKind) ?? (isOff ? undefined : ranks.find(isRank));
   const flag = given === undefined ? undefined : flags.get(given);
   if (flag === undefined) return undefined;
-  const kind = kinds.map((key) => factOf(flags.get(key), word)?.value ?? '').find((written) => isUnlike(written));
-  const said = loraSettings((name, read) => factOf(flags.get(name.replaceAll('_', '-')), read));
-  const quantised = kinds.map((key) => factOf(flags.get(key), word)).find((fact) => /^qlora$/i.test(fact?.value ?? ''));
-  return adaptersAt(flag.place, flag.name, {
-    ...said,
-    ...(quantised && said.baseBits === undefined && { baseBits: { value: 4, source: quantised.source } }),
-    ...(kind !== undefined && { unlike: kind }),
-    ...defaultsBy(flags),
-  });
-}
-
-function isUnlike(kind: string): boolean {
-  return kind !== '' && !/^q?lora$/i.test(kind);
+  const kind = kinds.map((key) => factOf(flags.get(key), word)).find((fact) => fact !== undefined);
+  return { place: flag.place, name: flag.name, ...kindSettings(kind), ...loraFlags(flags), ...defaultsBy(flags) };
 }
 
 /** What the program behind the flags takes where they are silent, told by flags that only it has. */
 function defaultsBy(flags: ReadonlyMap<string, LocatedFlag>): { readonly defaults?: AdapterDefaults } {
   const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
-  if (has('finetuning-type')) return { defaults: { rank: 8, targets: [allLinear], reason: sentence`LLaMA-Factory's default` } };
+  if (has('finetuning-type')) return { defaults: libraryDefaults.llamaFactory };
   if (has('train-type', 'sft-type', 'tuner-type'))
     return { defaults: { rank: 8, targets: [allLinear], dropout: 0.05, reason: sentence`ms-swift's default` } };
-  if (has('use-peft')) return { defaults: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` } };
+  if (has('use-peft')) return { defaults: libraryDefaults.trl };
   if (has('lora-rank') && has('pretrain')) return { defaults: { rank: 8, targets: [allLinear], reason: sentence`OpenRLHF's default` } };
   return {};
 }

@@ -1,4 +1,4 @@
-import { adaptersAt, allLinear, type GivenAdapters } from '../adapters';
+import { allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
 import type { Fact, Facts } from '../facts';
@@ -102,8 +102,8 @@ function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, L
   if (rank?.source.kind !== 'file' || rank.value === 0) return {};
   const targets = targetKeys.map((key) => factOf(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);
   const defaults = { rank: rank.value, targets: [allLinear], reason: sentence`verl's default` };
-  const given = { rank, defaults, ...(targets && targets.value.length > 0 && { targets }) };
-  return { adapters: adaptersAt(rank.source.place, rank.name ?? 'lora_rank', given) };
+  const written = targets && targets.value.length > 0 ? { targets } : {};
+  return { adapters: { place: rank.source.place, name: rank.name ?? 'lora_rank', rank, ...written, defaults } };
 }
 
 /** Of reinforcement learning the training step is planned, not what generates and judges. */

@@ -9,7 +9,7 @@ import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { isUsual } from '../../planner/reasons';
-import { recomputeByStage } from '../../planner/recompute-by-stage';
+import { mostTrialOperations, recomputeByStage } from '../../planner/recompute-by-stage';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
@@ -39,8 +39,6 @@ export interface Remedy extends Change {
 const mostRemedies = 3;
 /** Plans that are made to find them, at most: a count, so that every machine offers the same. */
 export const mostTrials = 5;
-/** A schedule of more operations is not counted again for every change that might fit. */
-const maximumTrialOperations = 200_000;
 
 /**
  * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned),
@@ -256,7 +254,7 @@ function fitsAfter({ request, sets }: TriedChange, chosen: Candidate): boolean {
   if (sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;
-  if (2 * units * layout.pipeline * chosen.chunksPerStage > maximumTrialOperations) return false;
+  if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTrialOperations) return false;
   const scheme = sliced
     ? chosen.scheme
     : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));

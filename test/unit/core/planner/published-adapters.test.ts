@@ -33,5 +33,6 @@ describe('published steps of LoRA', () => {
       assert.ok(Math.abs((flopsPerToken - attention) / (tflops / tokens) - 1) < 0.01, 'which leave attention out');
       const [low, high] = plan.cost.range;
       assert.ok(each / tokens > low && each / tokens < high, 'inside the bar');
+      assert.ok(JSON.stringify(plan.cost).includes((each / tokens).toFixed(2)), 'as the reason for the bar says');
     });
 });
