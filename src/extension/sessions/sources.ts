@@ -2,15 +2,16 @@ import * as vscode from 'vscode';
 import { configError } from '../../core/formats/errors';
 import { maximumConfigSize, startOf } from '../../core/formats/json-document';
 import { formatCount } from '../../core/format';
+import { readRegular, type StoredFile } from '../../files/read-regular';
+import { systemCode } from '../../files/system-reason';
 import { textWithin } from './document-text';
 import { referencedPath } from './referenced-path';
 import { maximumDrawnSize } from './schedule-size';
 import { sentence } from '../../core/sentence';
 
 /**
- * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, through `workspace.fs` so that remote
- * and
- * virtual files work alike.
+ * Text of a file as the user sees it: the open document with its unsaved edits, else what is stored, on this machine or wherever
+ * `workspace.fs` reaches.
  * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large` or `config-binary`, placed at the start of the file.
  */
 export async function readText(file: string): Promise<string> {
@@ -29,25 +30,58 @@ export async function readText(file: string): Promise<string> {
       place,
     );
   }
+  const stored = await (uri.scheme === 'file' ? onThisMachine(uri) : elsewhere(uri));
+  if (stored.kind !== 'file') throw notRead(stored.kind, file);
+  if (stored.bytes.includes(0)) throw configError('config-binary', sentence`${name} is not text`, sentence`name a JSON config file`, place);
+  return new TextDecoder('utf-8').decode(stored.bytes);
+}
+
+type Stored = StoredFile | { readonly kind: 'nothing' | 'refused' };
+
+/** Not by way of `workspace.fs`, which asks the window first, and that is busy while somebody types. */
+async function onThisMachine(uri: vscode.Uri): Promise<Stored> {
   try {
-    const { size, type } = await vscode.workspace.fs.stat(uri);
-    if ((type & vscode.FileType.Directory) !== 0)
-      throw configError('config-unreadable', sentence`${name} is a folder`, sentence`name the config file in it`, place);
-    if (size > maximumConfigSize)
-      throw configError(
+    return await readRegular(uri.fsPath, maximumConfigSize);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return { kind: code === 'ENOENT' || code === 'ENOTDIR' ? 'nothing' : 'refused' };
+  }
+}
+
+/** Why there is no text of a file. */
+function notRead(kind: Exclude<Stored['kind'], 'file'>, file: string): Error {
+  const name = nameOf(vscode.Uri.parse(file, true));
+  const place = startOf(file);
+  switch (kind) {
+    case 'nothing':
+      return configError('config-not-found', sentence`There is no file ${displayPath(file)}`, sentence`fix the path`, place);
+    case 'refused':
+      return configError('config-unreadable', sentence`${name} cannot be read`, sentence`check its permissions`, place);
+    case 'folder':
+      return configError('config-unreadable', sentence`${name} is a folder`, sentence`name the config file in it`, place);
+    case 'device':
+      return configError('config-unreadable', sentence`${name} is no regular file`, sentence`name a config file`, place);
+    case 'too large':
+      return configError(
         'config-too-large',
         sentence`${name} is over 5 MB, too large for a config`,
         sentence`name the config file itself`,
         place,
       );
-    const bytes = await vscode.workspace.fs.readFile(uri);
-    if (bytes.includes(0)) throw configError('config-binary', sentence`${name} is not text`, sentence`name a JSON config file`, place);
-    return new TextDecoder('utf-8').decode(bytes);
+  }
+}
+
+/** A file of another machine or of a virtual workspace. */
+async function elsewhere(uri: vscode.Uri): Promise<Stored> {
+  try {
+    const { size, type } = await vscode.workspace.fs.stat(uri);
+    if ((type & vscode.FileType.Directory) !== 0) return { kind: 'folder' };
+    if (size > maximumConfigSize) return { kind: 'too large' };
+    return { kind: 'file', bytes: await vscode.workspace.fs.readFile(uri) };
   } catch (error) {
     if (!(error instanceof vscode.FileSystemError)) throw error;
-    if (error.code === 'FileNotFound')
-      throw configError('config-not-found', sentence`There is no file ${displayPath(file)}`, sentence`fix the path`, place);
-    throw configError('config-unreadable', sentence`${name} cannot be read`, sentence`check its permissions`, place);
+    return { kind: error.code === 'FileNotFound' ? 'nothing' : 'refused' };
   }
 }
 

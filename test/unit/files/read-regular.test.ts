@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import { readRegular } from '../../../src/files/read-regular';
+
+describe('reading a regular file', () => {
+  let folder = '';
+  const at = (name: string): string => path.join(folder, name);
+  before(() => (folder = mkdtempSync(path.join(tmpdir(), 'terapipe-read-'))));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('brings its bytes, empty or up to the limit, and through a link', async () => {
+    for (const size of [0, 1, 5000, 20_000]) {
+      const bytes = Buffer.alloc(size, 'x');
+      writeFileSync(at('config.json'), bytes);
+      const found = await readRegular(at('config.json'), 20_000);
+      assert.ok(found.kind === 'file');
+      assert.ok(Buffer.from(found.bytes).equals(bytes), String(size));
+    }
+    symlinkSync(at('config.json'), at('link.json'));
+    assert.equal((await readRegular(at('link.json'), 20_000)).kind, 'file');
+  });
+
+  it('brings none of a larger one, of a folder or of a device', async () => {
+    writeFileSync(at('large.json'), Buffer.alloc(20_001));
+    assert.equal((await readRegular(at('large.json'), 20_000)).kind, 'too large');
+    assert.equal((await readRegular(folder, 20_000)).kind, 'folder');
+    assert.equal((await readRegular('/dev/zero', 20_000)).kind, 'device');
+  });
+
+  it('reads to the limit what tells no size', async () => {
+    const found = await readRegular('/proc/self/maps', 2000);
+    assert.equal(found.kind, 'too large');
+    const whole = await readRegular('/proc/self/status', 100_000);
+    assert.ok(whole.kind === 'file' && Buffer.from(whole.bytes).toString().includes('VmRSS'));
+  });
+
+  it('does not wait for a named pipe', async () => {
+    assert.equal(spawnSync('mkfifo', [at('pipe')]).status, 0);
+    assert.equal((await readRegular(at('pipe'), 20_000)).kind, 'device');
+  });
+
+  it("fails with the system's code", async () => {
+    await assert.rejects(readRegular(at('none.json'), 20_000), { code: 'ENOENT' });
+    await assert.rejects(readRegular(at('config.json/none.json'), 20_000), { code: 'ENOTDIR' });
+  });
+});
