@@ -30,6 +30,9 @@ export interface Finding {
   readonly fixes: readonly Fix[];
 }
 
+/** No findings: one list, since a list that is another one counts as new. */
+export const noFindings: readonly Finding[] = [];
+
 const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
 
 /** The same findings, errors first; those of one severity in their order. */

@@ -1,5 +1,5 @@
 import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
-import type { Finding } from '../../core/findings';
+import { noFindings, type Finding } from '../../core/findings';
 import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
@@ -119,7 +119,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
     findings: () => {
       const run = sessions.get(file)?.run ?? null;
       const result = state.answer?.result;
-      if (result === undefined || run === null || state.staleEdits > 0) return [];
+      if (result === undefined || run === null || state.staleEdits > 0) return noFindings;
       const of = [run, result];
       if (findings?.of.every((part, index) => part === of[index]) !== true)
         findings = { of, list: sessions.heeded(file, searchFindings(run, result.launched, result)) };

@@ -1,5 +1,5 @@
 import { CancelledError } from '../../core/errors';
-import type { Finding } from '../../core/findings';
+import { noFindings, type Finding } from '../../core/findings';
 import type { SearchResult } from '../../core/layout-search/result';
 import { isLauncher } from '../../core/formats/registry';
 import { openSearch, questionIfAny, type ConfigSearch } from './layout-search';
@@ -93,7 +93,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
 
   return {
     stateOf: (file) => searches.get(file)?.state() ?? null,
-    findingsOf: (file) => searches.get(file)?.findings() ?? [],
+    findingsOf: (file) => searches.get(file)?.findings() ?? noFindings,
     search: searchAsked,
     current: async (file) => {
       const known = searches.get(file)?.state();

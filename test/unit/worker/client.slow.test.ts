@@ -94,6 +94,13 @@ describe('planner client', () => {
     assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
   });
 
+  it('tells the first that improves at once, and not all that follow', async () => {
+    const told: number[] = [];
+    await client.plan(titled('improves all the time'), { onIncumbent: ({ latencyMs }) => told.push(latencyMs) });
+    assert.equal(told[0], 20_000);
+    assert.ok(told.length < 2000, String(told.length));
+  });
+
   it('brings the plan of the schedule that is asked for before the whole, to who wants it', async () => {
     const first: Plan[] = [];
     const plan = await client.plan(titled('answers twice'), { onFirst: (early) => first.push(early) });
