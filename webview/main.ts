@@ -1,4 +1,4 @@
-import type { ActMessage, HostMessage } from '../src/protocol/page';
+import { emptyPage, type ActMessage, type HostMessage } from '../src/protocol/page';
 import { actionOf, sendAction } from './base/actions';
 import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
@@ -17,11 +17,12 @@ async function start(): Promise<void> {
   registerUi();
   watchTheme();
   const connected: { store: Store | null } = { store: null };
+  // The store may show an older plan for a while; what the host sent is what its updates are changes of.
+  let sent = emptyPage(kind, true);
   const take = (message: Exclude<HostMessage, ActMessage>): void => {
     const { store } = connected;
-    if (message.type === 'state') store?.receive(message.state);
-    else if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
-    else store?.receive({ ...store.state(), ...message.fields });
+    if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
+    else store?.receive((sent = message.type === 'state' ? message.state : { ...sent, ...message.fields }));
   };
   const hold = heldWhileListIsOpen(take);
   const host = connect((message) => (message.type === 'act' ? act(message) : hold(message)));

@@ -80,6 +80,13 @@ export interface TabParts {
 
 export const noTabParts: TabParts = { profile: null, layout: null, comparison: null, prefill: null, whatIf: null, history: null };
 
+/** A candidate whose timeline the page does not have. */
+export interface WithheldTimeline {
+  readonly id: CandidateId;
+  /** How many it draws. */
+  readonly operations: number;
+}
+
 /** Everything a page shows. Sent whole where much changed: a hidden page may have missed any earlier one. */
 export interface PageState extends TabParts {
   readonly page: PageKind;
@@ -91,9 +98,10 @@ export interface PageState extends TabParts {
   readonly trusted: boolean;
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
+  /** In the side view with the chosen candidate alone. */
   readonly plan: Plan | null;
-  /** Candidates whose timelines are large and were left out; a page that wants to draw one asks (`draw`). */
-  readonly withheld?: readonly CandidateId[];
+  /** Timelines that were left out; a page that wants to draw one asks (`draw`). */
+  readonly withheld?: readonly WithheldTimeline[];
   /** A schedule file instead of a config: what it does in steps; null for configs, and while it could never run. */
   readonly schedule: SteppedSchedule | null;
   /** Without its `steps` in the side view. */

@@ -104,11 +104,6 @@ export function shownCandidate(plan: Plan, view: ViewState): Candidate {
   return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
 }
 
-/** Whether the host keeps a candidate's timeline until it is asked for. */
-export function isWithheld({ withheld = [] }: PageState, id: CandidateId): boolean {
-  return withheld.includes(id);
-}
-
 /** The candidate to compare with, or null. Never the shown one. */
 export function comparedCandidate(plan: Plan, view: ViewState): Candidate | null {
   const found = plan.candidates.find(({ id }) => id === view.compareWith);

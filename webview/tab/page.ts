@@ -16,7 +16,8 @@ import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
 import type { SchedulePage } from '../tabs/schedule/page';
 import { t } from '../base/strings';
-import { comparedCandidate, isWithheld, shownCandidate, type Change, type Store } from '../base/store';
+import { shownCandidate, type Change, type Store } from '../base/store';
+import { askForTimelines } from '../base/withheld';
 import type { TabView } from '../base/tab';
 import { exportItems } from './exports';
 import type { ViewState } from '../base/view-state';
@@ -88,7 +89,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
     }
-    if (plan !== null) askForTimelines(store, plan);
+    if (plan !== null) askForTimelines(store, plan, tabs[shownTab(store)]?.drawsCandidates ?? false);
     if (change !== null && !change.state && isMove(change.before, view)) {
       shownView()?.update(change);
       return;
@@ -134,18 +135,6 @@ function once(act: () => Promise<void>): () => void {
     begun = true;
     void act();
   };
-}
-
-/** The plan whose timelines were requested: each is requested once. */
-const asked = new WeakMap<Plan, string>();
-
-/** Requests the withheld timelines of the candidates on screen. */
-function askForTimelines(store: Store, plan: Plan): void {
-  const view = store.view();
-  const candidates = [shownCandidate(plan, view), comparedCandidate(plan, view)].flatMap((candidate) => candidate?.id ?? []);
-  if (!candidates.some((id) => isWithheld(store.state(), id)) || asked.get(plan) === candidates.join()) return;
-  asked.set(plan, candidates.join());
-  store.host.post({ type: 'draw', candidates });
 }
 
 /** Whether only the viewport of the timeline changed, as in every frame of a drag. Only the timelines depend on it. */

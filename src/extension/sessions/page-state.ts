@@ -10,11 +10,12 @@ import {
   type PageState,
   type TabParts,
   type TrainingCost,
+  type WithheldTimeline,
 } from '../../protocol/page';
 import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
-import type { CandidateId, Plan } from '../../core/planner/plan';
+import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
 import type { SessionState } from './session-state';
 
 /** What a page needs beside the session. */
@@ -28,29 +29,26 @@ export interface PageContext {
   /** What a search of layouts says of the files, beside the session's own findings. */
   readonly layoutFindings?: readonly Finding[];
   readonly trainingCost?: TrainingCost;
-  /** Candidates whose timelines the page asked for. */
-  readonly drawn?: readonly CandidateId[];
+  /** Candidates whose timelines go with the plan. */
+  readonly timelines?: readonly CandidateId[];
 }
-
-/** Timelines of so many operations together travel to a page in a fraction of a second; a million take 35 MB. */
-const affordableOperations = 400_000;
 
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], drawn = [], trainingCost }: PageContext,
+  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], timelines = [], trainingCost }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;
-  const withheld = session.plan === null ? [] : withheldTimelines(session.plan, page === 'side' ? 0 : affordableOperations, drawn);
+  const withheld = session.plan === null || page === 'side' ? [] : withheldTimelines(session.plan, timelines);
   const errorPlace = error === null ? null : (error.place ?? session.findings.find(({ severity }) => severity === 'error')?.place ?? null);
   return {
     page,
     document: session.file,
     trusted,
     file: displayPath(session.file),
-    plan: session.plan === null ? null : withoutTimelines(session.plan, withheld),
-    withheld: page === 'tab' ? withheld : [],
+    plan: session.plan === null ? null : page === 'side' ? chosenAlone(session.plan) : withoutTimelines(session.plan, withheld),
+    withheld,
     schedule: page === 'tab' ? session.schedule : null,
     elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
     progress: session.progress,
@@ -94,13 +92,6 @@ export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page
     steps: page === 'side' ? [] : steps,
     study: page === 'side' ? { alphas: [], lengths: [], microBatches: [] } : study,
   };
-}
-
-/** Whether a page that shows `before` needs no more than the progress of `now`: the plan and all that points into the file are the same. */
-export function differsInProgressOnly(now: SessionState, before: SessionState | null): boolean {
-  if (before === null) return false;
-  const told: readonly (keyof SessionState)[] = ['progress', 'incumbent', 'staleEdits', 'edits'];
-  return (Object.keys(now) as (keyof SessionState)[]).every((key) => told.includes(key) || now[key] === before[key]);
 }
 
 /** `file:line:column`, from 1; the file alone when its text was not read. */
@@ -147,19 +138,23 @@ export function locatedValues(run: Run): (readonly [key: string, located: Locate
   return values;
 }
 
-/**
- * Candidates whose timelines stay here: neither chosen nor asked for, and more than `affordable` operations together with all before them.
- */
-function withheldTimelines({ candidates, chosen }: Plan, affordable: number, drawn: readonly CandidateId[]): CandidateId[] {
-  let left = affordable;
-  return candidates.flatMap(({ id, timeline }) => {
-    if (timeline === null) return [];
-    left -= timeline.kind.length;
-    return left >= 0 || id === chosen || drawn.includes(id) ? [] : [id];
-  });
+/** Timelines that stay here. */
+function withheldTimelines({ candidates }: Plan, sent: readonly CandidateId[]): WithheldTimeline[] {
+  return candidates.flatMap(({ id, timeline }) =>
+    timeline === null || sent.includes(id) ? [] : [{ id, operations: timeline.kind.length }],
+  );
 }
 
-function withoutTimelines(plan: Plan, withheld: readonly CandidateId[]): Plan {
-  if (withheld.length === 0) return plan;
-  return { ...plan, candidates: plan.candidates.map((each) => (withheld.includes(each.id) ? { ...each, timeline: null } : each)) };
+/** With them goes what is drawn over them alone, the bytes of units in flight. */
+function withoutTimelines(plan: Plan, withheld: readonly WithheldTimeline[]): Plan {
+  const isWithheld = ({ id }: Candidate): boolean => withheld.some((one) => one.id === id);
+  const candidates = plan.candidates.map((each) =>
+    isWithheld(each) ? { ...each, timeline: null, memory: { ...each.memory, chunks: [] } } : each,
+  );
+  return { ...plan, candidates };
+}
+
+/** The side view shows one candidate. */
+function chosenAlone(plan: Plan): Plan {
+  return { ...plan, candidates: [chosenOf(plan)] };
 }

@@ -1,28 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
+import { noTabParts, type HostMessage, type PageKind, type PageMessage, type TabId, type TabParts } from '../../protocol/page';
 import type { CandidateId } from '../../core/planner/plan';
-import type { Finding } from '../../core/findings';
-import {
-  noTabParts,
-  type HostMessage,
-  type PageKind,
-  type PageMessage,
-  type PageState,
-  type TabId,
-  type TabParts,
-} from '../../protocol/page';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
 import { affectsTrainingCost, trainingCost } from '../platform/settings';
 import type { FocusedPage, PageFocusKeeper } from './page-focus';
 import { makePageSender } from './page-sender';
-import { differsInProgressOnly, pageFindingsOf, pageStateOf } from '../sessions/page-state';
+import type { PageContext } from '../sessions/page-state';
+import { makePageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { tabParts, type PartSources } from './tab-parts';
 
-/** At least a tenth of a second between states: progress moves smoothly and a large plan is not posted too often. */
-const postEveryMs = 100;
+/** What changes while a plan is made waits for it so long: most plans are there by then, and each message has the page drawn again. */
+const waitForPlanMs = 200;
 
 /** What all pages share. */
 export interface PageServices extends PartSources {
@@ -63,12 +55,11 @@ export interface Page {
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
   const { extensionUri, sessions, layouts, log, focus } = services;
   const parts = tabParts(services);
-  const sync = pageSync(services, source, parts);
+  const sync = makePageSync();
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
   const focused: FocusedPage = { kind: source.page, send: (message) => void webview.postMessage(message) };
   let ready = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let postedMs = -Infinity;
+  const clock = makeClock(post);
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
   webview.options = {
@@ -77,14 +68,10 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   };
 
   function post(): void {
-    clearTimeout(timer);
-    timer = undefined;
+    clock.stop();
     if (!ready || !source.isVisible() || sender.isBusy()) return;
-    const message = sync.next(sessionNow());
-    if (message !== null) {
-      postedMs = performance.now();
-      sender.send(message);
-    }
+    const message = sync.next(sessionNow(), pageContext());
+    if (message !== null) sender.send(message);
     if (wanted === null) return;
     sender.send(wanted);
     wanted = null;
@@ -97,8 +84,22 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
+  /** Posts soon: at once where no plan is waited for. */
   function refresh(): void {
-    timer ??= setTimeout(post, Math.max(0, postedMs + postEveryMs - performance.now()));
+    clock.ring(sync.waits(sessionNow()) ? waitForPlanMs : 0);
+  }
+
+  function pageContext(): Omit<PageContext, 'timelines'> {
+    const own = source.session();
+    return {
+      page: source.page,
+      trusted: vscode.workspace.isTrusted,
+      displayPath,
+      // Always of the config's own plan, even while a found layout is open.
+      parts: source.page === 'side' || own === null ? noTabParts : parts.of(own, sync.comparison()),
+      layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
+      trainingCost: trainingCost(own === null ? undefined : vscode.Uri.parse(own.file)),
+    };
   }
 
   function receive(raw: unknown): void {
@@ -123,16 +124,14 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const isShown = (file: string): boolean => file === source.session()?.file;
   const subscriptions = vscode.Disposable.from(
     new vscode.Disposable(() => {
-      clearTimeout(timer);
+      clock.stop();
       sender.restart();
       focus.left(focused);
     }),
     webview.onDidReceiveMessage(receive),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (!affectsTrainingCost(event)) return;
-      sync.forget();
-      refresh();
+      if (affectsTrainingCost(event)) refresh();
     }),
     sessions.onDidChange((state) => {
       if (isShown(state.file)) refresh();
@@ -142,9 +141,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     }),
     ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) =>
       parts.changes[name]((file) => {
-        if (source.page !== 'tab' || !isShown(file)) return;
-        sync.note(name);
-        refresh();
+        if (source.page === 'tab' && isShown(file)) refresh();
       }),
     ),
   );
@@ -166,6 +163,26 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   };
 }
 
+/** Calls `ring` once, at the soonest of the times that it was asked to. */
+function makeClock(ring: () => void): { readonly ring: (inMs: number) => void; readonly stop: () => void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let dueMs = Infinity;
+  const stop = (): void => {
+    clearTimeout(timer);
+    dueMs = Infinity;
+  };
+  return {
+    ring: (inMs) => {
+      const atMs = performance.now() + inMs;
+      if (atMs >= dueMs) return;
+      stop();
+      dueMs = atMs;
+      timer = setTimeout(ring, inMs);
+    },
+    stop,
+  };
+}
+
 function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title }: PageSource): string {
   const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
   return pageHtml({
@@ -178,74 +195,4 @@ function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title
     nonce: randomBytes(18).toString('base64'),
     strings: vscode.l10n.bundle ?? {},
   });
-}
-
-/** Keeps account of what a page has been sent. */
-interface PageSync {
-  /** The message that brings the page up to date; null when it is. */
-  readonly next: (session: SessionState | null) => HostMessage | null;
-  /** A part of the tab's state changed. */
-  readonly note: (part: keyof TabParts) => void;
-  /** The page wants the timelines of these candidates. */
-  readonly draw: (candidates: readonly CandidateId[]) => void;
-  /** The page has nothing any more. */
-  readonly forget: () => void;
-}
-
-function pageSync({ layouts }: PageServices, source: PageSource, parts: ReturnType<typeof tabParts>): PageSync {
-  /** What the page was sent last; null when it has nothing. */
-  let posted: { readonly session: SessionState | null; readonly trusted: boolean; readonly found: readonly Finding[] } | null = null;
-  /** Id of the comparison that it has. */
-  let comparison: string | null = null;
-  let drawn: readonly CandidateId[] = [];
-  const changed = new Set<keyof TabParts>();
-  return {
-    next: (session) => {
-      const trusted = vscode.workspace.isTrusted;
-      const own = source.session();
-      // Always of the config's own plan, even while a found layout is open.
-      const shown = source.page === 'side' || own === null ? noTabParts : parts.of(own, comparison);
-      const found = session === null ? none : layouts.findingsOf(session.file);
-      const before = posted;
-      const noted = Object.fromEntries([...changed].map((name) => [name, shown[name]]));
-      posted = { session, trusted, found };
-      comparison = shown.comparison?.answer?.id ?? null;
-      changed.clear();
-      if (session === null || before?.trusted !== trusted || !differsInProgressOnly(session, before.session)) {
-        const uri = session === null ? undefined : vscode.Uri.parse(session.file);
-        const context = {
-          page: source.page,
-          trusted,
-          displayPath,
-          parts: shown,
-          layoutFindings: found,
-          drawn,
-          trainingCost: trainingCost(uri),
-        };
-        return { type: 'state', state: pageStateOf(session, context) };
-      }
-      const { progress, incumbent, staleEdits } = session;
-      const fields: Partial<PageState> = {
-        ...(session !== before.session && { progress, incumbent, staleEdits }),
-        ...(!isSameList(found, before.found) && { findings: pageFindingsOf(session, found, displayPath) }),
-        ...noted,
-      };
-      return Object.keys(fields).length > 0 ? { type: 'update', fields } : null;
-    },
-    note: (part) => void changed.add(part),
-    draw: (candidates) => {
-      drawn = candidates;
-      posted = null;
-    },
-    forget: () => {
-      posted = null;
-      comparison = null;
-    },
-  };
-}
-
-const none: readonly Finding[] = [];
-
-function isSameList(a: readonly Finding[], b: readonly Finding[]): boolean {
-  return a === b || (a.length === 0 && b.length === 0);
 }

@@ -12,9 +12,12 @@ export interface PageSender {
   readonly restart: () => void;
 }
 
+/** Pieces of a message on their way at once: a plan of usual size needs no second round, and VS Code never copies many megabytes. */
+const mostInTransit = 4;
+
 /**
- * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so each piece of a large
- * message is made when the one before has arrived.
+ * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so few pieces of a large
+ * message are on their way at once, and each is made when it is sent.
  * @param post hands one part to VS Code; resolves when it arrived. Where it rejects, the page is gone.
  * @param onIdle called when the last piece has arrived and nothing waits.
  */
@@ -42,11 +45,16 @@ export function makePageSender(post: (part: Part) => PromiseLike<unknown>, onIdl
 
   async function sendPieces(parts: Iterator<Part, void>): Promise<void> {
     rest = parts;
-    for (let piece = parts.next(); piece.done !== true; piece = parts.next()) {
-      const arrived = await Promise.resolve(post(piece.value)).then(
-        () => true,
-        () => false,
-      );
+    const inTransit: Promise<boolean>[] = [];
+    for (;;) {
+      const piece = inTransit.length < mostInTransit ? parts.next() : null;
+      if (piece !== null && piece.done !== true) {
+        inTransit.push(arrival(post(piece.value)));
+        continue;
+      }
+      const oldest = inTransit.shift();
+      if (oldest === undefined) break;
+      const arrived = await oldest;
       if (rest !== parts) return;
       if (!arrived) {
         waiting = [];
@@ -69,4 +77,12 @@ export function makePageSender(post: (part: Part) => PromiseLike<unknown>, onIdl
       rest = null;
     },
   };
+}
+
+/** Whether a part that was handed to VS Code arrived. */
+function arrival(posted: PromiseLike<unknown>): Promise<boolean> {
+  return Promise.resolve(posted).then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
-import type { CandidateId } from '../../../src/core/planner/plan';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
-import { differsInProgressOnly, pageStateOf } from '../../../src/extension/sessions/page-state';
+import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 import { sentence } from '../../../src/core/sentence';
 
@@ -141,47 +140,25 @@ describe('page state', () => {
     assert.deepEqual(state.error?.place, explained?.place);
   });
 
-  it('tells progress alone while nothing else changes', async () => {
-    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
-    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
-    await finish();
-    const session = await planned;
-    assert.equal(
-      differsInProgressOnly({ ...session, progress: 0.5, incumbent: { latencyMs: 3, lowerBoundMs: 2 }, staleEdits: 1 }, session),
-      true,
-    );
-    assert.equal(differsInProgressOnly({ ...session, findings: [] }, session), false);
-    assert.equal(differsInProgressOnly(session, null), false);
-  });
-
-  it('draws the chosen timeline alone in the side view', async () => {
-    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
-    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
-    await finish();
-    const session = await planned;
-    const drawn = (page: 'side' | 'tab'): number =>
-      pageStateOf(session, { ...context, page }).plan?.candidates.filter(({ timeline }) => timeline !== null).length ?? 0;
-    assert.equal(drawn('side'), 1);
-    assert.ok(drawn('tab') > 1);
-  });
-
-  it('keeps large timelines back until the page asks for one, but never the chosen one', async () => {
+  it('has the timelines that are sent, and tells how large the others are', async () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
     const session = await planned;
     assert.ok(session.plan !== null);
-    const { chosen } = session.plan;
-    const candidates = session.plan.candidates.map((candidate) =>
-      candidate.timeline === null ? candidate : { ...candidate, timeline: { ...candidate.timeline, kind: new Uint8Array(300_000) } },
+    const { chosen, candidates } = session.plan;
+    const { plan, withheld = [] } = pageStateOf(session, { ...context, timelines: [chosen] });
+    const drawn = plan?.candidates.filter(({ timeline }) => timeline !== null).map(({ id }) => id);
+    assert.deepEqual(drawn, [chosen]);
+    const operations = new Map(candidates.map(({ id, timeline }) => [id, timeline?.kind.length]));
+    assert.ok(withheld.length > 1);
+    for (const one of withheld) assert.equal(one.operations, operations.get(one.id));
+    assert.ok(plan?.candidates.every(({ timeline, memory }) => (timeline === null) === (memory.chunks.length === 0)));
+    const side = pageStateOf(session, { ...context, page: 'side' });
+    assert.deepEqual(
+      side.plan?.candidates,
+      candidates.filter(({ id }) => id === chosen),
     );
-    const large = { ...session, plan: { ...session.plan, candidates } };
-    const sent = (drawn: readonly CandidateId[]): CandidateId[] =>
-      (pageStateOf(large, { ...context, drawn }).plan?.candidates ?? []).flatMap(({ id, timeline }) => (timeline === null ? [] : [id]));
-    const { withheld = [] } = pageStateOf(large, context);
-    const [last] = withheld.slice(-1);
-    assert.ok(last !== undefined && withheld.length >= candidates.length - 2);
-    assert.ok(!withheld.includes(chosen) && sent([]).includes(chosen));
-    assert.ok(!sent([]).includes(last) && sent([last]).includes(last));
+    assert.deepEqual(side.withheld, []);
   });
 });

@@ -4,7 +4,8 @@ import { otherRuntime } from '../../../src/core/planner/reasons';
 import { h, icon } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { isWithheld, shownCandidate, type Store } from '../../base/store';
+import { shownCandidate, type Store } from '../../base/store';
+import { affordableCandidates, isWithheld } from '../../base/withheld';
 import { onThemeChange } from '../../base/theme';
 import { ordered, pressed, type CompareColumn } from './order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
@@ -49,10 +50,13 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     const { compareOrder } = store.view();
     if (plan !== shownPlan) {
       const scale = scaleOf(plan);
+      const fetched = affordableCandidates(store.state(), plan);
       rows.clear();
       for (const candidate of plan.candidates) {
-        const pick = (): void => store.setView({ candidate: candidate.id, selection: null, tab: 'timeline' });
-        rows.set(candidate.id, makeCompareRow(plan, candidate, scale, isWithheld(store.state(), candidate.id), pick));
+        const { id } = candidate;
+        const pick = (): void => store.setView({ candidate: id, selection: null, tab: 'timeline' });
+        const withheld = !isWithheld(store.state(), id) ? null : fetched.includes(id) ? 'comes' : 'on request';
+        rows.set(id, makeCompareRow(plan, candidate, scale, withheld, pick));
       }
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
     }

@@ -34,8 +34,8 @@ export interface CompareRow {
   readonly mark: (isShown: boolean) => void;
 }
 
-/** Makes the row of a candidate; `withheld` says that its timeline comes when it is asked for. */
-export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: boolean, pick: () => void): CompareRow {
+/** Makes the row of a candidate; `withheld` says when a timeline comes that the host has. */
+export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: Withheld, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
   const verdict = verdictOf(memory);
   const needs = otherRuntime(candidate);
@@ -73,7 +73,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
       'td',
       { class: 'compare-timeline' },
       candidate.timeline === null
-        ? h('span', { class: 'hint' }, withheld ? t('many operations: click to draw them') : t('too many operations to draw'))
+        ? h('span', { class: 'hint' }, missingText(withheld))
         : h('div', { class: 'compare-canvas' }, surface.canvas),
     ),
   );
@@ -82,6 +82,14 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
     button.setAttribute('aria-current', String(isShown));
   };
   return { element, redraw: surface.redraw, mark };
+}
+
+/** Null where there is no timeline to come. */
+type Withheld = 'comes' | 'on request' | null;
+
+function missingText(withheld: Withheld): string {
+  if (withheld === null) return t('too many operations to draw');
+  return withheld === 'comes' ? '' : t('many operations: click to draw them');
 }
 
 function fitCell(verdict: MemoryVerdict): HTMLElement {

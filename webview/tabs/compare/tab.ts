@@ -5,6 +5,7 @@ import { t } from '../../base/strings';
 export const compareTab: Tab = {
   label: () => t('Compare'),
   hasInspector: ({ comparison }) => comparison === null,
+  drawsCandidates: true,
   load: async () => {
     const { makeCompareView } = await import('./view');
     return makeCompareView;

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CandidateId } from '../../core/planner/plan';
+import type { HostMessage, PageState } from '../../protocol/page';
+import { pageStateOf, type PageContext } from './page-state';
+import type { SessionState } from './session-state';
+
+/** Keeps account of what one page was sent. */
+export interface PageSync {
+  /** The message that brings the page up to date; null when it is. */
+  readonly next: (session: SessionState | null, context: Omit<PageContext, 'timelines'>) => HostMessage | null;
+  /** Whether a plan is to come, and the page was sent what came of the last one. */
+  readonly waits: (session: SessionState | null) => boolean;
+  /** Id of the comparison whose answer the page has; null for none. */
+  readonly comparison: () => string | null;
+  /** The page draws these candidates beside the chosen one. */
+  readonly draw: (candidates: readonly CandidateId[]) => void;
+  /** The page has nothing any more. */
+  readonly forget: () => void;
+}
+
+interface Sent {
+  readonly session: SessionState | null;
+  readonly state: PageState;
+  /** Candidates whose timelines went with the plan. */
+  readonly timelines: readonly CandidateId[];
+}
+
+/** Sends the whole state of a config first, and then what is new: a plan is large and stays the same while one types. */
+export function makePageSync(): PageSync {
+  let sent: Sent | null = null;
+  let drawn: readonly CandidateId[] = [];
+  return {
+    next: (session, context) => {
+      const before = sent;
+      const kept = before !== null && before.session?.plan === session?.plan ? before.timelines : [];
+      const chosen = session?.plan?.chosen;
+      const timelines = [...new Set([...kept, ...(chosen === undefined ? [] : [chosen]), ...drawn])];
+      const state = pageStateOf(session, { ...context, timelines });
+      sent = { session, state, timelines };
+      if (before === null || session === null || before.session?.file !== session.file) return { type: 'state', state };
+      const fields = changedFields(before, sent);
+      return Object.keys(fields).length > 0 ? { type: 'update', fields } : null;
+    },
+    waits: (session) => {
+      const isToCome = session !== null && (session.progress !== null || session.staleEdits > 0);
+      return isToCome && sent !== null && ([...results, 'error'] as const).every((key) => sent?.session?.[key] === session[key]);
+    },
+    comparison: () => sent?.state.comparison?.answer?.id ?? null,
+    draw: (candidates) => (drawn = candidates),
+    forget: () => (sent = null),
+  };
+}
+
+/** What is large is told apart by identity. */
+const results = ['plan', 'schedule', 'elastic'] as const;
+
+function changedFields(before: Sent, now: Sent): Partial<PageState> {
+  const same = new Set<string>(results.filter((key) => before.session?.[key] === now.session?.[key]));
+  const hasTimelines = now.timelines.every((id) => before.timelines.includes(id));
+  if (!hasTimelines) same.delete('plan');
+  if (same.has('plan')) same.add('withheld');
+  const changed = Object.entries(now.state).filter(([key, value]) => {
+    if (same.has(key)) return false;
+    const isResult = results.some((one) => one === key);
+    return isResult || !isDeepStrictEqual(value, before.state[key as keyof PageState]);
+  });
+  return Object.fromEntries(changed);
+}
