@@ -30,6 +30,26 @@ export interface TableContent {
 
 const pageSize = 50;
 
+/** What fills each table that is on screen. */
+const contents = new WeakMap<HTMLTableElement, TableContent>();
+
+/** All rows of a table, the head first, with those of pages that are not shown, as `read` takes them while they are laid out. */
+export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowElement) => T): T[] {
+  const content = contents.get(table);
+  if (content === undefined || content.total <= pageSize) return [...table.rows].map(read);
+  const rows = [...(table.tHead?.rows ?? [])].map(read);
+  for (let first = 0; first < content.total; first += readAtOnce) {
+    const part = tableOf(content, { first, end: Math.min(content.total, first + readAtOnce), total: content.total });
+    table.after(part);
+    rows.push(...[...(part.tBodies[0]?.rows ?? [])].map(read));
+    part.remove();
+  }
+  return rows;
+}
+
+/** Rows that are in the document at a time while they are read. */
+const readAtOnce = 1_000;
+
 /** A real table with at most 50 rows in the document at a time, and buttons to turn the pages. */
 export function makePagedTable(): { readonly element: HTMLElement; readonly show: (content: TableContent) => void } {
   const element = h('div', { class: 'paged-table' });
@@ -44,12 +64,14 @@ export function makePagedTable(): { readonly element: HTMLElement; readonly show
       at = to;
       show(content);
     };
-    fill(element, tableOf(content, page), page.total > pageSize ? pager(page, turn) : null);
+    const table = tableOf(content, page);
+    contents.set(table, content);
+    fill(element, table, page.total > pageSize ? pager(page, turn) : null);
   };
   return { element, show };
 }
 
-function tableOf(content: TableContent, page: Page): HTMLElement {
+function tableOf(content: TableContent, page: Page): HTMLTableElement {
   const { onRow, onOpen } = content;
   const cellClass = (index: number): string | null => {
     const { numeric = false, className = '' } = content.columns[index] ?? {};

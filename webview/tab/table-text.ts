@@ -1,11 +1,13 @@
+import { readRows } from '../base/paged-table';
+
 /** The cells of a table by row, as they read. */
 export type Cells = readonly (readonly string[])[];
 
-/** The tables that are on screen under an element, the first of them first. */
+/** The tables that are on screen under an element, the first of them first, with all of their rows. */
 export function tablesIn(root: HTMLElement): Cells[] {
   return [...root.querySelectorAll('table')]
     .filter((table) => table.getClientRects().length > 0)
-    .map((table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim())))
+    .map((table) => readRows(table, (row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim())))
     .filter((cells) => cells.length > 0);
 }
 
