@@ -3,6 +3,7 @@ import { modelSpecOf } from '../../src/core/formats/written-model';
 import type { NarrowFormat } from '../../src/core/spec/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
 import { defaultsRecorder } from '../../src/core/resolve/defaults-recorder';
+import { recipeCut } from '../../src/core/resolve/recipe-cut';
 import { releaseRecipe } from '../../src/core/resolve/release-recipe';
 import { sentence } from '../../src/core/sentence';
 import type { Located } from '../../src/core/spec/located';
@@ -113,10 +114,10 @@ function nemotronNano(): ModelSpec {
   return modelSpecOf(model, traits);
 }
 
-/** What a file that names release, format and layout is planned with where it says no more. */
-function usualRecipe(row: NemoCase, model: ModelSpec, { training, layout, cluster }: PlanRequest): Partial<TrainingSpec> {
+/** What a file that names release, format and layout gives. */
+function givenBy(row: NemoCase, { training, layout }: PlanRequest) {
   const located = <T>(value: T): Located<T> => ({ value, source: { kind: 'default', reason: sentence`the table gives it` } });
-  const given = {
+  return {
     format: 'terapipe' as const,
     training: {
       runtimeVersion: located(training.runtimeVersion ?? ''),
@@ -124,7 +125,11 @@ function usualRecipe(row: NemoCase, model: ModelSpec, { training, layout, cluste
     },
     layout: { tensor: located(layout.tensor), pipeline: located(layout.pipeline), virtualStages: located(layout.virtualStages) },
   };
-  return releaseRecipe(given, model, cluster, defaultsRecorder().valueOrDefault);
+}
+
+/** What such a file is planned with where it says no more. */
+function usualRecipe(row: NemoCase, model: ModelSpec, table: PlanRequest): Partial<TrainingSpec> {
+  return releaseRecipe(givenBy(row, table), model, table.cluster, defaultsRecorder().valueOrDefault);
 }
 
 /** What the recipe of a row with experts sets, where its release tells; null where not. */
@@ -190,7 +195,9 @@ function throughput(chosen: (recipes: Recipes) => Partial<TrainingSpec>): readon
       layout: { tensor, pipeline, data, context, expert: expert ?? 1, expertTensor: 1, virtualStages: row.vp ?? 1 },
     });
     const usual = (): Partial<TrainingSpec> => usualRecipe(row, model, table);
-    const wanted = { ...table, training: { ...table.training, ...chosen({ recipe: recipeOf(row) ?? usual(), usual }) } };
+    const stageLayers = recipeCut(givenBy(row, table), model);
+    const layout = stageLayers === null ? table.layout : { ...table.layout, stageLayers };
+    const wanted = { ...table, layout, training: { ...table.training, ...chosen({ recipe: recipeOf(row) ?? usual(), usual }) } };
     const { tokensPerSecond } = predictOneF1B(wanted);
     const name = `${row.id} ${row.model}`;
     return [

@@ -49,6 +49,17 @@ function releaseOf(runtimeVersion = ''): number | null {
   return release >= 24 ? release : null;
 }
 
+/** Whether Megatron runs a file of no launcher, whose recipe nothing else tells. */
+function isOwnMegatron({ training, format }: Pick<Given, 'training' | 'format'>): boolean {
+  const runtime = training.runtime?.value;
+  return runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
+}
+
+/** NVIDIA's release that a file of no launcher names, year and month as `26.06`; null where it names none. */
+export function namedRelease(run: Pick<Given, 'training' | 'format'>): number | null {
+  return isOwnMegatron(run) ? releaseOf(run.training.runtimeVersion?.value) : null;
+}
+
 /** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */
 const firstWithWholeIterations = 26.06;
 
@@ -87,10 +98,9 @@ function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: Clu
 
 /** What a run leaves out and the recipes of the release that it names set, or what is usual where it names none, each said. */
 export function releaseRecipe(run: Given, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): Partial<RecipeKeys> {
-  const { training: given, layout, format } = run;
+  const { training: given, layout } = run;
   const runtimeVersion = given.runtimeVersion?.value;
-  const runtime = given.runtime?.value;
-  if (runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id !== 'megatron' || isLauncher(format)) return {};
+  if (!isOwnMegatron(run)) return {};
   const release = releaseOf(runtimeVersion);
   const usual: Partial<RecipeKeys> =
     release === null

@@ -17,6 +17,7 @@ import { baseName } from '../text';
 import { isLauncher } from '../formats/registry';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
+import { withCutOfRecipe } from './recipe-cut';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
 import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
@@ -61,7 +62,8 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
   const draft = resolveTraining(run, model, oneNode, valueOrDefault);
   const planned = { model, draft, signal };
-  const given = { ...run, layout: layoutGiven(run, valueOrDefault) };
+  const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
+  const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
   const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes);
   const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, valueOrDefault) : null;
   const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };

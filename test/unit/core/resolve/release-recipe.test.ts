@@ -55,6 +55,46 @@ describe('what a file leaves to the recipes of a release', () => {
   });
 });
 
+describe('the cut of DeepSeek-V3 and Kimi K2', () => {
+  const layout = { tensor: 1, pipeline: 8, data: 4, expert: 8 };
+  const run = {
+    model: { from: 'config.json' },
+    cluster: { gpu: 'B300', nodes: 4 },
+    training: { ...mxfp8, runtimeVersion: '26.06' },
+    layout,
+    schedule: '1F1B',
+  };
+  const deepseek = (layers: number): string => JSON.stringify({ model_type: 'deepseek_v3', num_hidden_layers: layers });
+  const runOf = (changed: object, layers = 61): ReturnType<typeof load> =>
+    load({ 'terapipe.json': JSON.stringify({ ...run, ...changed }), 'config.json': deepseek(layers) });
+  const cutRequest = async (changed: object, layers?: number): Promise<PlanRequest> =>
+    resolveRun(await runOf(changed, layers), { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
+  const cutOf = async (changed: object, layers?: number): Promise<unknown> => (await cutRequest(changed, layers)).layout.stageLayers;
+
+  it('is that of the recipes of a release, with what is left on the chunk of the head', async () => {
+    const request = await cutRequest({});
+    assert.deepEqual(request.layout.stageLayers, [8, 8, 8, 8, 8, 8, 8, 5]);
+    const said = request.assumptions.find(({ key }) => key === 'layout.stageLayers');
+    assert.match(said === undefined ? '' : say(said.reason), /Megatron-Bridge 26\.06/);
+    const chunks = { layout: { ...layout, virtualStages: 4 }, schedule: 'Interleaved1F1B' };
+    assert.deepEqual(await cutOf(chunks), [1, ...Array.from({ length: 30 }, () => 2), 0]);
+  });
+
+  it('is nothing where no release is named, the file gives a cut, the model is another or recipes have none', async () => {
+    assert.equal(await cutOf({ training: mxfp8 }), undefined);
+    const own = [7, 8, 8, 8, 8, 8, 7, 7];
+    assert.deepEqual(await cutOf({ layout: { ...layout, stageLayers: own } }), own);
+    assert.equal(await cutOf({}, 64), undefined);
+    assert.equal(await cutOf({ layout: { ...layout, pipeline: 2, data: 16 } }), undefined);
+    assert.equal(await cutOf({ schedule: 'DualPipeV' }), undefined);
+  });
+
+  it('leaves a search as free as before', async () => {
+    const { fixed } = searchProblemOf(await runOf({}), await cutRequest({}), ['pipeline', 'virtualStages', 'schedule']);
+    assert.ok(!fixed.has('pipeline') && !fixed.has('virtualStages'));
+  });
+});
+
 describe('experts that lie on several nodes', () => {
   const layout = { tensor: 2, pipeline: 8, data: 16, expert: 32, virtualStages: 2 };
   const run = { cluster: { gpu: 'H100-80GB', nodes: 32 }, training: { ...mxfp8, microBatch: 1 }, layout, schedule: 'Interleaved1F1B' };

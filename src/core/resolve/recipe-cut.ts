@@ -1,0 +1,49 @@
+import type { Given } from '../formats/given';
+import type { ModelSpec } from '../spec/model';
+import type { Layout } from '../spec/request';
+import { sentence } from '../sentence';
+import { kindFor } from '../partition/scheduling';
+import type { ValueOrDefault } from './defaults-recorder';
+import { namedRelease, type Given as GivenRun } from './release-recipe';
+
+/** Layers of DeepSeek-V3 and of Kimi K2, which no number of chunks divides. */
+const oddLayers = 61;
+
+/**
+ * Layers of each chunk of a model of DeepSeek-V3's shape, by the number of chunks, as the recipes of Megatron-Bridge cut it: chunks alike,
+ * and the last one, with the head, has what is left; with two layers a chunk, embedding and head have chunks of their own
+ * (`Et|(tt|)*30L`). Source: `set_deepseek_v3_pipeline_model_parallel_layout` and `_get_kimi_k2_pipeline_layout` of
+ * NVIDIA-NeMo/Megatron-Bridge, the same from v0.3.0 to 067f987df, and `pp_layout` of its performance recipes.
+ */
+const cuts: Readonly<Record<number, readonly number[]>> = {
+  4: [16, 16, 16, 13],
+  8: [...chunksOf(7, 8), 5],
+  16: [...chunksOf(15, 4), 1],
+  32: [1, ...chunksOf(30, 2), 0],
+};
+
+function chunksOf(count: number, layers: number): number[] {
+  return Array.from({ length: count }, () => layers);
+}
+
+/**
+ * The cut that the recipes of the release which a file names give a model; null where they have none of their own, or the file gives one.
+ * @returns layers of each chunk, in order of the layers.
+ */
+export function recipeCut(run: Omit<GivenRun, 'layout'> & { readonly layout: Given<Layout> }, model: ModelSpec): readonly number[] | null {
+  const { pipeline, virtualStages, stageLayers } = run.layout;
+  const isOdd = model.layers === oddLayers && model.experts !== null && (model.latent ?? null) !== null;
+  if (!isOdd || stageLayers !== undefined || pipeline === undefined || namedRelease(run) === null) return null;
+  const [stages, virtual] = [pipeline.value, virtualStages?.value ?? 1];
+  const { chunks, placement } = kindFor(run.schedule?.value ?? '1F1B', { virtualStages: virtual });
+  return stages > 1 && placement !== 'v' && chunks === virtual ? (cuts[stages * virtual] ?? null) : null;
+}
+
+/** What is given of a layout, with that cut, which is said. */
+export function withCutOfRecipe(run: Parameters<typeof recipeCut>[0], model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const cut = recipeCut(run, model);
+  if (cut === null) return run.layout;
+  const reason = sentence`as the recipes of Megatron-Bridge ${run.training.runtimeVersion?.value ?? ''} cut it`;
+  const value = valueOrDefault('layout.stageLayers', undefined, () => ({ value: cut, reason }));
+  return { ...run.layout, stageLayers: { value, source: { kind: 'default', reason } } };
+}
