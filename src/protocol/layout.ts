@@ -9,7 +9,7 @@ import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layo
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/layout-search/search-problem';
-import { layoutText, notTried, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
+import { keptFreeText, layoutText, notTried, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 import type { Sentence, Value } from '../core/sentence';
@@ -79,6 +79,8 @@ export interface LayoutAnswer {
   /** The config's own as the search predicts it, and where it stands beside the best (`why`); null where the files name no whole layout. */
   readonly launched: PageFound | null;
   readonly notFitting: readonly NotFitting[];
+  /** What layouts keep free of each GPU's memory, and why; null where nothing beyond what all do. */
+  readonly keptFree: Sentence | null;
   /** What the best of each schedule needs to run that the usual launchers are not, a sentence each. */
   readonly needs: readonly Sentence[];
   /** Most helpful first; empty while they are looked into. */
@@ -157,6 +159,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
+    keptFree: keptFreeText(result),
     needs: [...runtimesNeeded(result.perSchedule), ...notTried(result)],
   };
 }

@@ -13,6 +13,7 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
+  keepFreeRule,
   schedulesRule,
   slicingFields,
   tableFields,
@@ -38,7 +39,7 @@ export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<u
   'cost.table': tableFields,
   calibration: calibrationFields,
   elastic: elasticFields,
-  '': { schedule: scheduleRule, schedules: schedulesRule },
+  '': { schedule: scheduleRule, schedules: schedulesRule, keepFree: keepFreeRule },
 };
 
 interface ObjectSchema {

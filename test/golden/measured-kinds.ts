@@ -91,7 +91,7 @@ export function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): M
 }
 
 /** The quantile of sorted values, between neighbours in proportion. */
-function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const below = Math.floor(at);
   const [low = NaN, high = low] = [sorted[below], sorted[below + 1]];

@@ -15,6 +15,7 @@ import { coverage, coverageGoals, kindsModule, kindsOf, measuredRuns, wideningOf
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
 import { rankingGoals } from './ranking';
+import { memoryModule, memoryRuns, residualsOf, residualTable } from './memory-residuals';
 import { memoryGoals } from './wild-memory';
 import { bounds, errorGoal, wildBounds, searchTimings, testGoals, type Goal, type PromisedTests } from './goals';
 import { nemoRows, nemoRowsByRelease, type NemoRow } from './nemo';
@@ -86,14 +87,26 @@ function times(title: string, rows: readonly Row[]): void {
   );
 }
 
+/** Writes a module, formatted, where it is another than the one that is there. */
+async function rewritten(file: string, module: string): Promise<boolean> {
+  const text = await format(module, { ...(await resolveConfig(file)), parser: 'typescript' });
+  if (text === readFileSync(file, 'utf8')) return false;
+  writeFileSync(file, text);
+  return true;
+}
+
 /** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to mend. */
 async function writeReadme(): Promise<void> {
   const runs = await measuredRuns();
   const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
-  const module = await format(kindsModule(kindsOf(runs), wideningOf(runs)), { ...(await resolveConfig(kinds)), parser: 'typescript' });
-  if (module !== readFileSync(kinds, 'utf8')) {
-    writeFileSync(kinds, module);
-    // The ranges that the tables show are those of the module as it was loaded.
+  const memory = path.join(import.meta.dirname, '../../src/core/memory-model/measured-memory.ts');
+  const memories = await memoryRuns();
+  const isNew = await Promise.all([
+    rewritten(kinds, kindsModule(kindsOf(runs), wideningOf(runs))),
+    rewritten(memory, memoryModule(residualsOf(memories))),
+  ]);
+  if (isNew.includes(true)) {
+    // What the tables show is that of the modules as they were loaded.
     const again = spawnSync(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' });
     process.exitCode = again.status ?? 1;
     return;
@@ -107,6 +120,7 @@ async function writeReadme(): Promise<void> {
         accuracyTable(),
         published,
         rangesTable(runs),
+        residualTable(memories),
         calibrationTable(await calibrations()),
         terapipeTable(),
         uniformTable(),

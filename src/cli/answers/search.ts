@@ -13,7 +13,7 @@ import type { SearchKey } from '../../core/layout-search/search-problem';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { layoutText, notTried, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
+import { keptFreeText, layoutText, notTried, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
@@ -181,11 +181,13 @@ function searchedText(result: SearchResult): string {
   const { best, counts, lowerBoundMs, proved, paretoFront } = result;
   const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const more = paretoFront.length - shownFront;
+  const free = keptFreeText(result);
   return [
     `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
       ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',
+    ...(free === null ? [] : [printable(say(free))]),
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),
   ].join('\n');
 }

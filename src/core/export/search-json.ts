@@ -3,7 +3,7 @@ import { withBecause } from './reasons-json';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
-import { layoutText, neededFor } from '../layout-search/labels';
+import { keptFreeText, layoutText, neededFor } from '../layout-search/labels';
 import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';
 
@@ -19,7 +19,8 @@ export interface SearchJson {
 
 /** A search as `plan --search --json` prints it: version 1, times in ms, memory in bytes. */
 export function searchJson(result: SearchResult): SearchJson {
-  const { request, best, cost, paretoFront, perSchedule, runnersUp, notFitting, improvements, counts } = result;
+  const { request, best, cost, paretoFront, perSchedule, runnersUp, notFitting, improvements, counts, keptFree } = result;
+  const free = keptFreeText(result);
   const against = launchedAgainstBest(result);
   return {
     version: 1,
@@ -49,6 +50,10 @@ export function searchJson(result: SearchResult): SearchJson {
       fixed: result.fixed,
       measured: result.measured,
       tokenBudget: result.tokenBudget,
+      keptFree:
+        keptFree === null
+          ? null
+          : { share: keptFree.share, best: keptFree.best, slowdown: keptFree.slowdown ?? null, says: free === null ? null : say(free) },
       launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: say(against.says) },
       paretoFront: paretoFront.map(foundJson),
       // the name that it had first

@@ -59,6 +59,8 @@ export interface Run {
   readonly schedule?: Located<ScheduleName>;
   /** What there is to choose the schedule from where none is given. */
   readonly schedules?: Located<readonly ScheduleName[]>;
+  /** Share of each GPU's memory that layouts of a search keep free; absent: as measured runs of the runtime ask for. */
+  readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   /** How the launcher's flags have its runtime cut sequences. */

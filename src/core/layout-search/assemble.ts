@@ -5,6 +5,8 @@ import { solveSlicing } from '../slicing/solve';
 import { provenanceOf } from '../planner/explain';
 import { makePlan } from '../planner/make-plan';
 import { chosenOf, type Candidate } from '../planner/plan';
+import { keepsFree } from '../memory-model/kept-free';
+import { limitsOn } from '../memory-model/reserved';
 import { verdictOf } from '../memory-model/verdict';
 import type { Prediction } from '../planner/predict';
 import { shortestCut, type CutEffort } from '../planner/makespan-cut';
@@ -15,10 +17,11 @@ import { stepPartsOf } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
-import { microBatchesOf, type SearchPoint } from './known';
+import { keepingFree } from './kept-free';
+import { inputsOf, microBatchesOf, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
-import type { FoundPlan, NotFitting, RunnerUp, SearchResult } from './result';
+import type { FoundPlan, KeptFreeAnswer, NotFitting, RunnerUp, SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { givenScheme, unitOf } from './schedules';
 import { cannotSplit, gpusOf } from './space';
@@ -49,21 +52,22 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
       sentence`plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster`,
     );
   const problem = heldToMeasured(asked);
-  const evaluator = evaluatorOf(problem.request);
-  const found = bestFirst(problem, options, evaluator);
+  const searched = roomiest(problem, options);
+  const { found, evaluator } = searched;
+  const share = searched.isKept ? (problem.keptFree?.share ?? 0) : 0;
   const leader = found.best ?? closest(problem, options);
   const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
   const cost = provenanceOf(problem.request, evaluator.pipeline(leader.point));
   const own = ownPlans(problem, details, options.signal);
-  const fitting = own.filter(({ fits }) => fits);
+  const fitting = own.filter((plan, index) => plan.fits && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))));
   const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
-  const searched: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
+  const sliced: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
     finelySolved(found, point)
       .map((each) => solved(details, problem, evaluator, each, options.signal))
       .reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best)),
   );
-  const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, searched);
+  const perSchedule = fitting.filter((plan) => !isRefused(problem, plan)).reduce(withOwn, sliced);
   const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
   const start = found.best === null && nearest !== undefined ? nearest : equal;
   const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
@@ -81,12 +85,50 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
     improvements: [],
+    keptFree: keptFreeIn(problem, searched, best),
     cost,
     tokenBudget: options.tokenBudget ?? null,
     lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, best.iterationMs, ownMs),
     proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && best.iterationMs <= ownMs,
     counts: found.counts,
   };
+}
+
+interface Searched {
+  readonly found: Found;
+  readonly evaluator: Evaluator;
+  readonly isKept: boolean;
+  /** Of the best that keeps memory free, where others are searched all the same. */
+  readonly keptMs: number | null;
+}
+
+/**
+ * A search among layouts that keep free what the problem asks for; among all that fit where none does, or where one that does not is faster
+ * than all of these by more than times are known.
+ */
+function roomiest(problem: SearchProblem, options: SearchLayoutsOptions): Searched {
+  const searched = (on: SearchProblem, isKept: boolean, keptMs: number | null): Searched => {
+    const evaluator = evaluatorOf(on.request);
+    return { found: bestFirst(on, options, evaluator), evaluator, isKept, keptMs };
+  };
+  const keeping = keepingFree(problem);
+  const kept = searched(keeping, true, null);
+  if (keeping === problem) return kept;
+  const { best } = kept.found;
+  if (best === null) return searched(problem, false, null);
+  const { errorPercent } = provenanceOf(keeping.request, kept.evaluator.pipeline(best.point));
+  const belowMs = best.iterationMs / (1 + errorPercent / 100);
+  if (kept.found.excluded.every(({ bound }) => bound.iterationMs >= belowMs)) return kept;
+  const faster = bestFirst(problem, { signal: options.signal, bestOnly: true, belowMs }).best;
+  return faster === null || faster.iterationMs >= belowMs ? kept : searched(problem, false, best.iterationMs);
+}
+
+/** Whether the best of an answer keeps free what was asked for, and why it does not. */
+function keptFreeIn({ keptFree }: SearchProblem, { isKept, keptMs }: Searched, best: FoundPlan): KeptFreeAnswer | null {
+  if (keptFree === undefined || keptFree.share === 0) return null;
+  if (keepsFree(best.verdict, keptFree.share)) return { ...keptFree, best: 'keeps' };
+  if (isKept) return { ...keptFree, best: 'launched' };
+  return { ...keptFree, best: 'tight', slowdown: keptMs === null ? null : keptMs / best.iterationMs };
 }
 
 /**
@@ -160,11 +202,15 @@ export interface Describer {
   readonly found: (point: SearchPoint, candidate: Prediction) => FoundPlan;
 }
 
-/** Points with all their numbers. */
+/**
+ * Points with all their numbers.
+ * @param problem whose GPUs verdicts are about, whatever memory `evaluator` leaves them.
+ */
 export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
   const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
-    const verdict = verdictOf(candidate.memory);
+    const limits = limitsOn(inputsOf(problem.request, point), problem.request.cluster.gpu.memoryBytes);
+    const verdict = verdictOf({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
     const { tensor, pipeline, data, context } = point.layout;
     const gpus = tensor * pipeline * data * context;
     return {
@@ -304,7 +350,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       layout: sentence`${layoutText(group)}, ${groupName(group)}`,
       iterationMs: bound.iterationMs,
       peakBytes: bound.peakBytes,
-      why: whyTooLarge(bound, evaluator.usableBytes, best),
+      why: whyTooLarge(bound, evaluator.usableBytes, best, problem),
     }));
 }
 

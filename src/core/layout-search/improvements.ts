@@ -3,6 +3,7 @@ import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import { describerOf } from './assemble';
 import { evaluatorOf } from './evaluate';
+import { keepingFree } from './kept-free';
 import type { FoundPlan, Improvement, SearchResult } from './result';
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
@@ -41,8 +42,9 @@ export interface WhatIf {
  * each change alone. Looking into one is a search of its own over everything that is not fixed
  * (half a second for a large cluster), so the caller may show the answers as they come; `mostHelpful` sorts them.
  */
-export function whatIfs(problem: SearchProblem, { best, tokenBudget }: SearchResult): WhatIf[] {
-  return changesOf(problem, best).map((change) => ({
+export function whatIfs({ keptFree, ...problem }: SearchProblem, { best, tokenBudget, keptFree: answered }: SearchResult): WhatIf[] {
+  const kept = answered?.best === 'keeps' && keptFree !== undefined ? { keptFree } : {};
+  return changesOf({ ...problem, ...kept }, best).map((change) => ({
     change: change.change,
     searchAgain: (signal) => improvement(change, best, tokenBudget, signal),
   }));
@@ -54,7 +56,7 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
 }
 
 /** Orders are planned, and slices solved, for other times only where the best has them: that takes longer than all else. */
-function changesOf({ request, fixed, schedules, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
+function changesOf({ request, fixed, schedules, keptFree, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
   const measured = measuredChoices(request);
@@ -62,6 +64,7 @@ function changesOf({ request, fixed, schedules, strict = false, triesHost = fals
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
   const among = {
     ...(schedules === undefined ? {} : { schedules }),
+    ...(keptFree === undefined ? {} : { keptFree }),
     strict,
     triesHost,
     withoutPlanned: !scheduleKind(best.point.schedule).planned,
@@ -109,10 +112,11 @@ function improvement(
   tokenBudget: number | null,
   signal: CancelSignal | undefined,
 ): Improvement {
-  const evaluator = evaluatorOf(problem.request);
+  const keeping = keepingFree(problem);
+  const evaluator = evaluatorOf(keeping.request);
   const sameBatch = problem.request.training.globalBatch / best.point.training.globalBatch;
   const found = foundOrNull(() =>
-    bestFirst(problem, { signal, bestOnly: true, ...(best.fits ? { belowMs: sameBatch * best.iterationMs } : {}) }, evaluator),
+    bestFirst(keeping, { signal, bestOnly: true, ...(best.fits ? { belowMs: sameBatch * best.iterationMs } : {}) }, evaluator),
   );
   if (found === null)
     return nothing(

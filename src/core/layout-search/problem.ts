@@ -1,4 +1,5 @@
 import type { Run } from '../formats/run';
+import { keptFreeFor } from '../memory-model/kept-free';
 import { abilitiesOf } from './abilities';
 import type { PlanRequest } from '../spec/request';
 import { fixedBy } from './space';
@@ -38,6 +39,7 @@ export function searchProblemOf(run: Run, request: PlanRequest, free: readonly S
   const fixed = [...fixedBy(run)].filter((key) => !released.has(key));
   return {
     request,
+    keptFree: keptFreeFor(request.training, run.keepFree?.value),
     fixed: new Set([...fixed, ...kept]),
     ...(request.runs === undefined ? {} : { schedules: request.runs }),
     ...(schedules === null ? {} : { strict: true }),

@@ -1,5 +1,6 @@
 import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
+import type { KeptFree } from '../memory-model/kept-free';
 import type { MemoryVerdict } from '../memory-model/verdict';
 import type { CostProvenance } from '../spec/slice-cost';
 import type { StepPart } from '../planner/step-part-names';
@@ -10,6 +11,17 @@ import type { SearchKey } from './search-problem';
 import type { Sentence, Value } from '../sentence';
 
 export { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
+
+/** Whether layouts of an answer keep memory free that predictions may be off by, and whether its best does. */
+export interface KeptFreeAnswer extends KeptFree {
+  /**
+   * `launched`: the files' own layout keeps less, and is faster than those that keep so much. `tight`: no layout keeps so much, or only
+   * ones that are slower by more than times are known.
+   */
+  readonly best: 'keeps' | 'launched' | 'tight';
+  /** Of `tight`: the time of the fastest that keeps so much over that of the best; null or absent where none does. */
+  readonly slowdown?: number | null;
+}
 
 /** One layout with what is predicted of it. Times in ms, memory of the worst stage in bytes. */
 export interface FoundPlan {
@@ -81,6 +93,8 @@ export interface SearchResult {
   readonly notFitting: readonly NotFitting[];
   /** Most helpful first; empty when not asked for. */
   readonly improvements: readonly Improvement[];
+  /** What layouts keep free of each GPU's memory; null where nothing beyond what all keep. */
+  readonly keptFree: KeptFreeAnswer | null;
   readonly cost: CostProvenance;
   readonly tokenBudget: number | null;
   /**

@@ -1,4 +1,5 @@
 import type { ScheduleName } from '../spec/schedule-names';
+import type { KeptFree } from '../memory-model/kept-free';
 import type { PlanRequest } from '../spec/request';
 
 /** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
@@ -38,6 +39,8 @@ export interface SearchProblem {
   readonly slicesAre?: 'equal' | 'solved';
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;
+  /** What layouts keep free of each GPU's memory, as long as any does; absent: nothing beyond what all keep. */
+  readonly keptFree?: KeptFree;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
   readonly launched?: boolean;
 }

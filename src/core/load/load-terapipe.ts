@@ -48,7 +48,7 @@ export async function loadTerapipe(file: string, text: string, read: ReadReferen
 function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'profile'>, profile: LoadedProfile | null): Run {
   const { file } = own.document;
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
-  const { cluster, training, layout, schedule, schedules, unit, scheme, calibration, elastic } = own;
+  const { cluster, training, layout, schedule, schedules, keepFree, unit, scheme, calibration, elastic } = own;
   return {
     file,
     files: [...texts.keys()],
@@ -62,6 +62,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     calibration,
     ...(schedule === undefined ? {} : { schedule }),
     ...(schedules === undefined ? {} : { schedules }),
+    ...(keepFree === undefined ? {} : { keepFree }),
     ...(unit === undefined ? {} : { unit }),
     ...(scheme === undefined ? {} : { scheme }),
     ...(elastic === undefined ? {} : { elastic }),

@@ -7,7 +7,7 @@ import { runtimeOf } from '../spec/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { headBackwardName, interleavingFactor } from './activation-memory';
-import { besideAllocator, mostUsable, reservedAt } from './reserved';
+import { besideAllocator, limitsOn, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../memoized';
@@ -212,10 +212,8 @@ function stageMemory(
     stage,
     parts,
     peakBytes,
-    capacityBytes,
+    ...limitsOn(inputs, capacityBytes),
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
-    usableBytes: usablePeakBytes(capacityBytes, beside),
-    mostBytes: mostUsable(inputs, capacityBytes),
     reservedBytes,
     inUseBytes: reservedBytes + beside,
     peakOperation: operation,

@@ -5,6 +5,7 @@ import { gatherBuffers } from './fsdp';
 import { trainedOf } from './held';
 import type { StageContents } from './layer-tensors';
 import { lossBlocks } from './loss';
+import type { StageMemory } from './profile';
 import type { MemoryInputs } from './memory-inputs';
 import { contextBytes, fragmentation, mostPeakBytes, usablePeakBytes } from './verdict';
 import { zeroBlocks } from './zero';
@@ -61,12 +62,18 @@ export function besideAllocator({ training, layout }: MemoryInputs): number {
   return eagerContextBytes + communicators * communicatorBytes;
 }
 
+/** What a GPU has, what fits it and what may run on it, bytes: see `StageMemory`. */
+export function limitsOn(inputs: MemoryInputs, capacityBytes: number): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes'> {
+  const usableBytes = usablePeakBytes(capacityBytes, besideAllocator(inputs));
+  return { capacityBytes, usableBytes, mostBytes: mostUsable(inputs, capacityBytes) };
+}
+
 /**
  * The highest peak that may run on a GPU, bytes. What the allocator leaves unused was measured under Megatron-LM (max_reserved is 1.01 to
  * 1.09 of max_allocated on B200); DeepSpeed's runs ran out of memory just above what is usable (bsA-660 ran, bsA-807 did not), and of
  * others nothing is known.
  */
-export function mostUsable(inputs: MemoryInputs, capacityBytes: number): number {
+function mostUsable(inputs: MemoryInputs, capacityBytes: number): number {
   const peakBytes = runtimeOf(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
   return peakBytes(capacityBytes, besideAllocator(inputs));
 }

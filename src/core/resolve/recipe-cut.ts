@@ -4,7 +4,7 @@ import type { Layout } from '../spec/request';
 import { sentence } from '../sentence';
 import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';
-import { namedRelease, type Given as GivenRun } from './release-recipe';
+import { isOwnMegatron, type Given as GivenRun } from './release-recipe';
 
 /** Layers of DeepSeek-V3 and of Kimi K2, which no number of chunks divides. */
 const oddLayers = 61;
@@ -27,13 +27,14 @@ function chunksOf(count: number, layers: number): number[] {
 }
 
 /**
- * The cut that the recipes of the release which a file names give a model; null where they have none of their own, or the file gives one.
+ * The cut that recipes give a model which Megatron-LM cannot cut evenly, and so refuses without one; null where they have none of their
+ * own, where the file gives one, or another framework or launcher decides.
  * @returns layers of each chunk, in order of the layers.
  */
 export function recipeCut(run: Omit<GivenRun, 'layout'> & { readonly layout: Given<Layout> }, model: ModelSpec): readonly number[] | null {
   const { pipeline, virtualStages, stageLayers } = run.layout;
   const isOdd = model.layers === oddLayers && model.experts !== null && (model.latent ?? null) !== null;
-  if (!isOdd || stageLayers !== undefined || pipeline === undefined || namedRelease(run) === null) return null;
+  if (!isOdd || stageLayers !== undefined || pipeline === undefined || !isOwnMegatron(run)) return null;
   const [stages, virtual] = [pipeline.value, virtualStages?.value ?? 1];
   const { chunks, placement } = kindFor(run.schedule?.value ?? '1F1B', { virtualStages: virtual });
   return stages > 1 && placement !== 'v' && chunks === virtual ? (cuts[stages * virtual] ?? null) : null;
@@ -43,7 +44,7 @@ export function recipeCut(run: Omit<GivenRun, 'layout'> & { readonly layout: Giv
 export function withCutOfRecipe(run: Parameters<typeof recipeCut>[0], model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
   const cut = recipeCut(run, model);
   if (cut === null) return run.layout;
-  const reason = sentence`as the recipes of Megatron-Bridge ${run.training.runtimeVersion?.value ?? ''} cut it`;
+  const reason = sentence`as the recipes of Megatron-Bridge cut it`;
   const value = valueOrDefault('layout.stageLayers', undefined, () => ({ value: cut, reason }));
   return { ...run.layout, stageLayers: { value, source: { kind: 'default', reason } } };
 }

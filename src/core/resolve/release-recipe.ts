@@ -50,14 +50,9 @@ function releaseOf(runtimeVersion = ''): number | null {
 }
 
 /** Whether Megatron runs a file of no launcher, whose recipe nothing else tells. */
-function isOwnMegatron({ training, format }: Pick<Given, 'training' | 'format'>): boolean {
+export function isOwnMegatron({ training, format }: Pick<Given, 'training' | 'format'>): boolean {
   const runtime = training.runtime?.value;
   return runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
-}
-
-/** NVIDIA's release that a file of no launcher names, year and month as `26.06`; null where it names none. */
-export function namedRelease(run: Pick<Given, 'training' | 'format'>): number | null {
-  return isOwnMegatron(run) ? releaseOf(run.training.runtimeVersion?.value) : null;
 }
 
 /** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */

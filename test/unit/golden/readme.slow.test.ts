@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { measuredKinds, unseenWidening } from '../../../src/core/time-model/measured-kinds';
+import { measuredMemory, measuredMemoryOfAll } from '../../../src/core/memory-model/measured-memory';
+import { memoryRuns, residualsOf, residualTable } from '../../golden/memory-residuals';
 import { coverage, kindsOf, measuredRuns, wideningOf } from '../../golden/measured-kinds';
 import {
   accuracyClaims,
@@ -54,6 +56,19 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
       shares.every(({ insideOthers }) => insideOthers >= 0.75),
       shares.map(({ source, insideOthers }) => `${source} ${insideOthers}`).join(),
     );
+  });
+
+  it('is what searches keep free by runtime, which nine of ten measured runs would need no more than', async () => {
+    const runs = await memoryRuns();
+    const { own, all } = residualsOf(runs);
+    assert.deepEqual([measuredMemory, measuredMemoryOfAll], [own, all]);
+    const now = residualTable(runs);
+    assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+    for (const { runtime, over } of own) {
+      const same = runs.filter((run) => run.runtime === runtime);
+      const held = same.filter(({ ratio }) => ratio <= over).length / same.length;
+      assert.ok(held >= 0.85 && held <= 0.95, `${runtime} ${held}`);
+    }
   });
 
   it('shows the published runs of other frameworks, what the ranges hold, and every run with its picture as they are now', async () => {

@@ -11,7 +11,7 @@ import { say } from '../../../src/core/sentence';
 
 /** What would help, what is too large or not run by usual launchers, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
-  const { improvements, notFitting, needs, fixed, measured, assumed, cost } = answer;
+  const { improvements, notFitting, needs, fixed, measured, assumed, cost, keptFree } = answer;
   const { running = null } = state.layout ?? {};
   const assumptions = assumptionList({ request: { assumptions: assumed } }, state, host);
   return [
@@ -30,6 +30,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
       h('p', {}, searchedSentence(answer)),
       h('p', {}, countsSentence(answer)),
       h('p', {}, proofSentence(answer)),
+      keptFree === null ? null : h('p', {}, sentence(capitalised(say(keptFree, t)))),
       h('p', { class: 'hint' }, sentence(say(cost.description, t))),
     ),
     section(

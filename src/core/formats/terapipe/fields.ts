@@ -183,6 +183,8 @@ export const calibrationFields: Fields<CalibrationGiven> = {
 
 export const scheduleRule = oneOf(namedSchedules);
 export const schedulesRule = list(v.picklist(namedSchedules), 1, 64, `a list of ${namedSchedules.join(', ')}`);
+/** A share of each GPU's memory. */
+export const keepFreeRule = nonNegative(0.5);
 
 const sliceLength = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000_000));
 const chunkSequences = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000));

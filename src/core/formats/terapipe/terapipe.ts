@@ -16,6 +16,7 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   scheduleRule,
+  keepFreeRule,
   schedulesRule,
   slicingFields,
   tableFields,
@@ -38,6 +39,7 @@ export const rootKeys = [
   'layout',
   'schedule',
   'schedules',
+  'keepFree',
   'slicing',
   'cost',
   'calibration',
@@ -82,6 +84,7 @@ export interface TerapipeFile {
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
   readonly schedules?: Located<readonly ScheduleName[]>;
+  readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
@@ -102,6 +105,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const place = firstKey === undefined ? startOf(file) : placeOf(document, firstKey);
   const schedule = readField(root, 'schedule', scheduleRule);
   const schedules = readField(root, 'schedules', schedulesRule);
+  const keepFree = readField(root, 'keepFree', keepFreeRule);
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);
   const model = readModel(root, place);
   const elastic = openChild(root, 'elastic', Object.keys(elasticFields));
@@ -115,6 +119,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     layout: requireGroups(readFields(openChild(root, 'layout', Object.keys(layoutFields)), layoutFields), root),
     ...(schedule === undefined ? {} : { schedule }),
     ...(schedules === undefined ? {} : { schedules }),
+    ...(keepFree === undefined ? {} : { keepFree }),
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
     ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
     cost: readCost(root),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { optimizerStepBytes, staticBytes } from '../../../../src/core/memory-model/static';
-import { besideAllocator, mostUsable } from '../../../../src/core/memory-model/reserved';
-import { fitsMemory, usablePeakBytes } from '../../../../src/core/memory-model/verdict';
+import { limitsOn } from '../../../../src/core/memory-model/reserved';
+import { fitsMemory } from '../../../../src/core/memory-model/verdict';
 import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
@@ -107,8 +107,8 @@ describe('memory by the framework', () => {
   it('lets a step into what is kept free for fragmentation only where that was measured: under Megatron-LM', () => {
     const card = 80 * 2 ** 30;
     const over = (runtime: TrainingSpec['runtime']): number => {
-      const inputs = at(runtime === undefined ? {} : { runtime }, {});
-      return mostUsable(inputs, card) / usablePeakBytes(card, besideAllocator(inputs));
+      const { mostBytes, usableBytes } = limitsOn(at(runtime === undefined ? {} : { runtime }, {}), card);
+      return mostBytes / usableBytes;
     };
     assert.ok(Math.abs(over(undefined) - 1.05 / 1.01) < 1e-12 && over('megatron') === over(undefined));
     for (const runtime of ['deepspeed', 'torchtitan', 'fsdp1', 'terapipe'] as const) assert.equal(over(runtime), 1);

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { searchLayouts } from '../../../../src/core/layout-search/assemble';
+import { keptFreeText } from '../../../../src/core/layout-search/labels';
+import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import type { SearchResult } from '../../../../src/core/layout-search/result';
+import type { SearchKey, SearchProblem } from '../../../../src/core/layout-search/search-problem';
+import { keepsFree, keptFreeFor } from '../../../../src/core/memory-model/kept-free';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { sentence } from '../../../../src/core/sentence';
+import { cases } from '../../../property/cases';
+import { llama3, request } from '../../../golden/requests';
+import { loadObject } from '../formats/files';
+import { said } from '../../said';
+
+const because = sentence`runs took more than predicted`;
+const keeping = (share: number) => ({ keptFree: { share, because } });
+
+/** Sizes of groups, micro-batch and stages of a Llama on 16 GPUs, of which each has so many GiB. */
+function problemOf(memoryGiB: number, changed: Partial<SearchProblem> = {}): SearchProblem {
+  const wanted = request('A100-80GB', llama3('70b', 16), {
+    training: { sequenceLength: 4096, microBatch: 1, globalBatch: 64, precision: 'bf16', zeroStage: 1, attention: 'flash', dropout: false },
+    layout: { tensor: 4, pipeline: 2, data: 2 },
+  });
+  const gpu = { ...wanted.cluster.gpu, memoryBytes: memoryGiB * 2 ** 30 };
+  const fixed = new Set<SearchKey>(['recompute', 'zeroStage', 'context', 'sequenceParallel', 'contextParallelComm', 'offloadOptimizer']);
+  return { request: { ...wanted, cluster: { ...wanted.cluster, gpu } }, fixed, schedules: ['1F1B'], strict: true, ...changed };
+}
+
+const allOf = ({ best, perSchedule, paretoFront, runnersUp }: SearchResult) => [
+  best,
+  ...perSchedule,
+  ...paretoFront,
+  ...runnersUp.map(({ plan }) => plan),
+];
+
+/** Memory of which the best takes `used`, or all that is usable. */
+function memoryFor(used = 1): number {
+  const { verdict } = searchLayouts(problemOf(400)).best;
+  return (1.05 * verdict.peakBytes) / used / 2 ** 30 + 1.001;
+}
+
+describe('memory that a search keeps free', () => {
+  it('is what one in ten measured runs of the runtime took more than predicted, or of all runs where it was not measured', () => {
+    const shares = (['megatron', 'deepspeed', 'torchtitan', 'fsdp1', 'terapipe'] as const).map((runtime) => keptFreeFor({ runtime }));
+    assert.ok(shares.every(({ share }) => share >= 0 && share < 0.2));
+    assert.equal(keptFreeFor({}).share, shares[0]?.share);
+    assert.equal(shares[3]?.share, shares[4]?.share);
+    assert.match(said(shares[1]?.because), /^1 in 10 of \d+ measured runs of DeepSpeed took over [\d.]+ % more than predicted$/);
+    assert.match(said(shares[3]?.because), /of other runtimes/);
+  });
+
+  it('changes no answer where memory is plentiful', () => {
+    const runs = cases(6, 60);
+    fc.assert(
+      fc.property(fc.constantFrom(200, 400, 4000), fc.double({ min: 0, max: 0.2, noNaN: true }), (memory, share) => {
+        const { keptFree: none, ...plain } = searchLayouts(problemOf(10 * memory));
+        const { keptFree, ...kept } = searchLayouts(problemOf(10 * memory, keeping(share)));
+        assert.equal(none, null);
+        assert.ok(share === 0 ? keptFree === null : keptFree?.best === 'keeps');
+        assert.deepEqual(kept, plain);
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  it('is left by every layout of an answer, and what is faster but leaves less is named', () => {
+    const memory = memoryFor();
+    const tight = searchLayouts(problemOf(memory));
+    assert.ok(!keepsFree(tight.best.verdict, 0.05));
+    const kept = searchLayouts(problemOf(memory, keeping(0.05)));
+    assert.equal(kept.keptFree?.best, 'keeps');
+    assert.ok(allOf(kept).every(({ fits, verdict }) => fits && keepsFree(verdict, 0.05)));
+    assert.ok(kept.best.iterationMs > tight.best.iterationMs);
+    // verdicts are on the GPU as it is
+    assert.equal(kept.best.verdict.capacityBytes, memory * 2 ** 30);
+    assert.equal(kept.best.verdict.usableBytes, tight.best.verdict.usableBytes);
+    assert.ok(kept.notFitting.some(({ why }) => said(why).includes('that are usable, and 5 % of GPU memory are to stay free')));
+    assert.equal(said(keptFreeText(kept)), 'layouts keep 5 % of GPU memory free: runs took more than predicted');
+    assert.equal(keptFreeText(tight), null);
+  });
+
+  it('is given up where no layout leaves it, or only ones that are slower by more than times are known', () => {
+    const least = Math.min(...searchLayouts(problemOf(400)).paretoFront.map(({ peakBytes }) => peakBytes));
+    const { keptFree, ...tight } = searchLayouts(problemOf((1.05 * least) / 2 ** 30 + 1.001, keeping(0.05)));
+    assert.ok(tight.best.fits && keptFree?.best === 'tight' && keptFree.slowdown === null);
+    assert.match(said(keptFreeText({ keptFree, ...tight })), /^no layout keeps 5 % of GPU memory free, and the best fits tightly/);
+
+    const { paretoFront, cost } = searchLayouts(problemOf(400));
+    const step = 1 + cost.errorPercent / 100;
+    const much = paretoFront.find(({ iterationMs }, index) => (paretoFront[index + 1]?.iterationMs ?? 0) > 1.01 * step * iterationMs);
+    assert.ok(much, 'the front has a step that is larger than errors are');
+    const memory = (1.05 * much.peakBytes) / 2 ** 30 + 1.001;
+    const costly = searchLayouts(problemOf(memory, keeping(0.01)));
+    assert.equal(costly.best.iterationMs, much.iterationMs);
+    assert.ok(costly.keptFree?.best === 'tight' && (costly.keptFree.slowdown ?? 0) > step);
+    assert.match(
+      said(keptFreeText(costly)),
+      /^the best fits tightly, since layouts that keep 1 % of GPU memory free take [\d.]+x the time/,
+    );
+  });
+
+  it('is not asked of the layout that a file launches: it keeps its verdict, and is the best where none is faster', async () => {
+    const best = searchLayouts(problemOf(400)).best.point;
+    const { tensor, pipeline, data, virtualStages } = best.layout;
+    const memory = memoryFor();
+    const own = problemOf(memory, { ...keeping(0.05), launched: true });
+    const launching = { ...own.request, layout: { ...own.request.layout, tensor, pipeline, data, virtualStages }, training: best.training };
+    const { launched, best: found, keptFree } = searchLayouts({ ...own, request: { ...launching, schedule: '1F1B' } });
+    assert.ok(launched?.fits === true && launched.verdict.fits);
+    assert.ok(found.iterationMs <= launched.iterationMs);
+    assert.equal(keptFree?.best, 'launched');
+
+    const run = await loadObject({
+      model: { layers: 12, hidden: 3072, heads: 32, ffn: 12288, vocab: 50304 },
+      training: { runtime: 'deepspeed', sequenceLength: 2048, globalBatch: 32 },
+    });
+    const problem = searchProblemOf(run, resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null }));
+    assert.equal(problem.keptFree?.share, keptFreeFor({ runtime: 'deepspeed' }).share);
+  });
+});
