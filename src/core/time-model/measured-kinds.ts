@@ -33,7 +33,7 @@ export const measuredKinds = [
     experts: true,
     narrow: true,
     rows: 47,
-    low: 0.89,
+    low: 0.93,
     high: 1.23,
   },
   {
@@ -126,7 +126,7 @@ export const unseenWidening = {
     high: 1.05,
   },
   experts: {
-    low: 0.92,
-    high: 1.1,
+    low: 0.93,
+    high: 1.08,
   },
 } as const;
