@@ -42,6 +42,24 @@ describe('terapipe plan --search', () => {
     assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
   });
 
+  it('says what layouts keep free of memory, which a file or --set chooses', async () => {
+    const keptOf = async (...set: string[]): Promise<{ readonly kept: Json | null; readonly words: string }> => {
+      const line = ['plan', config, '--search', '--quick', ...set];
+      const { search } = JSON.parse((await cli.run([...line, '--json'])).out) as { search: Json };
+      return { kept: search['keptFree'] as Json | null, words: (await cli.run(line)).out };
+    };
+    const usual = await keptOf();
+    assert.ok(Number(usual.kept?.['share']) > 0 && usual.kept?.['best'] === 'keeps');
+    assert.match(usual.words, /layouts keep [\d.]+ % of GPU memory free: 1 in 10 of \d+ measured runs of Megatron-LM/);
+    const asked = await keptOf('--set', 'keepFree=0.2');
+    assert.equal(asked.kept?.['share'], 0.2);
+    assert.match(asked.words, /layouts keep 20 % of GPU memory free: keepFree asks for it/);
+    const none = await keptOf('--set', 'keepFree=0');
+    assert.equal(none.kept, null);
+    assert.doesNotMatch(none.words, /of GPU memory free/);
+    assert.equal((await cli.run(['plan', config, '--search', '--set', 'keepFree=0.6'])).exitCode, 2);
+  });
+
   it('chooses what the file sets when told to, and says where its own layout stands', async () => {
     const { out, err, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout,recompute', '--json']);
     assert.equal(exitCode, 0, err);
