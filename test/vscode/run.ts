@@ -12,7 +12,7 @@ import { walkDemo } from './walk';
 import { drawnEnvironment, walkDrawn } from './walk-drawn';
 import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
-/** Only the suite's tests whose names contain what this variable says are run, and no walk; for `walk`, the walk alone. */
+/** Only the suite's tests whose names contain what this variable says are run, and no walk; for `walk` or `drawn`, that walk alone. */
 const only = process.env['VSCODE_ONLY'];
 
 /**
@@ -87,7 +87,7 @@ async function testInHost(browser: Browser, input: TierRun): Promise<void> {
         throw new Error(`${String(error)}: ${server.log().slice(-1500)}`);
       });
     });
-    if (only === undefined) await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
+    if (only === undefined || only === 'drawn') await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
     await workbench.page.close();
   } finally {
     await server.stop();

@@ -3,17 +3,15 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame } from 'playwright-core';
 import { operationKind } from '../../src/core/schedules/schedule';
-import { chosenOf, type Candidate, type CandidateId } from '../../src/core/planner/plan';
+import { candidateIds, chosenOf, type Candidate, type CandidateId } from '../../src/core/planner/plan';
 import { packMessage } from '../../src/protocol/packed';
-import type { HostMessage } from '../../src/protocol/page';
+import type { HostMessage, TabId } from '../../src/protocol/page';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { planOfFile, withCandidates } from './drawn/plans';
+import { planOfFile, withAllCandidates } from './drawn/plans';
 import { figures, pageFrame } from './plan-page';
+import { until } from './until';
 import { openFile, picturesOf, runFromPalette, type Workbench } from './workbench';
-
-/** So many typed arrays that none of the limits between the extension host and a page is far. */
-const manyCandidates = 60;
 
 /** Where the walk puts the files that it opens: names that no other file of the workspace has. */
 function filesIn(workspace: string): { readonly folder: string; readonly config: string; readonly plain: string } {
@@ -23,13 +21,12 @@ function filesIn(workspace: string): { readonly folder: string; readonly config:
 
 /** What `drawn/host.ts` reads in the extension host. */
 export function drawnEnvironment(workspace: string): NodeJS.ProcessEnv {
-  return { TERAPIPE_TEST_CONFIG: filesIn(workspace).config, TERAPIPE_TEST_CANDIDATES: String(manyCandidates) };
+  return { TERAPIPE_TEST_CONFIG: filesIn(workspace).config };
 }
 
 /**
- * What a page draws is what was planned: of a plain model, of the shipped sample (some 15 candidates each, together more typed arrays than
- * the extension host's protocol takes
- * arguments) and of a plan with many candidates.
+ * What a page draws is what was planned: of a plain model, of the shipped sample and of a plan with every candidate, all of which the
+ * Compare tab draws: together they have more typed arrays than the extension host's protocol takes arguments.
  */
 export async function walkDrawn({ page, pageErrors }: Workbench, workspace: string, { screenshotsDir, emit }: TierRun): Promise<void> {
   const { folder, config, plain } = filesIn(workspace);
@@ -48,7 +45,7 @@ export async function walkDrawn({ page, pageErrors }: Workbench, workspace: stri
   });
   const steps: readonly Step[] = [
     {
-      name: `every operation of ${manyCandidates} candidates is drawn where it is planned`,
+      name: `every operation of ${candidateIds.length} candidates is drawn where it is planned`,
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         mkdirSync(folder);
@@ -57,8 +54,12 @@ export async function walkDrawn({ page, pageErrors }: Workbench, workspace: stri
         copyFileSync(path.join(sample, 'terapipe.json'), config);
         await figures(page, 'tab');
         const frame = await pageFrame(page, 'tab');
-        for (const candidate of withCandidates(await planOfFile(config), manyCandidates).candidates) {
-          await showCandidate(frame, candidate.id);
+        await show(frame, 'compare', candidateIds[0]);
+        await until('all of them in the Compare tab', async () =>
+          (await frame.locator('.compare-timeline canvas').count()) === candidateIds.length ? true : undefined,
+        );
+        for (const candidate of withAllCandidates(await planOfFile(config)).candidates) {
+          await show(frame, 'timeline', candidate.id);
           assert.deepEqual(await drawnIn(frame), operationsOf(candidate), candidate.id);
         }
         await runFromPalette(page, 'View: Close All Editors');
@@ -106,9 +107,9 @@ function operationsOf({ timeline }: Candidate): DrawnOperation[] {
   );
 }
 
-/** Brings a candidate forward as the host does. */
-async function showCandidate(frame: Frame, candidate: CandidateId): Promise<void> {
-  const message = packMessage({ type: 'show', tab: 'timeline', candidate } satisfies HostMessage);
+/** Brings a tab and a candidate forward as the host does. */
+async function show(frame: Frame, tab: TabId, candidate: CandidateId): Promise<void> {
+  const message = packMessage({ type: 'show', tab, candidate } satisfies HostMessage);
   await frame.evaluate(`window.postMessage({ ...${JSON.stringify(message)}, buffer: new ArrayBuffer(0) }, '*')`);
 }
 

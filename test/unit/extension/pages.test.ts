@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
@@ -45,7 +46,7 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
       { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' },
       { type: 'openTab', tab: 'memory', candidate: null },
-      { type: 'draw', candidates: ['gpipe', '1f1b'] },
+      { type: 'draw', candidates: [...candidateIds] },
       { type: 'comparison', act: 'swap' },
       { type: 'command', command: 'terapipe.compareWith' },
       { type: 'save', name: 'plan.svg', mime: 'image/svg+xml', text: '<svg/>' },
@@ -64,6 +65,7 @@ describe('page messages', () => {
       { type: 'change', change: { key: 'model', value: 1 } },
       { type: 'change', change: { key: 'schedule', value: Number.NaN } },
       { type: 'draw', candidates: ['gpipe', 'fastest'] },
+      { type: 'draw', candidates: [...candidateIds, 'gpipe'] },
       { type: 'focus', on: 'window' },
       { type: 'comparison', act: 'start' },
       { type: 'openTab', tab: '../x', candidate: null },

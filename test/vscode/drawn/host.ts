@@ -1,18 +1,17 @@
-// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with TERAPIPE_TEST_CANDIDATES
-// candidates.
+// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with every candidate that there can be.
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from '../../../src/extension/views/page-host';
 import { createPlanSessions } from '../../../src/extension/sessions/plan-sessions';
 import { readText, resolvePath } from '../../../src/extension/sessions/sources';
 import { until } from '../until';
-import { planOfFile, withCandidates } from './plans';
+import { planOfFile, withAllCandidates } from './plans';
 
 /** Waits for the config to be there, opens the tab and keeps it open: ends with the window. */
 export async function showCandidates(): Promise<void> {
   const path = process.env['TERAPIPE_TEST_CONFIG'] ?? '';
   await until('config to show', () => existsSync(path) || undefined, Infinity);
-  const plan = withCandidates(await planOfFile(path), Number(process.env['TERAPIPE_TEST_CANDIDATES']));
+  const plan = withAllCandidates(await planOfFile(path));
   const file = vscode.Uri.file(path).toString();
   const sessions = createPlanSessions({
     readText,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadRun } from '../../load-run';
 import { makePlan } from '../../../src/core/planner/make-plan';
-import type { Candidate, CandidateId, Plan } from '../../../src/core/planner/plan';
+import { candidateIds, type Candidate, type Plan } from '../../../src/core/planner/plan';
 import { resolveRun } from '../../../src/core/resolve/resolve';
 
 /** The plan that the extension makes of a config with its settings as they come. */
@@ -15,9 +15,9 @@ export async function planOfFile(file: string): Promise<Plan> {
   return makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
 }
 
-/** The plan with `count` candidates, each `index` per cent slower than the one of the plan that it copies: no two are drawn alike. */
-export function withCandidates(plan: Plan, count: number): Plan {
-  const candidates = Array.from({ length: count }, (_, index): Candidate => {
+/** The plan with every candidate that there can be, each some per cent slower than the one of the plan that it copies: no two are drawn alike. */
+export function withAllCandidates(plan: Plan): Plan {
+  const candidates = candidateIds.map((id, index): Candidate => {
     const { timeline, ...candidate } = plan.candidates[index % plan.candidates.length]!;
     if (timeline === null) throw new Error(`${candidate.id} has no timeline`);
     const slower = 1 + index / 100;
@@ -25,7 +25,7 @@ export function withCandidates(plan: Plan, count: number): Plan {
     const { startMs, endMs, arrivalMs, makespanMs } = timeline;
     return {
       ...candidate,
-      id: `copy-${index}` as CandidateId,
+      id,
       timeline: {
         ...timeline,
         startMs: scaled(startMs),
@@ -35,5 +35,5 @@ export function withCandidates(plan: Plan, count: number): Plan {
       },
     };
   });
-  return { ...plan, candidates, chosen: 'copy-0' as CandidateId };
+  return { ...plan, candidates, chosen: candidateIds[0] };
 }
