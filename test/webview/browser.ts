@@ -8,6 +8,7 @@ import { chromium, type BrowserContext, type Locator, type Page } from 'playwrig
 import { pageHtml } from '../../src/extension/views/page-html';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
+import { parsePageMessage } from '../../src/protocol/page-schema';
 import { fontFace, vendoredFont } from './font';
 import { workbenchKeys } from './workbench-keys';
 import { themeOf, type PageTheme, type ThemeName } from './themes';
@@ -21,7 +22,7 @@ export interface OpenPage {
   readonly send: (message: HostMessage) => Promise<void>;
   readonly messages: () => Promise<readonly PageMessage[]>;
   readonly setTheme: (name: ThemeName) => Promise<void>;
-  /** CSP violations, errors and warnings of the console so far. */
+  /** CSP violations, errors and warnings of the console so far, and messages that the host would refuse. */
   readonly complaints: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
@@ -283,7 +284,13 @@ async function openPage(
     setTheme: async (name) => {
       await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeFor(options, name));
     },
-    complaints: async () => [...console, ...(await page.evaluate<string[]>('window.harness.complaints'))],
+    complaints: async () => {
+      const said = await page.evaluate<unknown[]>('window.harness.said');
+      const refused = said
+        .filter((message) => parsePageMessage(message) === null)
+        .map((message) => `the host refuses ${JSON.stringify(message)}`);
+      return [...console, ...(await page.evaluate<string[]>('window.harness.complaints')), ...refused];
+    },
     close: async () => {
       page.removeAllListeners();
       const heapBytes = await page.evaluate<number>('performance.memory.totalJSHeapSize').catch(() => Infinity);

@@ -179,6 +179,39 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
+    name: 'tab: a plan to compare with, chosen in Memory, is shown there; in Slices, beside the timeline',
+    options: { ...wide, savedState: { tab: 'memory' } },
+    state,
+    steps: async ({ page }) => {
+      const choose = async (name: string): Promise<void> => {
+        await page.getByRole('combobox', { name: 'Compare with' }).click();
+        await page.getByRole('option', { name, exact: true }).click();
+      };
+      await choose('GPipe');
+      await page.locator('.memory-chart').nth(1).waitFor();
+      await page.getByRole('tab', { name: 'Slices' }).click();
+      await choose('1F1B');
+      await page.getByRole('tab', { name: 'Timeline', selected: true }).waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: a short page has no legend until something is hidden by it',
+    options: { ...wide, height: 640, savedState: { tab: 'timeline' } },
+    state,
+    steps: async ({ page }) => {
+      const legend = page.locator('.timeline-legend:visible');
+      await page.locator('.lanes-region').waitFor();
+      assert.equal(await legend.count(), 0);
+      await page.setViewportSize({ width: wide.width, height: 900 });
+      await legend.getByRole('button', { name: 'Forward' }).click();
+      await page.setViewportSize({ width: wide.width, height: 640 });
+      await legend.getByRole('button', { name: 'Forward' }).click();
+      await legend.waitFor({ state: 'hidden' });
+      return undefined;
+    },
+  },
+  {
     name: 'tab: memory of two plans stands on one axis, with what one takes more than the other',
     options: { ...wide, savedState: { tab: 'memory', compareWith: 'whole' } },
     state,
@@ -282,7 +315,9 @@ export const tabCases: readonly Case[] = [
       assert.equal(await page.locator('.panel-memory tbody tr').count(), 50);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await run('Copy tables as Markdown');
-      await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' });
+      await page.getByRole('status').getByText('Copied').waitFor();
+      await page.keyboard.press('Shift');
+      await page.getByText('Copied').waitFor({ state: 'hidden' });
       const markdown = await page.evaluate<string>('navigator.clipboard.readText()');
       assert.match(markdown, /^\| Stage \|[^\n]*\n\|( --- \|)+\n\| 0 \|/);
       assert.deepEqual(
@@ -313,7 +348,7 @@ export const tabCases: readonly Case[] = [
       assert.ok(saved.type === 'save');
       assert.match(saved.text, /^<svg [\s\S]*<\/svg>\n$/);
       assert.ok(said.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
-      await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' });
+      await page.getByRole('status').getByText('Copied').waitFor();
       const copied = await page.evaluate<string>('navigator.clipboard.readText()');
       assert.match(copied, /^stage\toperation\tmicro_batch/);
       const { timeline } = plan().candidates[0]!;

@@ -10,6 +10,8 @@ export interface Tab {
   readonly isOffered?: (state: PageState) => boolean;
   /** Whether it leaves room for the details of what is selected; left out: it does. */
   readonly hasInspector?: (state: PageState) => boolean;
+  /** Whether it sets the candidate that is compared with beside the one shown. */
+  readonly showsCompared?: boolean;
   /** Whether it draws every candidate; left out: the ones on screen alone. */
   readonly drawsCandidates?: boolean;
   /** Fetches what makes its view, when the tab is first shown. */

@@ -30,18 +30,15 @@ import { say } from '../../src/core/sentence';
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp(store.host, 'tab');
-  const status = h('div', { class: 'visually-hidden', role: 'status' });
+  const { element: status, say: tell } = makeStatus();
   const inspector = makeInspector(store, (operation) =>
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store);
-  const actions = makeViewActions(
-    store,
-    exportItems(store, (message) => (status.textContent = message)),
-  );
+  const actions = makeViewActions(store, exportItems(store, tell));
   const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
-  const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, actions.element);
+  const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, status, actions.element);
   const verdict = makeVerdict(store.host);
   const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Plan and figures') });
   const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });
@@ -50,18 +47,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
   const shownView = (): TabView | undefined => panels.viewOf(shownTab(store));
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels.elements), inspector.element);
-  const page = h(
-    'div',
-    { class: 'page page-tab' },
-    progressArea,
-    verdict.element,
-    header,
-    noticeArea,
-    ...toolbar.elements,
-    viewBar,
-    main,
-    status,
-  );
+  const page = h('div', { class: 'page page-tab' }, progressArea, verdict.element, header, noticeArea, ...toolbar.elements, viewBar, main);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty, help.element);
   let schedulePage: SchedulePage | null = null;
@@ -126,6 +112,13 @@ export function tabPage(root: HTMLElement, store: Store): void {
     else if (plan !== null) shownView()?.act?.(action);
     return true;
   });
+}
+
+/** What came of an action, in words, until the person does something else. */
+function makeStatus(): { readonly element: HTMLElement; readonly say: (message: string) => void } {
+  const element = h('span', { class: 'view-status', role: 'status' });
+  for (const event of ['pointerdown', 'keydown']) document.addEventListener(event, () => (element.textContent = ''), { capture: true });
+  return { element, say: (message) => (element.textContent = message) };
 }
 
 function once(act: () => Promise<void>): () => void {

@@ -4,6 +4,7 @@ import { scheduleDescriptions, type ScheduleDescription } from '../../src/core/s
 import type { ControlChange, PageState } from '../../src/protocol/page';
 import { h } from '../base/dom';
 import { partAttributes } from '../base/parts';
+import { tabs } from '../tabs/registry';
 import { openedLayout } from '../tabs/layout/opened';
 import { makeHistory } from './history';
 import { makeWhatIf } from './what-if';
@@ -35,7 +36,7 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
     }
     store.setView({
       compareWith: candidateIds.find((id) => id === value) ?? null,
-      ...(store.view().tab === 'timeline' ? {} : { tab: 'timeline' }),
+      ...(tabs[store.view().tab]?.showsCompared === true ? {} : { tab: 'timeline' }),
     });
   });
   const whatIf = makeWhatIf(store);

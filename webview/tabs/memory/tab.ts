@@ -4,5 +4,6 @@ import { t } from '../../base/strings';
 /** Bars per stage, and the lane under the timeline. */
 export const memoryTab: Tab = {
   label: () => t('Memory'),
+  showsCompared: true,
   load: async () => (await import('./view')).makeMemoryView,
 };

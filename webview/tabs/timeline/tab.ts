@@ -4,5 +4,6 @@ import { t } from '../../base/strings';
 /** Level of detail, drawing, mouse and keys, find, the same data as a table, critical path. */
 export const timelineTab: Tab = {
   label: () => t('Timeline'),
+  showsCompared: true,
   load: async () => (await import('./tab-view')).makeTimelineTab,
 };
