@@ -1,5 +1,6 @@
-// Prints how long a person waits in the real VS Code: from opening a config to its first number, from a keystroke to the squiggle and to
-// both pages redrawn, with 96 stages: `npm run bench:vscode`. Only an idle machine says anything.
+// Prints how long a person waits in the real VS Code: for the extension's activation, from opening a config to its first number, from a
+// keystroke to the squiggle and to both pages redrawn, with 96 stages; and what memory 1,000 edits take: `npm run bench:vscode`. Only an
+// idle machine says anything.
 import { cpSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Frame, Page } from 'playwright-core';
@@ -7,10 +8,12 @@ import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { ensureBuild, ensureChromium, root } from '../harness/setup.mjs';
 import { ensureTools, type Tools } from '../harness/tools.mjs';
 import { figures, pageFrame } from '../vscode/plan-page';
-import { goBehind, launchBrowser, openWorkbench } from '../vscode/workbench';
+import { goBehind, launchBrowser, openWorkbench, runFromPalette } from '../vscode/workbench';
 import { until } from '../vscode/until';
+import { residentMegabytes } from './resident';
 
 const edits = 9;
+const [rounds, editsARound] = [4, 250];
 const number = /[\d.]+ m?s \/ step/;
 
 /**
@@ -70,7 +73,7 @@ function workspace(): string {
 async function opening(browser: Browser, tools: Tools): Promise<void> {
   const server = await startCodeServer(tools, { extensions: [root] });
   try {
-    const [cold, warm]: [number[], number[]] = [[], []];
+    const [cold, warm, activated]: [number[], number[], number[]] = [[], [], []];
     for (let turn = 0; turn < 3; turn += 1) {
       const { page } = await openWorkbench(browser, server.url(workspace()));
       await page.waitForTimeout(4000);
@@ -93,13 +96,22 @@ async function opening(browser: Browser, tools: Tools): Promise<void> {
         await row.click();
         times.push(await waitedMs(page, 'firstNumbers', began, (said) => number.test(said)));
       }
+      activated.push(await activationMs(page));
       await page.close();
     }
+    print('Activation, as VS Code counts it', activated, 50);
     print('Open a config to its first number, first in the window', cold, 2000);
     print('Open a config to its first number, later', warm, 1000);
   } finally {
     await server.stop();
   }
+}
+
+/** What VS Code itself tells: loading the code and the call of `activate`. */
+async function activationMs(page: Page): Promise<number> {
+  await runFromPalette(page, 'Developer: Show Running Extensions');
+  const text = await page.locator('.runtime-extensions-editor .monaco-list-row', { hasText: 'TeraPipe' }).first().innerText();
+  return Number(/Activation: (\d+)ms/.exec(text)?.[1]);
 }
 
 /** From a key to both pages redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor beside its timeline. */
@@ -140,8 +152,36 @@ async function typing(browser: Browser, tools: Tools): Promise<void> {
       await page.waitForTimeout(1500);
     }
     print('Key to squiggle', squiggles, 150);
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.keyboard.type('4');
+    await goBehind(page, '"globalBatch": 4');
+    await manyEdits(page, [side, tab], server.folder);
   } finally {
     await server.stop();
+  }
+}
+
+/** Memory of the window, the extension host and the planner over many edits, each tenth of which is waited for. */
+async function manyEdits(page: Page, pages: readonly Frame[], serverFolder: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const say = async (after: number): Promise<void> => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    const resident = residentMegabytes(serverFolder, { 'extension host': '--type=extensionHost', planner: 'dist/worker.js' });
+    const parts = Object.entries(resident).map(([name, megabytes]) => `${name} ${megabytes.toFixed(0)} MB resident`);
+    console.log(`${after} edits: ${[`window with both pages ${(usedSize / 2 ** 20).toFixed(0)} MB of heap`, ...parts].join(', ')}`);
+  };
+  await say(0);
+  for (let round = 1; round <= rounds; round += 1) {
+    for (let edit = 0; edit < editsARound; edit += 10) {
+      const began = await clock(page);
+      for (const key of (edit / 10) % 2 === 0 ? '2626262624' : '4646464642') {
+        await page.keyboard.press('Shift+ArrowLeft');
+        await page.keyboard.type(key);
+      }
+      await Promise.all(pages.map((of) => waitedMs(of, 'numbers', began)));
+    }
+    await say(round * editsARound);
   }
 }
 

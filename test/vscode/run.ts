@@ -87,7 +87,8 @@ async function testInHost(browser: Browser, input: TierRun): Promise<void> {
         throw new Error(`${String(error)}: ${server.log().slice(-1500)}`);
       });
     });
-    if (only === undefined || only === 'drawn') await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
+    if (only === undefined || only === 'drawn')
+      await attempt('the walk over what timelines draw', emit, () => walkDrawn(workbench, workspace, input));
     await workbench.page.close();
   } finally {
     await server.stop();

@@ -1,4 +1,4 @@
-// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with every candidate that there can be.
+// In the extension host, after its tests: a tab of the extension on the plan of TERAPIPE_TEST_CONFIG with every candidate that can be.
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from '../../../src/extension/views/page-host';

@@ -15,7 +15,7 @@ export async function planOfFile(file: string): Promise<Plan> {
   return makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
 }
 
-/** The plan with every candidate that there can be, each some per cent slower than the one of the plan that it copies: no two are drawn alike. */
+/** The plan with every candidate that can be, each some per cent slower than the one that it copies: no two are drawn alike. */
 export function withAllCandidates(plan: Plan): Plan {
   const candidates = candidateIds.map((id, index): Candidate => {
     const { timeline, ...candidate } = plan.candidates[index % plan.candidates.length]!;
