@@ -176,6 +176,21 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
         await figuresOnBoth(page, same);
       },
     },
+    {
+      name: 'undo in a tab that stands before its config takes the edit back, leaves the file unmarked and shows the tab again',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config stands behind the tab');
+        await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
+        await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await page.locator('.tabs-container .tab.dirty').waitFor();
+        await tab.getByRole('button', { name: 'Undo' }).click();
+        await figuresOnBoth(page, same);
+        await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
+        await page.locator('.tabs-container .tab.active', { hasText: 'Timeline' }).waitFor();
+      },
+    },
     ...(['Memory', 'Slices', 'Compare', 'Timeline'] as const).map((name) => ({
       name: `the tab shows ${name.toLowerCase()}`,
       act: async () => {

@@ -68,17 +68,28 @@ export function createPageEdits(): PageEdits {
 const groups = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh', 'Eighth'];
 
 /**
- * Undoes once in the editor that shows a document, so that a file that was saved before the edit is no longer marked as changed, and gives
- * the focus back to the page. Nothing where no editor shows it: VS Code undoes only in an editor that has the focus.
+ * Undoes once in the editor of a document, so that a file that was saved before the edit is no longer marked as changed, and shows what was
+ * there before. Nothing where no editor has it: VS Code undoes only in an editor that has the focus.
  */
 async function undoInEditor(document: vscode.TextDocument): Promise<void> {
-  const { visibleTextEditors, tabGroups } = vscode.window;
-  const viewColumn = visibleTextEditors.find((editor) => editor.document === document)?.viewColumn;
+  const viewColumn = columnOf(document);
   if (viewColumn === undefined) return;
-  const page = groups[tabGroups.activeTabGroup.viewColumn - 1];
+  const page = vscode.window.tabGroups.activeTabGroup;
+  const [group, place] = [groups[page.viewColumn - 1], page.tabs.findIndex(({ isActive }) => isActive)];
   await vscode.window.showTextDocument(document, { viewColumn });
   await vscode.commands.executeCommand('undo');
-  if (page !== undefined) await vscode.commands.executeCommand(`workbench.action.focus${page}EditorGroup`);
+  if (group !== undefined) await vscode.commands.executeCommand(`workbench.action.focus${group}EditorGroup`);
+  // The editor stood behind the page.
+  if (viewColumn === page.viewColumn && place >= 0) await vscode.commands.executeCommand('workbench.action.openEditorAtIndex', place);
+}
+
+/** The column of a document's editor, also of one behind another tab. */
+function columnOf(document: vscode.TextDocument): vscode.ViewColumn | undefined {
+  const { visibleTextEditors, tabGroups } = vscode.window;
+  const visible = visibleTextEditors.find((editor) => editor.document === document)?.viewColumn;
+  const isOf = ({ input }: vscode.Tab): boolean =>
+    input instanceof vscode.TabInputText && input.uri.toString() === document.uri.toString();
+  return visible ?? tabGroups.all.find(({ tabs }) => tabs.some(isOf))?.viewColumn;
 }
 
 function isAsLeft(document: vscode.TextDocument, { uri, after }: Changed): boolean {

@@ -118,5 +118,6 @@ async function actOnPast(
 
 /** The column for a text that a page opens: the first one with texts, else beside the page. */
 function columnBeside(): vscode.ViewColumn {
-  return vscode.window.visibleTextEditors[0]?.viewColumn ?? vscode.ViewColumn.One;
+  const hasTabs = vscode.window.tabGroups.all.some(({ tabs }) => tabs.length > 0);
+  return vscode.window.visibleTextEditors[0]?.viewColumn ?? (hasTabs ? vscode.ViewColumn.Beside : vscode.ViewColumn.One);
 }
