@@ -31,9 +31,9 @@ interface PlannerOptions {
   readonly onFirst?: (plan: Plan) => void;
 }
 
-/** Progress by less than this, or so soon after the last, is not told: each goes through three threads. */
+/** Progress by less than this is not told, nor are the best slices so soon after the last: each goes through three threads. */
 const toldStep = 0.05;
-const toldEveryMs = 25;
+const slicesEveryMs = 25;
 
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
 export interface Planners {
@@ -85,23 +85,20 @@ async function answerTo(
   const { id } = request;
   let reached = 0;
   let told = -Infinity;
-  const toldMs = { progress: -Infinity, incumbent: -Infinity };
-  const isDue = (kind: keyof typeof toldMs): boolean => {
-    const now = performance.now();
-    if (now < toldMs[kind] + toldEveryMs) return false;
-    toldMs[kind] = now;
-    return true;
-  };
+  let slicesMs = -Infinity;
   const options: PlannerOptions = {
     signal,
     onProgress: (fraction) => {
       reached = Math.min(1, Math.max(0, fraction));
-      if (reached < told + toldStep || !isDue('progress')) return;
+      if (reached < told + toldStep) return;
       told = reached;
       reply({ type: 'progress', id, fraction: reached, incumbent: null });
     },
     onIncumbent: ({ latencyMs, lowerBoundMs }) => {
-      if (isDue('incumbent')) reply({ type: 'progress', id, fraction: reached, incumbent: { latencyMs, lowerBoundMs } });
+      const now = performance.now();
+      if (now < slicesMs + slicesEveryMs) return;
+      slicesMs = now;
+      reply({ type: 'progress', id, fraction: reached, incumbent: { latencyMs, lowerBoundMs } });
     },
   };
   switch (request.type) {

@@ -87,8 +87,7 @@ async function undoInEditor(document: vscode.TextDocument): Promise<void> {
 function columnOf(document: vscode.TextDocument): vscode.ViewColumn | undefined {
   const { visibleTextEditors, tabGroups } = vscode.window;
   const visible = visibleTextEditors.find((editor) => editor.document === document)?.viewColumn;
-  const isOf = ({ input }: vscode.Tab): boolean =>
-    input instanceof vscode.TabInputText && input.uri.toString() === document.uri.toString();
+  const isOf = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && input.uri.toString() === document.uri.toString();
   return visible ?? tabGroups.all.find(({ tabs }) => tabs.some(isOf))?.viewColumn;
 }
 

@@ -37,7 +37,6 @@ else
         case 'streams':
           onProgress(0.25);
           onIncumbent({ latencyMs: 3, lowerBoundMs: 2 });
-          pause();
           onProgress(0.5);
           return planOf(request);
         case 'improves all the time':
@@ -67,11 +66,6 @@ else
       }
     },
   });
-
-/** Long enough that progress is told again. */
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40);
-}
 
 function planOf(request: PlanRequest): Plan {
   const plan = { request, chosen: 'terapipe', candidates: [{ busyMs: Float64Array.from([1, 2, 3]) }] };
