@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { formatDuration } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { chosenOf } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
@@ -107,6 +108,41 @@ export const whatIfCases: readonly Case[] = [
         { type: 'past', act: 'unpin', id: 2 },
         { type: 'undo' },
       ]);
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: pinned plans stand in the Compare tab with what the plan now takes more, and are compared and let go there',
+    options: { ...wide, savedState: { tab: 'compare' } },
+    state: () => {
+      const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      const plans = [
+        past(4, {}),
+        past(3, {}),
+        past(2, { isPinned: true, figures: { ...slower, verdict: over } }),
+        past(1, { isSaved: true }),
+      ];
+      return state({ history: { plans, canUndo: false } });
+    },
+    steps: async ({ page, send, messages }) => {
+      const table = page.getByRole('table', { name: /^Pinned plans/ });
+      const rows = table.locator('tbody tr');
+      assert.equal(await rows.count(), 1);
+      const faster = `\u2212${formatDuration(slower.iterationMs - figures.iterationMs)}`;
+      const text = await rows.innerText();
+      assert.ok(text.includes('Plan 2: ') && text.includes(formatDuration(slower.iterationMs)) && text.includes(faster), text);
+      assert.match(text, /does not fit, 1.5 GiB too much/);
+      await rows.getByRole('button', { name: 'Compare' }).click();
+      await rows.getByRole('button', { name: 'Unpin' }).click();
+      assert.deepEqual((await messages()).slice(-2), [
+        { type: 'past', act: 'compare', id: 2 },
+        { type: 'past', act: 'unpin', id: 2 },
+      ]);
+      await send(show(state({ history: { plans: [past(4, { isPinned: true }), past(3, {})], canUndo: false } })));
+      await rows.getByText('now').waitFor();
+      assert.equal(await rows.getByRole('button', { name: 'Compare' }).count(), 0);
+      await send(show(state({ history: { plans: [past(4, {})], canUndo: false } })));
+      await table.waitFor({ state: 'hidden' });
       return undefined;
     },
   },

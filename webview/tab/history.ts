@@ -5,6 +5,7 @@ import type { HistoryState, PastPlan } from '../../src/protocol/what-if';
 import { fill, h, icon } from '../base/dom';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
+import { differenceText } from '../shared/past-plan';
 
 /** Changes of a plan that are told in a row; the tooltip has all. */
 const toldChanges = 3;
@@ -58,13 +59,6 @@ function summaryText({ plans }: HistoryState): string {
   const saved = plans.find(({ isSaved }) => isSaved);
   if (now === undefined || saved === undefined || saved === now) return t('{0} plans', plans.length);
   return t('{0} since saved', differenceText(saved, now));
-}
-
-/** `-0.4 s`, `as fast`. */
-function differenceText(before: PastPlan, after: PastPlan): string {
-  const ms = after.figures.iterationMs - before.figures.iterationMs;
-  if (Math.abs(ms) < 0.0005 * before.figures.iterationMs) return t('as fast');
-  return `${ms > 0 ? '+' : '\u2212'}${formatDuration(Math.abs(ms))}`;
 }
 
 function row(store: Store, plan: PastPlan, before: PastPlan | null, isCurrent: boolean): HTMLElement {

@@ -1,12 +1,15 @@
 import * as vscode from 'vscode';
 import { isMeasured } from '../../core/compare/measured';
+import { formatDuration } from '../../core/format';
 import { maximumConfigSize } from '../../core/formats/json-document';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { isLauncher } from '../../core/formats/registry';
+import { verdictText } from '../../core/memory-model/verdict';
 import type { Comparisons } from '../sessions/comparisons';
 import type { Compared } from '../sessions/comparison-host';
 import { findConfigs, isScheduleFile } from '../sessions/find-configs';
 import type { LayoutSearches } from '../sessions/layout-searches';
+import type { PlanHistories } from '../sessions/plan-histories';
 import { configFormatOf } from '../sessions/shown-config';
 import { displayPath, nameOf, readText } from '../sessions/sources';
 import type { TimelinePanels } from '../views/timeline-panels';
@@ -18,6 +21,13 @@ export interface CompareCommands extends ConfigCommands {
   readonly layouts: LayoutSearches;
   readonly panels: TimelinePanels;
   readonly comparisons: Comparisons;
+  readonly histories: PlanHistories;
+}
+
+/** A plan that a config had, to set the current one beside it; null once it was dropped. */
+export function earlierPlan(histories: PlanHistories, file: string, id: number): Compared | null {
+  const plan = histories.planAt(file, id);
+  return plan === null ? null : { kind: 'earlier', name: vscode.l10n.t('{0}, plan {1}', displayPath(file), id), plan };
 }
 
 /**
@@ -72,7 +82,7 @@ interface Choice extends vscode.QuickPickItem {
 async function ask(commands: CompareCommands, file: string): Promise<Compared> {
   const picked = await showQuickPick<Choice>(choices(commands, file), {
     title: vscode.l10n.t('Compare {0} with', displayPath(file)),
-    placeHolder: vscode.l10n.t('Another config, the best layout, or a measured run'),
+    placeHolder: vscode.l10n.t('A pinned plan, another config, the best layout, or a measured run'),
     matchOnDescription: true,
   });
   if (picked?.compared === undefined) throw new CancelledError();
@@ -91,6 +101,7 @@ async function choices(commands: CompareCommands, file: string): Promise<Choice[
     const compared = async (): Promise<Compared> => ({ kind: 'config', file: (await shown.configOf(uri)) ?? other });
     return { label: nameOf(uri), description: displayPath(other), iconPath: new vscode.ThemeIcon('file-code'), compared };
   });
+  const pinned = pinnedChoices(commands, file);
   return [
     ...bestChoice(commands, file),
     {
@@ -99,9 +110,30 @@ async function choices(commands: CompareCommands, file: string): Promise<Choice[
       iconPath: new vscode.ThemeIcon('folder-opened'),
       compared: () => null,
     },
+    ...(pinned.length === 0 ? [] : [separator(vscode.l10n.t('Pinned plans'))]),
+    ...pinned,
     ...(configs.length === 0 ? [] : [separator(vscode.l10n.t('Configs of this workspace'))]),
     ...configs,
   ];
+}
+
+/** Plans that were pinned, without the current one. */
+function pinnedChoices({ histories }: CompareCommands, file: string): Choice[] {
+  return histories
+    .plansOf(file)
+    .slice(1)
+    .filter(({ isPinned }) => isPinned)
+    .map(({ id, figures: { name, iterationMs, verdict } }) => ({
+      label: vscode.l10n.t('Plan {0}', id),
+      description: vscode.l10n.t(
+        '{0}, {1} a step, {2}',
+        say(name, vscode.l10n.t),
+        formatDuration(iterationMs),
+        say(verdictText(verdict), vscode.l10n.t),
+      ),
+      iconPath: new vscode.ThemeIcon('pinned'),
+      compared: () => earlierPlan(histories, file, id),
+    }));
 }
 
 /** For what is launched, and for configs whose layouts were searched for. */

@@ -4,6 +4,7 @@ import type { Comparisons } from '../sessions/comparisons';
 import type { SessionState } from '../sessions/session-state';
 import { applyControl, writeSizes, type ChangeCommands } from '../commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
+import { earlierPlan } from '../commands/compare-with';
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
 import { startModel } from '../commands/start-model';
@@ -12,7 +13,6 @@ import { editsOfFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';
 import type { PlanHistories } from '../sessions/plan-histories';
 import type { Profiles } from '../sessions/profiles';
-import { displayPath } from '../sessions/sources';
 import type { WhatIfs } from '../sessions/what-ifs';
 
 interface ActSources {
@@ -110,10 +110,10 @@ async function actOnPast(
     histories.pin(file, id, act === 'pin');
     return;
   }
-  const plan = histories.planAt(file, id);
-  if (plan === null) return;
+  const earlier = earlierPlan(histories, file, id);
+  if (earlier === null) return;
   commands.panels.open(file, { tab: 'compare', candidate: null });
-  await comparisons.start(file, { kind: 'earlier', name: vscode.l10n.t('{0}, plan {1}', displayPath(file), id), plan });
+  await comparisons.start(file, earlier);
 }
 
 /** The column for a text that a page opens: the first one with texts, else beside the page. */

@@ -5,6 +5,7 @@ import type { Change, Store } from '../../base/store';
 import { button } from '../../base/ui';
 import { makeCandidates } from './candidates';
 import { makeComparison } from './comparison';
+import { makePinned } from './pinned';
 
 /** The compare tab: the comparison with another plan or a measured run, if there is one, and the candidates of the plan. */
 export interface CompareView {
@@ -18,6 +19,7 @@ export interface CompareView {
 export function makeCompareView(store: Store): CompareView {
   const comparison = makeComparison(store);
   const candidates = makeCandidates(store);
+  const pinned = makePinned(store);
   const compare = button({
     label: t('Compare with…'),
     appearance: 'secondary',
@@ -25,13 +27,14 @@ export function makeCompareView(store: Store): CompareView {
   });
   const invitation = h('p', { class: 'hint' });
   const start = h('div', { class: 'compared-start' }, compare, invitation);
-  const element = h('div', { class: 'compare-view' }, comparison.element, start, candidates.element);
+  const element = h('div', { class: 'compare-view' }, comparison.element, start, pinned.element, candidates.element);
   const update = (change: Change | null): void => {
     const isCompared = store.state().comparison !== null;
     invitation.textContent = isCompared
       ? t('with something else')
-      : t("with another config, with the best layout, or with a measured run: a Chrome trace, step times, or Megatron-LM's log");
+      : t("with a pinned plan, another config, the best layout, or a measured run: a Chrome trace, step times, or Megatron-LM's log");
     comparison.update(change);
+    pinned.update();
     if (change === null || change.state || change.before.comparisonSettings === store.view().comparisonSettings) candidates.update();
   };
   return { element, update, act: comparison.act };
