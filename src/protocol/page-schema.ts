@@ -55,10 +55,18 @@ export const controlChange = v.object({
   value: v.union([text(200), v.pipe(v.number(), v.finite()), v.null()]),
 });
 
+const size = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const stageLayers = v.pipe(v.array(offset), v.minLength(2), v.maxLength(100_000), v.readonly());
+
 /** Sizes to try, by their keys of terapipe.json; null leaves one to the planner. */
 export const whatIfSets = v.pipe(
-  v.array(v.pipe(v.tuple([v.picklist(whatIfKeys), v.nullable(v.pipe(v.number(), v.safeInteger(), v.minValue(1)))]), v.readonly())),
-  v.maxLength(whatIfKeys.length),
+  v.array(
+    v.union([
+      v.pipe(v.tuple([v.picklist(whatIfKeys), v.nullable(size)]), v.readonly()),
+      v.pipe(v.tuple([v.literal('layout.stageLayers'), stageLayers]), v.readonly()),
+    ]),
+  ),
+  v.maxLength(whatIfKeys.length + 1),
   v.readonly(),
 );
 

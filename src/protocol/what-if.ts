@@ -26,6 +26,8 @@ export function figuresOf(plan: Plan): PlanFigures {
 /** Sizes that a page tries, none at first. */
 export interface WhatIfState {
   readonly chunks: WhatIfChunks;
+  /** Layers of each stage as they are planned, or of each virtual stage in the order of the model. */
+  readonly cut: readonly number[];
   readonly sets: readonly WhatIfSet[];
   /** Null while they are planned, and where they cannot be. */
   readonly tried: PlanFigures | null;

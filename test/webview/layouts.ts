@@ -1,7 +1,8 @@
 import { answerSearch, type SearchUpdate } from '../../src/core/layout-search/answer';
 import type { SearchResult } from '../../src/core/layout-search/result';
 import type { SearchKey } from '../../src/core/layout-search/search-problem';
-import type { Plan } from '../../src/core/planner/plan';
+import { cutOf } from '../../src/core/partition/scheduling';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { planOf, stateOf, type Variant } from './fixtures';
@@ -55,5 +56,6 @@ export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState
 
 /** A tab with a state of the Layout view. */
 export function layoutState(layout: LayoutState | null, plan = usualSearch().plan): PageState {
-  return stateOf('tab', plan, { layout });
+  const cut = cutOf(plan.request, chosenOf(plan).schedule);
+  return stateOf('tab', plan, { layout, whatIf: { chunks: 'several', cut, sets: [], tried: null, error: null } });
 }

@@ -1,4 +1,6 @@
 import type { Page } from 'playwright-core';
+import { cutOf } from '../../src/core/partition/scheduling';
+import { chosenOf } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { figuresOf } from '../../src/protocol/what-if';
@@ -36,7 +38,7 @@ function worked(): PageState {
   return stateOf('tab', plan, {
     findings: findings.slice(1),
     profile: profilesOf([known(profileOf())]),
-    whatIf: { chunks: 'several', sets: [], tried: null, error: null },
+    whatIf: { chunks: 'several', cut: cutOf(plan.request, chosenOf(plan).schedule), sets: [], tried: null, error: null },
     history: {
       plans: [
         { ...past, id: 2, isSaved: false, isPinned: false },

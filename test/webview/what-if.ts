@@ -3,6 +3,7 @@ import { formatDuration } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { chosenOf } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
+import { noLayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { figuresOf, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
 import { show, type Case } from './cases';
@@ -10,7 +11,7 @@ import { planOf, stateOf } from './fixtures';
 
 const wide = { kind: 'tab', width: 1500, height: 820 } as const;
 const plan = planOf({ unit: 56, data: 2, stages: 48 });
-const whatIf: WhatIfState = { chunks: 'several', sets: [], tried: null, error: null };
+const whatIf: WhatIfState = { chunks: 'several', cut: [], sets: [], tried: null, error: null };
 const figures = figuresOf(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
 const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
@@ -24,6 +25,12 @@ const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
 
 function state(change: Partial<PageState> = {}): PageState {
   return stateOf('tab', plan, { whatIf, ...change });
+}
+
+const cut = Array.from({ length: 48 }, () => 2);
+
+function layersState(change: Partial<WhatIfState> = {}): PageState {
+  return state({ layout: noLayoutState, whatIf: { ...whatIf, cut, ...change } });
 }
 
 export const whatIfCases: readonly Case[] = [
@@ -143,6 +150,68 @@ export const whatIfCases: readonly Case[] = [
       assert.equal(await rows.getByRole('button', { name: 'Compare' }).count(), 0);
       await send(show(state({ history: { plans: [past(4, {})], canUndo: false } })));
       await table.waitFor({ state: 'hidden' });
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: boundaries of stages are moved by keys and by the pointer, previewed with what they cost, and written when asked to',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () => layersState(),
+    steps: async ({ page, send, messages }) => {
+      const boundary = page.getByRole('slider', { name: 'Boundary of stages 1 and 2' });
+      assert.equal(await page.locator('.stage-strip [role=slider]').count(), 47);
+      assert.deepEqual([await boundary.getAttribute('aria-valuenow'), await boundary.getAttribute('aria-valuemin')], ['4', '3']);
+      await boundary.press('ArrowLeft');
+      await boundary.press('ArrowLeft');
+      const asked = (await messages()).at(-1);
+      const moved = cut.map((layers, stage) => layers + (stage === 1 ? -1 : stage === 2 ? 1 : 0));
+      assert.deepEqual(asked, { type: 'try', sets: [['layout.stageLayers', moved]] });
+      assert.equal(await boundary.getAttribute('aria-valuetext'), 'layers of stage 1: 1, of stage 2: 3');
+      const answer = page.locator('.stage-layers .what-if-answer');
+      assert.match(await answer.innerText(), /Layers of stage 1: 2 to 1, Layers of stage 2: 2 to 3\s+Planning/);
+      const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      assert.ok(asked?.type === 'try');
+      await send(show(layersState({ sets: asked.sets, tried: { ...slower, verdict: over } })));
+      await answer.getByText('+8 %').waitFor();
+      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1.5 GiB too much/);
+      await answer.getByRole('button', { name: 'Write to the config' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'write', sets: asked.sets });
+      await boundary.press('Escape');
+      assert.deepEqual((await messages()).at(-1), { type: 'try', sets: [] });
+      assert.ok(await answer.isHidden());
+
+      const box = (await boundary.boundingBox())!;
+      const strip = (await page.locator('.stage-strip').boundingBox())!;
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      await page.mouse.move(x + strip.width / 96, y);
+      await page.mouse.up();
+      const back = cut.map((layers, stage) => layers + (stage === 1 ? 1 : stage === 2 ? -1 : 0));
+      assert.deepEqual((await messages()).at(-1), { type: 'try', sets: [['layout.stageLayers', back]] });
+
+      // Sizes that are stepped to are tried in place of the cut, and the other way round.
+      await page.getByRole('spinbutton', { name: 'Tensor' }).press('ArrowUp');
+      const stepped = (await messages()).at(-1);
+      assert.ok(stepped?.type === 'try');
+      await send(show(layersState({ sets: stepped.sets })));
+      await answer.waitFor({ state: 'hidden' });
+      const ofSizes = page.locator('.what-if-answer:not(.stage-layers *)');
+      assert.ok(await ofSizes.isVisible());
+      await boundary.press('ArrowRight');
+      await send(show(layersState({ sets: [['layout.stageLayers', back]] })));
+      await ofSizes.waitFor({ state: 'hidden' });
+      assert.ok(await answer.isVisible());
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: one stage has no boundary to move, and says so',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () => layersState({ cut: [96] }),
+    steps: async ({ page }) => {
+      await page.getByText('One stage has all 96 layers').waitFor();
+      assert.equal(await page.locator('.stage-strip').isVisible(), false);
       return undefined;
     },
   },

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
+import { formatCount } from '../../src/core/format';
 import {
   steppedSizes,
   whatIfKeys,
@@ -8,17 +8,14 @@ import {
   type WhatIfKey,
   type WhatIfSizes,
 } from '../../src/core/layout-search/what-if';
-import { verdictText } from '../../src/core/memory-model/verdict';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { say } from '../../src/core/sentence';
-import type { PageState } from '../../src/protocol/page';
-import type { PlanFigures, WhatIfState } from '../../src/protocol/what-if';
-import { fill, h, icon, type Child } from '../base/dom';
+import type { WhatIfState } from '../../src/protocol/what-if';
+import { fill, h } from '../base/dom';
 import { stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
-import { button } from '../base/ui';
+import { triedActions, triedOf, triedText } from '../shared/tried';
 import { openedLayout } from '../tabs/layout/opened';
 
 /** Sizes to step through, and what they would give before they are written. */
@@ -35,6 +32,7 @@ export function makeWhatIf(store: Store): WhatIfControls {
   /** What was stepped to; null: nothing. */
   let draft: WhatIfSizes | null = null;
   let request: PlanRequest | null = null;
+  let seen: WhatIfState | null = null;
   const setsOf = (sizes: WhatIfSizes): ReturnType<typeof whatIfSets> => (request === null ? [] : whatIfSets(request, sizes));
   const chunks = (): WhatIfChunks => store.state().whatIf?.chunks ?? 'several';
   const attempt = (sizes: WhatIfSizes | null): void => {
@@ -61,6 +59,9 @@ export function makeWhatIf(store: Store): WhatIfControls {
       draft = null;
       request = plan.request;
     }
+    // What another control tries is tried in place of this.
+    if (state.whatIf !== seen && state.whatIf?.sets.some(([key]) => key === 'layout.stageLayers') === true) draft = null;
+    seen = state.whatIf;
     element.hidden = openedLayout(state) !== null;
     const now = whatIfSizes(plan.request);
     const shown = draft ?? now;
@@ -82,54 +83,14 @@ export function makeWhatIf(store: Store): WhatIfControls {
     answer.hidden = draft === null || element.hidden;
     if (draft === null || element.hidden) return;
     const sets = setsOf(draft);
+    const tried = triedOf(state, sets);
     fill(
       answer,
-      ...answerOf(plan, changesText(plan.request, now, draft), triedOf(state, sets)),
-      h(
-        'div',
-        { class: 'what-if-actions' },
-        (triedOf(state, sets)?.tried ?? null) === null
-          ? null
-          : button({ label: t('Write to the config'), onClick: () => host.post({ type: 'write', sets }) }),
-        button({ label: t('Discard'), appearance: 'secondary', onClick: () => attempt(null) }),
-      ),
+      ...triedText(plan, changesText(plan.request, now, draft), tried),
+      triedActions(host, sets, tried, () => attempt(null)),
     );
   };
   return { element, answer, update };
-}
-
-/** What the host says of these sizes; null while it has not begun with them. */
-function triedOf({ whatIf }: PageState, sets: ReturnType<typeof whatIfSets>): WhatIfState | null {
-  return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
-}
-
-function answerOf(plan: Plan, changes: string, answer: WhatIfState | null): Child[] {
-  const { tried = null, error = null } = answer ?? {};
-  if (error !== null) {
-    const { message, remedy } = error;
-    return [icon('error'), h('p', { class: 'what-if-text' }, h('strong', {}, changes), ` ${say(message, t)}: ${say(remedy, t)}`)];
-  }
-  if (tried === null) return [h('p', { class: 'what-if-text' }, h('strong', {}, changes), ` ${t('Planning')}…`)];
-  const { fits } = tried.verdict;
-  return [
-    icon(fits ? 'check' : 'error'),
-    h(
-      'p',
-      { class: fits ? 'what-if-text' : 'what-if-text what-if-over' },
-      h('strong', {}, changes),
-      ' ',
-      h('span', { class: 'what-if-cost' }, costText(plan, tried)),
-      ` ${t('{0} a step, {1},', formatDuration(tried.iterationMs), say(tried.name, t))} `,
-      h('span', { class: 'what-if-verdict' }, say(verdictText(tried.verdict), t)),
-    ),
-  ];
-}
-
-/** `+8 %`, `-4 %`, `as fast`: time for as many tokens. */
-function costText(plan: Plan, { tokensPerSecond }: PlanFigures): string {
-  const slower = chosenOf(plan).tokensPerSecond / tokensPerSecond - 1;
-  if (Math.abs(slower) < 0.005) return t('as fast');
-  return `${slower > 0 ? '+' : '\u2212'}${formatPercent(Math.abs(slower))}`;
 }
 
 /** `Tensor 4 to 8, data 4 to 2`. */

@@ -1,6 +1,6 @@
 import { joinedGpus } from '../spec/cluster';
 import { splitsModel } from '../model/mixers';
-import { greatestCommonDivisor } from '../numbers';
+import { greatestCommonDivisor, sum } from '../numbers';
 import type { PlanRequest } from '../spec/request';
 
 /** Sizes that a person steps through to see what they would cost, by their keys of terapipe.json. */
@@ -24,7 +24,7 @@ export type WhatIfSizes = Readonly<Record<WhatIfKey, number>>;
 export type WhatIfChunks = number | 'several';
 
 /** A setting of terapipe.json to change; null leaves it to the planner. */
-export type WhatIfSet = readonly [key: WhatIfKey, value: number | null];
+export type WhatIfSet = readonly [key: WhatIfKey, value: number | null] | readonly [key: 'layout.stageLayers', value: readonly number[]];
 
 /** Longest walk to the next valid value: sizes of clusters that are planned end below. */
 const mostSize = 16_384;
@@ -67,18 +67,45 @@ export function steppedSizes(
 /**
  * What has to be set for these sizes, beside what the files say: those that differ, and with a changed layout the sizes that no file gives
  * and that would be chosen anew.
+ * @param stageLayers layers of each stage, or of each virtual stage in the order of the model, where they are cut anew.
  */
-export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes): readonly WhatIfSet[] {
+export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers?: readonly number[]): readonly WhatIfSet[] {
   const now = whatIfSizes(request);
   const differs = (key: WhatIfKey): boolean => sizes[key] !== now[key];
-  const isNewLayout = whatIfKeys.some((key) => key !== 'training.microBatch' && differs(key));
+  const isNewLayout = stageLayers !== undefined || whatIfKeys.some((key) => key !== 'training.microBatch' && differs(key));
   const isDerived = (key: WhatIfKey): boolean =>
     key === 'layout.data' && isAssumed(request, key) && (differs('cluster.nodes') || !isAssumed(request, 'cluster.nodes'));
   const isChosenAnew = (key: WhatIfKey): boolean =>
     isNewLayout && (key === 'layout.tensor' || key === 'layout.pipeline' || key === 'layout.data') && isAssumed(request, key);
-  return whatIfKeys
+  const changed = whatIfKeys
     .filter((key) => (differs(key) || isChosenAnew(key)) && !isDerived(key))
-    .map((key) => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
+    .map((key): WhatIfSet => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
+  return stageLayers === undefined ? changed : [...changed, ['layout.stageLayers', stageLayers]];
+}
+
+/**
+ * Between which layers the boundary behind a stage of a cut can lie, counted from the first layer: each stage keeps one, but for those with
+ * the embedding or the head, which may be all that they have.
+ */
+export function boundaryRange(
+  { model }: Pick<PlanRequest, 'model'>,
+  cut: readonly number[],
+  stage: number,
+): { readonly least: number; readonly most: number } {
+  const fewest = (of: number): number => (model.vocab > 0 && (of === 0 || of === cut.length - 1) ? 0 : 1);
+  const before = sum(cut.slice(0, stage));
+  const after = before + (cut[stage] ?? 0) + (cut[stage + 1] ?? 0);
+  return { least: before + fewest(stage), most: after - fewest(stage + 1) };
+}
+
+/** A cut whose boundary behind a stage lies at a layer, or as near as `boundaryRange` has it. */
+export function withBoundary(request: Pick<PlanRequest, 'model'>, cut: readonly number[], stage: number, layer: number): readonly number[] {
+  const { least, most } = boundaryRange(request, cut, stage);
+  if (least > most) return cut;
+  const before = sum(cut.slice(0, stage));
+  const both = (cut[stage] ?? 0) + (cut[stage + 1] ?? 0);
+  const own = Math.min(most, Math.max(least, layer)) - before;
+  return cut.map((layers, index) => (index === stage ? own : index === stage + 1 ? both - own : layers));
 }
 
 function isAssumed({ assumptions }: Pick<PlanRequest, 'assumptions'>, key: string): boolean {

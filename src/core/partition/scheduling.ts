@@ -79,6 +79,17 @@ export interface Chunks {
 }
 
 /**
+ * Layers of each stage as a schedule has them on a layout; with virtual stages of each of these, in the order of the model. What
+ * `layout.stageLayers` would say.
+ */
+export function cutOf({ model, training, layout }: MemoryInputs, schedule: ScheduleName): readonly number[] {
+  const { pipeline, virtualStages, stageLayers } = layout;
+  if (stageLayers !== undefined) return stageLayers;
+  if (virtualStages > 1) return usualCut(model, training, pipeline * virtualStages);
+  return chunksOf({ model, training, layout }, kindFor(schedule, layout)).stageContents.map(({ layers }) => layers);
+}
+
+/**
  * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each
  * be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
  */

@@ -68,7 +68,7 @@ export async function writeSizes(
 async function setInConfig(
   commands: ChangeCommands,
   session: SessionState,
-  sets: readonly (readonly [key: string, value: string | number | null])[],
+  sets: readonly (readonly [key: string, value: string | number | readonly number[] | null])[],
 ): Promise<void> {
   const uri = session.format === 'terapipe' ? vscode.Uri.parse(session.file) : await createConfigCommand(commands, session.file);
   await changeConfig(

@@ -13,7 +13,8 @@ import { figuresOf, type WhatIfState } from '../../protocol/what-if';
 import type { PageEdits } from '../commands/page-edits';
 import type { PlanHistories } from '../sessions/plan-histories';
 import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
-import { traitsFor } from '../../core/partition/scheduling';
+import { chosenOf } from '../../core/planner/plan';
+import { cutOf, traitsFor } from '../../core/partition/scheduling';
 import { pageErrorOf } from '../sessions/page-state';
 
 /** Where the parts of a tab's state come from. */
@@ -74,6 +75,7 @@ function pageWhatIfOf({ plan: current, texts }: SessionState, tried: WhatIf | nu
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
   return {
+    cut: cutOf(current.request, chosenOf(current).schedule),
     chunks: schedule === null ? 'several' : traitsFor(schedule, { virtualStages: 2 }).chunksPerStage,
     sets,
     tried: plan === null ? null : figuresOf(plan),

@@ -45,6 +45,13 @@ describe('page messages', () => {
       { type: 'reveal', place },
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
       { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' },
+      {
+        type: 'try',
+        sets: [
+          ['training.microBatch', null],
+          ['layout.stageLayers', [0, 2, 2]],
+        ],
+      },
       { type: 'openTab', tab: 'memory', candidate: null },
       { type: 'draw', candidates: [...candidateIds] },
       { type: 'comparison', act: 'swap' },
@@ -69,6 +76,9 @@ describe('page messages', () => {
       { type: 'focus', on: 'window' },
       { type: 'comparison', act: 'start' },
       { type: 'openTab', tab: '../x', candidate: null },
+      { type: 'try', sets: [['layout.stageLayers', 2]] },
+      { type: 'try', sets: [['layout.stageLayers', [2, -1]]] },
+      { type: 'try', sets: [['layout.pipeline', [2, 2]]] },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
       { type: 'save', name: 'x', mime: 'text/html', text: '' },
     ])

@@ -4,6 +4,7 @@ import { whenChanged } from '../../shared/when-changed';
 import type { Store } from '../../base/store';
 import { makeFoundView } from './found';
 import { makeRankView } from './ranks';
+import { makeStageLayers } from './stage-layers';
 import { makeEmptyLayout, makeSearchStrip } from './states';
 
 /** The Layout tab: the layouts that a search found beside the config's own, or how to search. */
@@ -12,8 +13,9 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   const empty = makeEmptyLayout(store.host);
   const found = makeFoundView(store);
   const notices = h('div', { class: 'layout-notices' });
+  const stages = makeStageLayers(store);
   const ranks = makeRankView(store);
-  const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found.element, ranks.element);
+  const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found.element, stages.element, ranks.element);
   const changes = { notices: whenChanged(), empty: whenChanged() };
   const update = (): void => {
     const state = store.state().layout;
@@ -27,6 +29,7 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
     );
     changes.empty([error, running === null], () => empty.update(state));
     if (answer !== null) found.update(answer, state);
+    stages.update();
     ranks.update();
   };
   return { element, update };

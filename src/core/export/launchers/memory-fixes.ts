@@ -36,10 +36,7 @@ export function launchedMemoryFindings(
  * say them.
  */
 export function settingEdits(
-  {
-    sets,
-    plan,
-  }: { readonly sets: readonly (readonly [key: string, value: string | number | boolean | null])[]; readonly plan: Plan | null },
+  { sets, plan }: { readonly sets: readonly (readonly [key: string, value: unknown])[]; readonly plan: Plan | null },
   { launcher, read }: Launched,
 ): readonly TextEdit[] | null {
   const { format } = launcher;
@@ -64,6 +61,8 @@ function saidOf(key: string): readonly PlanSetting[] {
       return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];
     case 'layout.virtualStages':
       return ['virtualStages', 'stageLayers', 'schedule'];
+    case 'layout.stageLayers':
+      return ['stageLayers', 'virtualStages'];
     case 'layout.tensor':
       return ['tensor', 'expertTensor', 'data'];
     case 'layout.context':

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import {
+  boundaryRange,
   steppedSizes,
   whatIfKeys,
   whatIfSets,
   whatIfSizes,
+  withBoundary,
   type WhatIfKey,
   type WhatIfSizes,
 } from '../../../../src/core/layout-search/what-if';
@@ -84,5 +86,37 @@ describe('sizes to step through', () => {
     const one = stepped(chosen, 'training.microBatch', 1) ?? assert.fail();
     assert.deepEqual(whatIfSets(chosen, one), [['training.microBatch', 1]]);
     assert.deepEqual(whatIfSets(given, stepped(given, 'training.microBatch', -1) ?? assert.fail()), [['training.microBatch', null]]);
+  });
+});
+
+describe('a boundary of stages', () => {
+  const request = requestOf();
+  const ofLayers = { model: { ...request.model, vocab: 0 } };
+
+  it('moves between its two stages alone, each of which keeps a layer but where it has the embedding or the head', () => {
+    const cut = [20, 20, 20, 20];
+    assert.deepEqual(withBoundary(request, cut, 1, 37), [20, 17, 23, 20]);
+    assert.deepEqual(withBoundary(request, cut, 1, -Infinity), [20, 1, 39, 20]);
+    assert.deepEqual(withBoundary(request, cut, 1, Infinity), [20, 39, 1, 20]);
+    assert.deepEqual(withBoundary(request, cut, 0, 0), [0, 40, 20, 20]);
+    assert.deepEqual(withBoundary(request, cut, 2, 80), [20, 20, 40, 0]);
+    assert.deepEqual(withBoundary(ofLayers, cut, 0, 0), [1, 39, 20, 20]);
+    assert.deepEqual(boundaryRange(request, cut, 2), { least: 41, most: 80 });
+  });
+
+  it('stays where neither stage can give a layer', () => {
+    assert.deepEqual(withBoundary(request, [2, 1, 0, 2], 1, 2), [2, 1, 0, 2]);
+    assert.deepEqual(withBoundary(ofLayers, [1, 1], 0, 0), [1, 1]);
+  });
+
+  it('is set with the sizes that no file gives and that the cut would have chosen anew', () => {
+    const cut = [19, 21, 20, 20];
+    assert.deepEqual(whatIfSets(request, whatIfSizes(request), cut), [['layout.stageLayers', cut]]);
+    const assumed = requestOf({ assumed: ['layout.tensor', 'layout.pipeline', 'cluster.nodes'] });
+    assert.deepEqual(whatIfSets(assumed, whatIfSizes(assumed), cut), [
+      ['layout.tensor', 4],
+      ['layout.pipeline', 4],
+      ['layout.stageLayers', cut],
+    ]);
   });
 });

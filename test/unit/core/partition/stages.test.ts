@@ -6,7 +6,7 @@ import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { predict } from '../../../../src/core/planner/predict';
 import type { PlanRequest } from '../../../../src/core/spec/request';
-import { chunksOf, kindFor } from '../../../../src/core/partition/scheduling';
+import { chunksOf, cutOf, kindFor } from '../../../../src/core/partition/scheduling';
 import { cutContents, dealtToChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
@@ -53,6 +53,16 @@ describe('layers of chunks', () => {
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
     assert.throws(() => chunksOf(without, kindFor('1F1B', inputs.layout)), /needs 8 layers or more, and there are 6/);
+  });
+
+  it('come to a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {
+    const of = (layout: Parameters<typeof request>[2]['layout'], schedule: ScheduleName) =>
+      cutOf(request('B200', gpt(10, 1024, 16, 50304), { training: {}, layout }), schedule);
+    assert.deepEqual(of({ pipeline: 4 }, '1F1B'), [2, 3, 3, 2]);
+    // Two chunks on each stage, whose eight are cut as evenly: the two more lie in the middle, on the last stage.
+    assert.deepEqual(of({ pipeline: 4 }, 'ZBVZeroBubble'), [2, 2, 2, 4]);
+    assert.deepEqual(of({ pipeline: 2, virtualStages: 2 }, '1F1B'), [2, 3, 3, 2]);
+    assert.deepEqual(of({ pipeline: 2, stageLayers: [7, 3] }, 'ZBVZeroBubble'), [7, 3]);
   });
 
   it('are those of a decided cut in a prediction', () => {

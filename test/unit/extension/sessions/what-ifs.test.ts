@@ -50,6 +50,17 @@ describe('sizes that are tried before they are written', () => {
     assert.equal(whatIfs.stateOf(file), null);
   });
 
+  it('may be another cut of the layers', async () => {
+    const { sessions } = await planned();
+    const whatIfs = createWhatIfs(sessions, {
+      plan: (run, sets) => Promise.resolve(makePlan(resolveRun(withSizes(run, sets), { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }))),
+      reportBug: noBugs,
+    });
+    await whatIfs.attempt(file, [['layout.stageLayers', [0, 2, 1, 1]]]);
+    const { plan } = whatIfs.stateOf(file) ?? assert.fail();
+    assert.deepEqual(plan?.request.layout.stageLayers, [0, 2, 1, 1]);
+  });
+
   it('say why they cannot be planned', async () => {
     const { sessions } = await planned();
     const whatIfs = createWhatIfs(sessions, {

@@ -3,12 +3,13 @@ import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { applyOverrides } from '../../../../../src/core/formats/overrides';
 import type { Run } from '../../../../../src/core/formats/run';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { launchedMemoryFindings } from '../../../../../src/core/export/launchers/memory-fixes';
+import { launchedMemoryFindings, settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials, remedyText } from '../../../../../src/core/rules/plan/remedies';
+import { withSizes } from '../../../../../src/core/resolve/with-sizes';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { say, sentence } from '../../../../../src/core/sentence';
@@ -75,6 +76,17 @@ describe("a launcher's file whose plan does not fit", () => {
       assert.equal(chosen.iterationMs, remedy?.iterationMs, say(title));
       assert.match(text, /# sequences/);
     }
+  });
+
+  it('takes a cut of its layers that was tried, which it says in one flag', async () => {
+    const { run, launcher } = await load(script);
+    const sets = [['layout.stageLayers', [17, 23]]] as const;
+    const edits = settingEdits({ sets, plan: planOf(withSizes(run!, sets)) }, { launcher: launcher!, read });
+    const text = applied(script, edits ?? []);
+    assert.match(text, /17/);
+    const { run: changed } = await load(text);
+    assert.deepEqual(changed?.layout.stageLayers?.value, [17, 23]);
+    assert.deepEqual(text.split('\n').filter((line) => !script.includes(line)).length, 1, text);
   });
 
   it('gets nothing where it fits, nor fixes where its file is not there to be edited', async () => {

@@ -1,0 +1,57 @@
+import { formatDuration, formatPercent } from '../../src/core/format';
+import type { WhatIfSet } from '../../src/core/layout-search/what-if';
+import { verdictText } from '../../src/core/memory-model/verdict';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { say } from '../../src/core/sentence';
+import type { PageState } from '../../src/protocol/page';
+import type { PlanFigures, WhatIfState } from '../../src/protocol/what-if';
+import { h, icon, type Child } from '../base/dom';
+import type { Host } from '../base/host';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
+
+/** What the host says of these sizes; null while it has not begun with them. */
+export function triedOf({ whatIf }: Pick<PageState, 'whatIf'>, sets: readonly WhatIfSet[]): WhatIfState | null {
+  return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
+}
+
+/** What they would give, after what changes. @param answer null: not begun. */
+export function triedText(plan: Plan, changes: string, answer: WhatIfState | null): Child[] {
+  const { tried = null, error = null } = answer ?? {};
+  if (error !== null) {
+    const { message, remedy } = error;
+    return [icon('error'), h('p', { class: 'what-if-text' }, h('strong', {}, changes), ` ${say(message, t)}: ${say(remedy, t)}`)];
+  }
+  if (tried === null) return [h('p', { class: 'what-if-text' }, h('strong', {}, changes), ` ${t('Planning')}…`)];
+  const { fits } = tried.verdict;
+  return [
+    icon(fits ? 'check' : 'error'),
+    h(
+      'p',
+      { class: fits ? 'what-if-text' : 'what-if-text what-if-over' },
+      h('strong', {}, changes),
+      ' ',
+      h('span', { class: 'what-if-cost' }, costText(plan, tried)),
+      ` ${t('{0} a step, {1},', formatDuration(tried.iterationMs), say(tried.name, t))} `,
+      h('span', { class: 'what-if-verdict' }, say(verdictText(tried.verdict), t)),
+    ),
+  ];
+}
+
+/** Buttons that write what was tried, once it is known what it gives, and that forget it. */
+export function triedActions(host: Host, sets: readonly WhatIfSet[], answer: WhatIfState | null, discard: () => void): HTMLElement {
+  const isKnown = (answer?.tried ?? null) !== null;
+  return h(
+    'div',
+    { class: 'what-if-actions' },
+    isKnown ? button({ label: t('Write to the config'), onClick: () => host.post({ type: 'write', sets }) }) : null,
+    button({ label: t('Discard'), appearance: 'secondary', onClick: discard }),
+  );
+}
+
+/** `+8 %`, `-4 %`, `as fast`: time for as many tokens. */
+function costText(plan: Plan, { tokensPerSecond }: PlanFigures): string {
+  const slower = chosenOf(plan).tokensPerSecond / tokensPerSecond - 1;
+  if (Math.abs(slower) < 0.005) return t('as fast');
+  return `${slower > 0 ? '+' : '\u2212'}${formatPercent(Math.abs(slower))}`;
+}

@@ -1,0 +1,198 @@
+import { boundaryRange, whatIfSets, whatIfSizes, withBoundary, type WhatIfSet } from '../../../src/core/layout-search/what-if';
+import { sum } from '../../../src/core/numbers';
+import type { PlanRequest } from '../../../src/core/spec/request';
+import type { WhatIfState } from '../../../src/protocol/what-if';
+import { fill, h, setAttributes } from '../../base/dom';
+import { partAttributes } from '../../base/parts';
+import type { Store } from '../../base/store';
+import { t } from '../../base/strings';
+import { triedActions, triedOf, triedText } from '../../shared/tried';
+import { openedLayout } from './opened';
+
+/** Keys on a boundary and by how many layers they move it. */
+const moves: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  Home: -Infinity,
+  End: Infinity,
+};
+
+/** Layers of each stage. */
+type Cut = readonly number[];
+
+/**
+ * The layers of each stage (of each virtual stage, in the order of the model) as a strip whose boundaries are dragged or moved by keys; what
+ * a cut gives is said before it is written.
+ */
+export function makeStageLayers(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
+  const { host } = store;
+  const state = store.state;
+  /** What was moved to; null: nothing. */
+  let draft: Cut | null = null;
+  let request: PlanRequest | null = null;
+  let seen: WhatIfState | null = null;
+  const planned = (): Cut => state().whatIf?.cut ?? [];
+  const setsOf = (cut: Cut): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
+  const attempt = (cut: Cut | null): void => {
+    const wanted = cut === null || isSame(cut, planned()) ? null : cut;
+    if (isSame(wanted ?? [], draft ?? [])) return;
+    draft = wanted;
+    host.post({ type: 'try', sets: draft === null ? [] : setsOf(draft) });
+    update();
+  };
+  const strip = makeStrip({
+    planned,
+    cut: () => draft ?? planned(),
+    request: () => request,
+    onChange: attempt,
+    onEscape: () => {
+      const isMoved = draft !== null;
+      attempt(null);
+      return isMoved;
+    },
+  });
+  const alone = h('p', { class: 'hint' });
+  const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
+  const heading = h('h2', { class: 'stage-layers-title' });
+  const element = h(
+    'section',
+    { ...partAttributes, class: 'stage-layers', 'aria-label': t('Layers of each stage') },
+    heading,
+    alone,
+    strip.element,
+    answer,
+  );
+  const update = (): void => {
+    const { plan, whatIf } = state();
+    element.hidden = plan === null || whatIf === null || openedLayout(state()) !== null;
+    if (plan === null || whatIf === null || element.hidden) return;
+    if (request !== plan.request) draft = null;
+    request = plan.request;
+    const isOfSizes = whatIf.sets.length > 0 && whatIf.sets.every(([key]) => key !== 'layout.stageLayers');
+    // What another control tries is tried in place of this.
+    if (whatIf !== seen && isOfSizes) draft = null;
+    seen = whatIf;
+    const { layout, model } = request;
+    heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
+    alone.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
+    alone.hidden = alone.textContent === '';
+    strip.element.hidden = !alone.hidden;
+    strip.update();
+    answer.hidden = draft === null;
+    if (draft === null) return;
+    const sets = setsOf(draft);
+    const tried = triedOf(state(), sets);
+    fill(
+      answer,
+      ...triedText(plan, changesText(whatIf.cut, draft), tried),
+      triedActions(host, sets, tried, () => attempt(null)),
+    );
+  };
+  return { element, update };
+}
+
+function isSame(a: Cut, b: Cut): boolean {
+  return a.length === b.length && a.every((layers, stage) => layers === b[stage]);
+}
+
+/** Stages that are named one by one. */
+const toldStages = 4;
+
+/** `Layers of stage 3: 9 to 8, layers of stage 4: 9 to 10`. */
+function changesText(from: Cut, to: Cut): string {
+  const changed = to.flatMap((layers, stage) => (layers === from[stage] ? [] : [{ stage, before: from[stage] ?? 0, layers }]));
+  if (changed.length > toldStages) return t('{0} stages cut anew', changed.length);
+  return changed.map(({ stage, before, layers }) => t('Layers of stage {0}: {1} to {2}', stage, before, layers)).join(', ');
+}
+
+interface StripProps {
+  readonly planned: () => Cut;
+  readonly cut: () => Cut;
+  readonly request: () => PlanRequest | null;
+  readonly onChange: (cut: Cut) => void;
+  /** Whether there was something to take back. */
+  readonly onEscape: () => boolean;
+}
+
+/** Stages as wide as they have layers, with a slider on each boundary between them. */
+function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly update: () => void } {
+  const cells = h('div', { class: 'stage-cells', 'aria-hidden': 'true' });
+  const sliders = h('div', { class: 'cut-handles', role: 'group', 'aria-label': t('Boundaries of stages') });
+  const element = h('div', { class: 'stage-strip' }, cells, sliders);
+  const handles: HTMLElement[] = [];
+  const update = (): void => {
+    const [cut, planned] = [props.cut(), props.planned()];
+    const request = props.request();
+    if (request === null) return;
+    while (handles.length > Math.max(0, cut.length - 1)) handles.pop()?.remove();
+    while (handles.length < cut.length - 1) {
+      const handle = makeHandle(handles.length, props);
+      handles.push(handle);
+      sliders.append(handle);
+    }
+    while (cells.childElementCount > cut.length) cells.lastElementChild?.remove();
+    while (cells.childElementCount < cut.length) cells.append(h('div', { class: 'stage-cell' }, h('span')));
+    const total = sum(cut);
+    let at = 0;
+    cut.forEach((layers, stage) => {
+      const cell = cells.children[stage];
+      if (cell instanceof HTMLElement) {
+        cell.style.flexGrow = String(layers);
+        cell.classList.toggle('changed', layers !== planned[stage]);
+        cell.title = t('Layers of stage {0}: {1}', stage, layers);
+        if (cell.firstElementChild !== null) cell.firstElementChild.textContent = String(layers);
+      }
+      at += layers;
+      const handle = handles[stage];
+      if (handle === undefined) return;
+      const { least, most } = boundaryRange(request, cut, stage);
+      handle.style.left = `${(at / total) * 100}%`;
+      setAttributes(handle, {
+        'aria-valuemin': Math.min(least, at),
+        'aria-valuemax': Math.max(most, at),
+        'aria-valuenow': at,
+        'aria-valuetext': t('layers of stage {0}: {1}, of stage {2}: {3}', stage, layers, stage + 1, cut[stage + 1] ?? 0),
+      });
+    });
+  };
+  return { element, update };
+}
+
+function makeHandle(stage: number, { cut, request, onChange, onEscape }: StripProps): HTMLElement {
+  const handle = h('div', {
+    class: 'cut-handle',
+    role: 'slider',
+    tabindex: 0,
+    'aria-label': t('Boundary of stages {0} and {1}', stage, stage + 1),
+    title: t('Drag it, or move it with the arrow keys; Escape takes it back.'),
+  });
+  /** Moves the boundary by so many layers from where it lies in `from`. */
+  const moveFrom = (from: Cut, by: number): void => {
+    const known = request();
+    if (known !== null) onChange(withBoundary(known, from, stage, sum(from.slice(0, stage + 1)) + by));
+  };
+  handle.addEventListener('keydown', (event) => {
+    const by = moves[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (by === undefined && !(event.key === 'Escape' && onEscape())) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (by !== undefined) moveFrom(cut(), by);
+  });
+  handle.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    handle.focus();
+    handle.setPointerCapture(event.pointerId);
+    const [from, start] = [cut(), event.clientX];
+    const move = ({ clientX }: PointerEvent): void => {
+      const width = handle.parentElement?.getBoundingClientRect().width ?? 1;
+      moveFrom(from, Math.round(((clientX - start) / width) * sum(from)));
+    };
+    handle.addEventListener('pointermove', move);
+    handle.addEventListener('lostpointercapture', () => handle.removeEventListener('pointermove', move), { once: true });
+  });
+  return handle;
+}
