@@ -205,7 +205,7 @@ export const timelineCases: readonly Case[] = [
       const text = await inspector(page).innerText();
       const { timeline } = plan().candidates[0]!;
       assert.match(text, /Selected range[\s\S]*0 to 95/);
-      assert.match(text, /Idle: warm-up\s+[\d.]+ m?s[\s\S]*Most memory, stage \d+\s+[\d.]+ GiB/);
+      assert.match(text, /Idle: warm-up\s+[\d.]+ m?s[\s\S]*Idle: waits for a link\s+[\d.]+ m?s[\s\S]*Most memory, stage \d+\s+[\d.]+ GiB/);
       assert.match(text, new RegExp(`Operations\\s+${timeline!.kind.length.toLocaleString('en-US')}`));
       await page.locator('.lanes-region').focus();
       await page.keyboard.press('Escape');

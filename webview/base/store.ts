@@ -1,4 +1,5 @@
 import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../src/core/planner/plan';
+import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
 import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/protocol/comparison';
@@ -117,6 +118,8 @@ export interface Drawn {
   readonly operations: Operations | null;
   /** What follows the operations; null for a schedule file, which says nothing of it. */
   readonly tail: Tail | null;
+  /** Null for a schedule file, whose passes take a step each. */
+  readonly idle: IdleTimes | null;
   /** Null for a schedule file, which says nothing of bytes. */
   readonly memory: MemoryProfile | null;
   /** Of the whole step: ms of a plan, steps of a schedule file. */
@@ -129,7 +132,7 @@ export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Draw
   if (schedule !== null) {
     const { timeline, bubbleRate } = schedule;
     const operations = indexedTimeline(timeline, true);
-    return { name: timeline.name, operations, tail: null, memory: null, lengthMs: timeline.makespanMs, bubbleRate };
+    return { name: timeline.name, operations, tail: null, idle: null, memory: null, lengthMs: timeline.makespanMs, bubbleRate };
   }
   return plan === null ? null : drawnOf(shownCandidate(plan, view));
 }
@@ -141,11 +144,12 @@ export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | nul
 }
 
 function drawnOf(candidate: Candidate): Drawn {
-  const { name, memory, iterationMs, bubbleRate } = candidate;
+  const { name, idle, memory, iterationMs, bubbleRate } = candidate;
   return {
     name: say(name, t),
     operations: operationsOf(candidate),
     tail: tailOfCandidate(candidate),
+    idle,
     memory,
     lengthMs: iterationMs,
     bubbleRate,

@@ -29,6 +29,13 @@ function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, 
   return sums;
 }
 
+/** Idle time of a range by the causes of the step's list, in its order, with their names; those that are not there are left out. */
+export function rangeIdle(causes: ReadonlyMap<IdleCause, number>): readonly (readonly [name: string, ms: number])[] {
+  const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
+  for (const [cause, ms] of causes) sums.set(groupOf[cause], (sums.get(groupOf[cause]) ?? 0) + ms);
+  return [...sums].filter(([, ms]) => ms > 0).map(([group, ms]) => [nameInRange(group), ms] as const);
+}
+
 /** Idle time by cause, of one stage or all: a stacked bar, and numbers with their share of the pipeline's time. */
 export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | null): HTMLElement[] {
   const known = stage !== null && stage < idle['warm-up'].length ? stage : null;
@@ -76,6 +83,21 @@ function groupName(group: Group): string {
       return t('Imbalance');
     case 'drain':
       return t('Drain');
+  }
+}
+
+function nameInRange(group: Group): string {
+  switch (group) {
+    case 'warm-up':
+      return t('Idle: warm-up');
+    case 'waiting':
+      return t('Idle: waits for data');
+    case 'link':
+      return t('Idle: waits for a link');
+    case 'imbalance':
+      return t('Idle: imbalance');
+    case 'drain':
+      return t('Idle: drain');
   }
 }
 

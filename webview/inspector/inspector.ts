@@ -17,13 +17,13 @@ import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/store';
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
-import type { GapCause } from '../../src/core/schedules/simulate/gaps';
+import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import { idleInRange, peakInRange } from '../tabs/timeline/range';
 import { waitOf } from '../tabs/timeline/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';
 import { kindName, operationName, startText, timeText } from '../tabs/timeline/labels';
 import type { Selection, ViewState } from '../base/view-state';
-import { idleDetails } from './idle';
+import { idleDetails, rangeIdle } from './idle';
 import { say } from '../../src/core/sentence';
 
 const kindClasses = ['forward', 'backward', 'weight'] as const;
@@ -72,12 +72,12 @@ function section(title: string, content: HTMLElement | null): HTMLElement[] {
 }
 
 function selectionDetails(
-  { operations, memory }: Pick<Drawn, 'operations' | 'memory'>,
+  { operations, idle, memory }: Pick<Drawn, 'operations' | 'idle' | 'memory'>,
   selection: Selection | null,
   goTo: (operation: Operation) => void,
 ): Child[] | null {
   if (selection === null || operations === null) return null;
-  if (selection.type === 'range') return rangeDetails(operations, memory, selection);
+  if (selection.type === 'range') return rangeDetails(operations, idle, memory, selection);
   const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
   return row < 0 ? null : operationDetails(operations, operationAt(operations, row), goTo);
 }
@@ -182,6 +182,7 @@ function unitRows({ slice, batch, tokens, context }: WorkUnit, sliced: boolean):
 
 function rangeDetails(
   operations: Operations,
+  idle: IdleTimes | null,
   memory: MemoryProfile | null,
   range: Extract<Selection, { readonly type: 'range' }>,
 ): Child[] {
@@ -202,7 +203,7 @@ function rangeDetails(
     [t('Backward'), time(sums.backwardMs)],
     ...(sums.weightMs > 0 ? [[t('Weight gradients'), time(sums.weightMs)] as const] : []),
     [t('Idle'), time(sums.idleMs)],
-    ...[...idleInRange(operations, kept)].map(([cause, ms]) => [gapName(cause), time(ms)] as const),
+    ...rangeIdle(idleInRange(operations, idle, kept)).map(([name, ms]) => [name, time(ms)] as const),
     [t('Idle share'), formatPercent(sums.idleShare)],
     ...(peak === null ? [] : [[t('Most memory, stage {0}', peak.stage), formatBytes(peak.bytes)] as const]),
   ];
@@ -211,19 +212,4 @@ function rangeDetails(
     pairs(rows),
     h('p', { class: 'hint' }, operations.ofFile ? t('Sums over all selected ranks.') : t('Sums over all selected stages.')),
   ];
-}
-
-function gapName(cause: GapCause): string {
-  switch (cause) {
-    case 'warm-up':
-      return t('Idle: warm-up');
-    case 'turn':
-      return t('Idle: forwards done');
-    case 'activation':
-      return t('Idle: waits for activations');
-    case 'gradient':
-      return t('Idle: waits for gradients');
-    case 'drain':
-      return t('Idle: drain');
-  }
 }

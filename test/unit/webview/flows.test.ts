@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { pipelineOf } from '../../../src/core/planner/pipeline';
+import { predict } from '../../../src/core/planner/predict';
+import { idleCauses } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind } from '../../../src/core/schedules/schedule';
 import { operationAt, indexOperations, sumRange } from '../../../webview/base/operations';
 import { flowsOf } from '../../../webview/tabs/timeline/dependencies';
 import { idleInRange } from '../../../webview/tabs/timeline/range';
+import { gpt, request } from '../../golden/requests';
 import { timelineOf } from './timelines';
 
 const timelines = [timelineOf('1F1B', [[2], [2], [2], [2]], 3), timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2)];
@@ -40,10 +44,37 @@ describe('a dragged range', () => {
       [0, makespanMs],
       [makespanMs / 3, makespanMs / 2],
     ] as const) {
-      const byCause = idleInRange(operations, { startMs, endMs, firstStage: 0, lastStage: 1 });
+      const byCause = idleInRange(operations, null, { startMs, endMs, firstStage: 0, lastStage: 1 });
       const sum = [...byCause.values()].reduce((total, ms) => total + ms, 0);
       assert.ok(Math.abs(sum - sumRange(operations, startMs, endMs, 0, 1).idleMs) < 1e-9 * makespanMs);
     }
-    assert.deepEqual([...idleInRange(operations, { startMs: 0, endMs: 1e-9, firstStage: 1, lastStage: 2 }).keys()], ['warm-up']);
+    assert.deepEqual([...idleInRange(operations, null, { startMs: 0, endMs: 1e-9, firstStage: 1, lastStage: 2 }).keys()], ['warm-up']);
+  });
+
+  it('of the whole pipeline has the idle times of the step, with what links and unequal stages are to blame for', () => {
+    const unequal = request('H100-80GB', gpt(30, 2048, 16, 128_000), {
+      training: { globalBatch: 12 },
+      layout: { pipeline: 4, data: 1, stageLayers: [6, 9, 8, 7] },
+    });
+    const { idle, timeline } = predict(pipelineOf(unequal), {
+      ...({ id: '1f1b', name: '1F1B', schedule: '1F1B', certificate: null } as const),
+      scheme: Array.from({ length: 12 }, () => ({ batch: 1, tokens: [2048] })),
+    });
+    const operations = indexOperations(timeline!);
+    const { makespanMs } = timeline!;
+    for (let stage = 0; stage < 4; stage++) {
+      const range = { startMs: 0, endMs: makespanMs, firstStage: stage, lastStage: stage };
+      const inRange = idleInRange(operations, idle, range);
+      for (const cause of idleCauses)
+        assert.ok(Math.abs((inRange.get(cause) ?? 0) - idle[cause][stage]!) < 1e-9 * makespanMs, `${cause} of stage ${stage}`);
+      const halves = [0, 1].map((half) =>
+        idleInRange(operations, idle, { ...range, startMs: (half * makespanMs) / 2, endMs: ((half + 1) * makespanMs) / 2 }),
+      );
+      for (const cause of idleCauses) {
+        const sum = halves.reduce((total, each) => total + (each.get(cause) ?? 0), 0);
+        assert.ok(Math.abs(sum - idle[cause][stage]!) < 1e-9 * makespanMs, `${cause} of halves of stage ${stage}`);
+      }
+    }
+    assert.ok(idle.link.some((ms) => ms > 0) && idle.imbalance.some((ms) => ms > 0));
   });
 });

@@ -54,6 +54,13 @@ export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] 
   return gaps;
 }
 
+/** The part of a gap that comes after the end of what the row behind it waited for, ms: what that hands on waits for the link and is sent. */
+export function linkWait(timeline: Timeline, parts: Parts, { row, startMs }: Pick<Gap, 'row' | 'startMs'>): number {
+  const source = row === null ? -1 : waitedFor(timeline, parts, row).row;
+  if (row === null || source < 0) return 0;
+  return Math.max(0, (timeline.startMs[row] ?? 0) - Math.max(startMs, timeline.endMs[source] ?? 0));
+}
+
 /**
  * Causes that share out the idle time of a stage: those of its gaps, and the parts of them that links and unequal stages are to blame for.
  */

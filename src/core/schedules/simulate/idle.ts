@@ -1,5 +1,4 @@
-import { waitedFor } from './critical-path';
-import { gapsOf, idleCauses, roundingShare, type IdleCause, type IdleTimes } from './gaps';
+import { gapsOf, idleCauses, linkWait, roundingShare, type IdleCause, type IdleTimes } from './gaps';
 import { indexParts, type Parts } from '../parts';
 import type { Timeline } from '../schedule';
 import { simulate } from './simulate';
@@ -51,7 +50,7 @@ export function idleTimes(timeline: Timeline, durations: Durations, transfers: T
   for (let stage = 0; stage < stages; stage++)
     for (const { startMs, endMs, cause, row } of gapsOf(timeline, stage, parts)) {
       const waitMs = endMs - startMs;
-      const linkMs = row === null ? 0 : linkWait(timeline, parts, row, startMs);
+      const linkMs = linkWait(timeline, parts, { row, startMs });
       const rest = waitMs - linkMs;
       const evenRest = balanced === null ? rest : (balanced[row ?? kind.length + stage] ?? 0);
       const imbalanceMs = Math.max(0, rest - evenRest);
@@ -86,20 +85,13 @@ function add(column: Float64Array, index: number, ms: number): void {
   column[index] = (column[index] ?? 0) + ms;
 }
 
-/** The part of the gap before a row, which begins at `freeMs`, that comes after the end of what the row waited for. */
-function linkWait(timeline: Timeline, parts: Parts, row: number, freeMs: number): number {
-  const source = waitedFor(timeline, parts, row).row;
-  if (source < 0) return 0;
-  return Math.max(0, (timeline.startMs[row] ?? 0) - Math.max(freeMs, timeline.endMs[source] ?? 0));
-}
-
 /** The gap before each row without its link part, and after all rows the drain of each stage, ms. */
 function waitsByRow(timeline: Timeline, parts: Parts): Float64Array {
   const { stages, kind } = timeline;
   const waits = new Float64Array(kind.length + stages);
   for (let stage = 0; stage < stages; stage++)
     for (const { startMs, endMs, row } of gapsOf(timeline, stage, parts))
-      waits[row ?? kind.length + stage] = endMs - startMs - (row === null ? 0 : linkWait(timeline, parts, row, startMs));
+      waits[row ?? kind.length + stage] = endMs - startMs - linkWait(timeline, parts, { row, startMs });
   return waits;
 }
 
