@@ -7,6 +7,7 @@ import { sliceExports } from '../core/export/slices/registry';
 import type { Remark } from '../core/export/launchers/launch-settings';
 import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, type NewFormat } from '../core/export/launchers/new-launcher';
+import { tailOf } from '../core/planner/tail';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { hasSlices, slicesEnding, slicesText } from '../core/export/slices/slices-file';
@@ -148,8 +149,10 @@ const colors = {
   forward: '#2f6fd0',
   backward: '#c46a12',
   backwardWeight: '#8f6b4a',
+  gradientExchange: '#7a4fc0',
+  optimizer: '#8a6d00',
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {
-  return timelineSvg(timeline, { title: titleOf(plan, candidate), widthPx: 1200, colors });
+  return timelineSvg(timeline, { title: titleOf(plan, candidate), widthPx: 1200, colors, tail: tailOf(timeline, candidate) });
 }

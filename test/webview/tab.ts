@@ -346,7 +346,7 @@ export const tabCases: readonly Case[] = [
       );
       const saved = said.find((message) => message.type === 'save' && message.name === 'gpt3-175b-terapipe.svg')!;
       assert.ok(saved.type === 'save');
-      assert.match(saved.text, /^<svg [\s\S]*<\/svg>\n$/);
+      assert.match(saved.text, /^<svg [\s\S]*<g class="o"><title>Optimizer<\/title>[\s\S]*<\/svg>\n$/);
       assert.ok(said.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
       await page.getByRole('status').getByText('Copied').waitFor();
       const copied = await page.evaluate<string>('navigator.clipboard.readText()');

@@ -5,7 +5,7 @@ import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/protocol/comparison';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, type Operations } from './operations';
-import { tailOf, type Tail } from './tail';
+import { tailOf, type Tail } from '../../src/core/planner/tail';
 import { readViewState, type ViewState } from './view-state';
 import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
@@ -175,7 +175,7 @@ const tails = new WeakMap<Candidate, Tail>();
 /** What follows the operations of a candidate, or null when it has none. */
 export function tailOfCandidate(candidate: Candidate): Tail | null {
   const operations = operationsOf(candidate);
-  const found = tails.get(candidate) ?? (operations === null ? null : tailOf(operations, candidate));
+  const found = tails.get(candidate) ?? (operations === null ? null : tailOf(operations.timeline, candidate));
   if (found !== null) tails.set(candidate, found);
   return found;
 }

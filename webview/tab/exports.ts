@@ -8,6 +8,7 @@ import { theme } from '../base/theme';
 import { operationsAsTsv } from '../tabs/timeline/table';
 import { pictureAsPng, pictureAsSvg, pictureOf } from './picture';
 import { tablesAsCsv, tablesAsMarkdown, tablesIn, type Cells } from './table-text';
+import { tailName } from '../tabs/timeline/draw-tail';
 import { timeText } from '../tabs/timeline/labels';
 
 const svgWidth = 1600;
@@ -27,15 +28,17 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
     {
       label: t('Timeline as SVG'),
       run: () => {
-        const { name, operations } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null };
+        const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
         if (operations === null) return;
-        const { background, foreground, dim, line, forward, backward, backwardWeight } = theme();
+        const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer } = theme();
         const title = titleOf(store);
         const { plan } = store.state();
         const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
         const text = timelineSvg(operations.timeline, {
           title: title === name ? title : `${title} · ${name}`,
           rowTitle: operations.ofFile ? t('rank') : t('stage'),
+          tail,
+          tailName,
           timeText: (ms) => timeText(operations, ms),
           widthPx: svgWidth,
           colors: {
@@ -46,6 +49,8 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
             forward: css(forward),
             backward: css(backward),
             backwardWeight: css(backwardWeight),
+            gradientExchange: css(gradientExchange),
+            optimizer: css(optimizer),
           },
         });
         host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });

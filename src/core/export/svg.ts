@@ -1,4 +1,5 @@
 import { formatDuration, formatPercent } from '../format';
+import type { Tail, TailPart } from '../planner/tail';
 import { partOf, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 
@@ -11,6 +12,8 @@ export interface SvgColors {
   readonly forward: string;
   readonly backward: string;
   readonly backwardWeight: string;
+  readonly gradientExchange: string;
+  readonly optimizer: string;
 }
 
 export interface SvgOptions {
@@ -20,6 +23,9 @@ export interface SvgOptions {
   readonly colors: SvgColors;
   /** What a row is, above the rows; `stage` by default. */
   readonly rowTitle?: string;
+  /** What follows the passes, and the name of each of its parts; left out: nothing does. */
+  readonly tail?: Tail | null;
+  readonly tailName?: (kind: TailPart['kind']) => string;
   /** How times are written; `formatDuration` by default. */
   readonly timeText?: (ms: number) => string;
   /** Most operations drawn as rectangles of their own or merged with neighbours; 20,000 by default. */
@@ -32,19 +38,29 @@ const top = 64;
 const bottom = 16;
 
 /**
- * The timeline as a standalone SVG: a row per stage, time axis above, idle share at the right. Operations of one kind and micro-batch that
+ * The timeline as a standalone SVG: a row per stage with what follows its passes, time axis above, idle share at the right. Operations of one kind and micro-batch that
  * lie closer than a
  * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
  */
 export function timelineSvg(
   timeline: Timeline,
-  { title, widthPx, colors, rowTitle = 'stage', timeText = formatDuration, maximumRectangles = 20_000 }: SvgOptions,
+  {
+    title,
+    widthPx,
+    colors,
+    rowTitle = 'stage',
+    tail = null,
+    tailName = tailPartName,
+    timeText = formatDuration,
+    maximumRectangles = 20_000,
+  }: SvgOptions,
 ): string {
-  const { stages, makespanMs } = timeline;
+  const { stages } = timeline;
+  const endMs = Math.max(timeline.makespanMs, tail?.endMs ?? 0);
   const width = Math.max(1, widthPx - left - right);
   const rowPx = Math.min(20, Math.max(2, Math.floor(720 / Math.max(1, stages))));
   const height = top + stages * rowPx + bottom;
-  const scale = makespanMs > 0 ? width / makespanMs : 0;
+  const scale = endMs > 0 ? width / endMs : 0;
   let mergePx = 1;
   let boxes = allBoxes(timeline, scale, mergePx);
   while (boxes.length > maximumRectangles && mergePx < width) {
@@ -62,12 +78,51 @@ export function timelineSvg(
     `<style>${styles(colors)}</style>`,
     `<rect class="paper" width="${widthPx}" height="${height}"/>`,
     `<text class="title" x="${left}" y="22">${escapeXml(title)}</text>`,
-    ...axis(makespanMs, scale, width, stages * rowPx, timeText),
+    ...axis(endMs, scale, width, stages * rowPx, timeText),
     ...rectangles,
+    ...(tail === null ? [] : tailBoxes(tail, scale, rowPx, gap, tailName)),
     ...rowTexts(timeline, rowPx, left + width, rowTitle),
     '</svg>',
     '',
   ].join('\n');
+}
+
+/** What the parts after the passes are called in English. */
+export function tailPartName(kind: TailPart['kind']): string {
+  return { gradientExchange: 'gradient exchange', optimizer: 'optimizer', hiddenExchange: 'gradient exchange, hidden' }[kind];
+}
+
+const tailKinds = ['hiddenExchange', 'gradientExchange', 'optimizer'] as const satisfies readonly TailPart['kind'][];
+
+const tailClasses = { gradientExchange: 'g', optimizer: 'o', hiddenExchange: 'g' } as const satisfies Record<TailPart['kind'], string>;
+
+/** A bar for each part on each stage, of stages that end alike one over all rows where these have no gaps; what is hidden at the foot. */
+function tailBoxes({ ofStage }: Tail, scale: number, rowPx: number, gap: number, nameOf: (kind: TailPart['kind']) => string): string[] {
+  const boxes: { stage: number; rows: number; part: TailPart }[] = [];
+  const above = new Map<TailPart['kind'], (typeof boxes)[number]>();
+  ofStage.forEach((parts, stage) => {
+    for (const part of parts) {
+      const over = above.get(part.kind);
+      const isAlike = over?.part.startMs === part.startMs && over.part.endMs === part.endMs && over.stage + over.rows === stage;
+      if (over !== undefined && isAlike && gap === 0 && part.kind !== 'hiddenExchange') over.rows += 1;
+      else {
+        const box = { stage, rows: 1, part };
+        above.set(part.kind, box);
+        boxes.push(box);
+      }
+    }
+  });
+  const rectangle = ({ stage, rows, part: { kind, startMs, endMs } }: (typeof boxes)[number]): string => {
+    const all = rows * rowPx - gap;
+    const height = kind === 'hiddenExchange' ? Math.max(1, all / 4) : all;
+    const y = coordinate(top + stage * rowPx + all - height);
+    const size = `width="${coordinate(Math.max(0.2, (endMs - startMs) * scale))}" height="${coordinate(height)}"`;
+    return `<rect x="${coordinate(left + startMs * scale)}" y="${y}" ${size}/>`;
+  };
+  return tailKinds.flatMap((kind) => {
+    const own = boxes.filter(({ part }) => part.kind === kind).map(rectangle);
+    return own.length === 0 ? [] : [`<g class="${tailClasses[kind]}"><title>${escapeXml(nameOf(kind))}</title>`, ...own, '</g>'];
+  });
 }
 
 /** Class of each part, the brightness of the micro-batch following. */
@@ -99,12 +154,12 @@ function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timel
   return boxes;
 }
 
-function axis(makespanMs: number, scale: number, width: number, heightPx: number, timeText: (ms: number) => string): string[] {
-  if (!(makespanMs > 0)) return [];
-  const raw = makespanMs / 10;
+function axis(endMs: number, scale: number, width: number, heightPx: number, timeText: (ms: number) => string): string[] {
+  if (!(endMs > 0)) return [];
+  const raw = endMs / 10;
   const magnitude = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5].find((factor) => factor * magnitude >= raw) ?? 10) * magnitude;
-  return Array.from({ length: Math.floor(makespanMs / step) + 1 }, (_, index) => {
+  return Array.from({ length: Math.floor(endMs / step) + 1 }, (_, index) => {
     const x = coordinate(left + index * step * scale);
     const anchor = index === 0 ? 'start' : index * step * scale > width - 30 ? 'end' : 'middle';
     return (
@@ -132,14 +187,16 @@ function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, ro
   return texts;
 }
 
-function styles({ background, foreground, dim, line, forward, backward, backwardWeight }: SvgColors): string {
+function styles({ gradientExchange, optimizer, ...colors }: SvgColors): string {
+  const { background, foreground, dim, line, forward, backward, backwardWeight } = colors;
   const shade = (name: string, color: string): string =>
     [1, 0.7, 0.86, 0.58].map((opacity, index) => `.${name}${index}{fill:${safe(color)};fill-opacity:${opacity}}`).join('');
   return (
     `.paper{fill:${safe(background)}}.title{fill:${safe(foreground)};font-size:14px}.dim{fill:${safe(dim)}}.grid{stroke:${safe(line)};stroke-width:.5}` +
     shade('f', forward) +
     shade('b', backward) +
-    shade('w', backwardWeight)
+    shade('w', backwardWeight) +
+    `.g{fill:${safe(gradientExchange)}}.o{fill:${safe(optimizer)}}`
   );
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { part } from '../../../src/core/schedules/parts';
 import { indexOperations } from '../../../webview/base/operations';
-import { tailAt, tailOf } from '../../../webview/base/tail';
+import { tailAt, tailOf } from '../../../src/core/planner/tail';
 import { initialLook, lookedAt, readLook, shadingOf } from '../../../webview/tabs/timeline/look';
 import { unitName } from '../../../webview/tabs/timeline/labels';
 import { timelineOf } from './timelines';
@@ -51,7 +51,7 @@ describe('the end of a step', () => {
   const step = { pipelineMs: makespanMs, gradientExchangeMs: 5, optimizerMs: 2 };
 
   it('follows the pipeline on all stages at once', () => {
-    const tail = tailOf(operations, step);
+    const tail = tailOf(operations.timeline, step);
     assert.equal(tail.endMs, makespanMs + 7);
     assert.deepEqual(tail.ofStage[3], [
       { kind: 'gradientExchange', startMs: makespanMs, endMs: makespanMs + 5 },
@@ -62,13 +62,13 @@ describe('the end of a step', () => {
   });
 
   it('begins on each stage when that is done where stages do not wait for each other', () => {
-    const tail = tailOf(operations, { ...step, pipelineMs: makespanMs / 2 });
+    const tail = tailOf(operations.timeline, { ...step, pipelineMs: makespanMs / 2 });
     const { rowStart, endMs } = operations.timeline;
     assert.equal(tail.ofStage[3]![0]!.startMs, endMs[rowStart[4]! - 1]);
   });
 
   it('has what is hidden beside the last backward', () => {
-    const [hidden] = tailOf(operations, { ...step, hiddenExchangeMs: 1000 }).ofStage[0]!;
+    const [hidden] = tailOf(operations.timeline, { ...step, hiddenExchangeMs: 1000 }).ofStage[0]!;
     const { rowStart, startMs } = operations.timeline;
     assert.deepEqual(hidden, { kind: 'hiddenExchange', startMs: startMs[rowStart[1]! - 1], endMs: makespanMs });
   });

@@ -4,7 +4,7 @@ import type { PlanRequest } from '../../../src/core/spec/request';
 import { runtimeOf } from '../../../src/core/spec/runtime';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 import { comparedDrawn, shownDrawn, type Drawn, type Store } from '../../base/store';
-import type { Tail } from '../../base/tail';
+import type { Tail } from '../../../src/core/planner/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
 import { laneRows, type RowList, type RowSettings } from './rows';

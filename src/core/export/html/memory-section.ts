@@ -1,30 +1,38 @@
 import { formatBytes } from '../../format';
-import type { MemoryProfile } from '../../memory-model/profile';
+import { memoryParts, type MemoryPart, type MemoryProfile, type StageMemory } from '../../memory-model/profile';
 import { limitText, usedText, verdictOf } from '../../memory-model/verdict';
-import { stagesJson, type StageJson } from '../plan-json';
 import { element, section, text } from './markup';
 import { say } from '../../sentence';
 
 /** Bars of one page; of more stages than that every n-th is shown, ends included. */
 const maximumBars = 48;
 
-const parts = [
-  ['weights', 'weightsBytes'],
-  ['gradients', 'gradientsBytes'],
-  ['optimizer', 'optimizerBytes'],
-  ['activations', 'activationsBytes'],
-  ['other', 'otherBytes'],
-] as const satisfies readonly (readonly [string, keyof StageJson])[];
+/** What the parts are called; their classes have a hue and a pattern each. */
+const partNames: Readonly<Record<MemoryPart, string>> = {
+  weights: 'weights',
+  gradients: 'gradients',
+  optimizer: 'optimizer state',
+  dummyGradients: 'dummy gradients',
+  workspaces: 'workspaces',
+  activations: 'activations',
+  keysValues: 'keys and values',
+  logits: 'logits',
+  keptForWeights: 'kept for weight gradients',
+  backwardOperation: 'backward operation',
+};
 
 /** Memory of every stage as bars against its GPU's memory; equal stages share a row. */
 export function memorySection(memory: MemoryProfile): string {
-  const groups = sparse(grouped(stagesJson(memory)));
-  const key = parts.map(([name]) => `<span class="swatch ${name}"></span>${name}`).join(' ');
+  const groups = sparse(grouped(memory.stages));
+  const parts = memoryParts.filter((part) => memory.stages.some((stage) => stage.parts[part] > 0));
+  const key = parts.map((part) => `<span class="swatch part-${part}"></span>${partNames[part]}`).join(' ');
   const largestBytes = Math.max(...memory.stages.map(({ capacityBytes }) => capacityBytes));
   const rows = groups.map(({ label, stage }) => {
-    const segments = parts.map(([name, field]) => {
-      const share = Math.min(100, (100 * stage[field]) / Math.max(stage.capacityBytes, stage.peakBytes));
-      return `<span class="${name}" style="width:${share.toFixed(3)}%" title="${text(`${name} ${formatBytes(stage[field])}`)}"></span>`;
+    const segments = parts.map((part) => {
+      const bytes = stage.parts[part];
+      const share = Math.min(100, (100 * bytes) / Math.max(stage.capacityBytes, stage.peakBytes));
+      const title = text(`${partNames[part]} ${formatBytes(bytes)}`);
+      return bytes > 0 ? `<span class="part-${part}" style="width:${share.toFixed(3)}%" title="${title}"></span>` : '';
     });
     const used = usedText(stage);
     return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestBytes)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.inUseBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
@@ -45,11 +53,11 @@ function widthOf(share: number): string {
 
 interface Group {
   readonly label: string;
-  readonly stage: StageJson;
+  readonly stage: StageMemory;
 }
 
-function grouped(stages: readonly StageJson[]): readonly Group[] {
-  const groups: { first: number; last: number; stage: StageJson }[] = [];
+function grouped(stages: readonly StageMemory[]): readonly Group[] {
+  const groups: { first: number; last: number; stage: StageMemory }[] = [];
   for (const stage of stages) {
     const last = groups.at(-1);
     if (last !== undefined && shown(last.stage) === shown(stage)) last.last = stage.stage;
@@ -58,8 +66,8 @@ function grouped(stages: readonly StageJson[]): readonly Group[] {
   return groups.map(({ first, last, stage }) => ({ label: first === last ? String(first) : `${first}-${last}`, stage }));
 }
 
-function shown(stage: StageJson): string {
-  return [...[...parts.map(([, field]) => stage[field]), stage.peakBytes].map(formatBytes), stage.gpu].join();
+function shown(stage: StageMemory): string {
+  return [...[...memoryParts.map((part) => stage.parts[part]), stage.peakBytes].map(formatBytes), stage.gpu].join();
 }
 
 function sparse(groups: readonly Group[]): readonly Group[] {

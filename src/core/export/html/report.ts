@@ -22,7 +22,8 @@ import { isTie } from '../../planner/reasons';
 import { stageLayersText } from '../../layout-search/labels';
 import { stacksText } from '../../partition/stack-cut';
 import { printable } from '../../text';
-import { timelineSvg } from '../svg';
+import { tailOf, type Tail } from '../../planner/tail';
+import { tailPartName, timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
 import { reportStyle } from './style';
@@ -138,7 +139,18 @@ function passes(timeline: Candidate['timeline']): (readonly [className: string, 
   ];
 }
 
-function timelineSection(title: string, { timeline, name, pipelineMs, gradientExchangeMs, optimizerMs }: Candidate): string {
+/** Class and name of what follows the passes, as far as it is drawn. */
+function tailKinds(tail: Tail | null): (readonly [className: string, name: string])[] {
+  const drawn = new Set(tail?.ofStage.flatMap((parts) => parts.map(({ kind }) => kind)));
+  const exchange = drawn.has('gradientExchange') ? 'gradientExchange' : 'hiddenExchange';
+  return ([[exchange, 'gradients'], ['optimizer', 'optimizer']] as const) // prettier-ignore
+    .filter(([kind]) => drawn.has(kind))
+    .map(([kind, className]) => [className, tailPartName(kind)] as const);
+}
+
+function timelineSection(title: string, candidate: Candidate): string {
+  const { timeline, name, pipelineMs, gradientExchangeMs, optimizerMs } = candidate;
+  const tail = timeline === null ? null : tailOf(timeline, candidate);
   const parts = [
     ['pipeline', pipelineMs],
     ['gradient exchange', gradientExchangeMs],
@@ -153,18 +165,17 @@ function timelineSection(title: string, { timeline, name, pipelineMs, gradientEx
     forward: 'var(--forward)',
     backward: 'var(--backward)',
     backwardWeight: 'var(--backward-weight)',
+    gradientExchange: 'var(--gradients)',
+    optimizer: 'var(--optimizer)',
   };
   const picture =
     timeline === null
       ? element('p', 'The schedule has too many operations to be drawn.')
-      : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${say(name)}`), widthPx, colors, maximumRectangles })}</div>`;
-  const key = `<p class="key">${passes(timeline)
+      : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${say(name)}`), widthPx, colors, tail, maximumRectangles })}</div>`;
+  const key = `<p class="key">${[...passes(timeline), ...tailKinds(tail)]
     .map(([className, name]) => `<span class="swatch ${className}"></span>${name}`)
     .join(' ')}</p>`;
-  return section(
-    'Timeline',
-    `${element('p', text(`One step: ${shown.join(' + ')}. The picture is of the pipeline, one row a stage.`))}\n${key}\n${picture}`,
-  );
+  return section('Timeline', `${element('p', text(`One step: ${shown.join(' + ')}. One row a stage.`))}\n${key}\n${picture}`);
 }
 
 function candidatesSection(plan: Plan): string {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { timelineSvg, type SvgOptions } from '../../../../src/core/export/svg';
+import { tailOf } from '../../../../src/core/planner/tail';
 import { timelineOf } from '../../webview/timelines';
 
 const options: SvgOptions = {
@@ -13,6 +14,8 @@ const options: SvgOptions = {
     forward: 'blue',
     backward: 'orange',
     backwardWeight: 'brown',
+    gradientExchange: 'purple',
+    optimizer: 'green',
   },
 };
 
@@ -33,6 +36,24 @@ describe('timeline as SVG', () => {
     assert.match(svg, /<title>gpt3-175b<\/title>/);
     assert.match(svg, />0 ms<\/text>/);
     assert.match(svg, /%<\/text>/);
+  });
+
+  it('draws what follows the passes, and its axis ends with the step', () => {
+    const timeline = timelineOf('1F1B', [[2], [2]], 3);
+    const { makespanMs } = timeline;
+    const step = { pipelineMs: makespanMs, gradientExchangeMs: makespanMs, optimizerMs: makespanMs / 2, hiddenExchangeMs: 1 };
+    const svg = timelineSvg(timeline, { ...options, tail: tailOf(timeline, step) });
+    const [hidden, exchange, optimizer] = ['gradient exchange, hidden', 'gradient exchange', 'optimizer'].map((name) =>
+      [...(svg.split(`<title>${name}</title>`)[1]?.split('</g>')[0] ?? '').matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/g)].map(
+        ([, x, width]) => [(Number(x) - 64) / 664, (Number(x) + Number(width) - 64) / 664] as const,
+      ),
+    );
+    const isAt = (boxes: typeof hidden, from: number, to: number): boolean =>
+      boxes?.length === 3 && boxes.every((box) => Math.abs(box[0] - from) < 1e-3 && Math.abs(box[1] - to) < 1e-3);
+    assert.ok(isAt(exchange, 0.4, 0.8));
+    assert.ok(isAt(optimizer, 0.8, 1));
+    assert.ok(hidden?.length === 3 && hidden.every((box) => Math.abs(box[1] - 0.4) < 1e-3));
+    assert.ok(!timelineSvg(timeline, options).includes('optimizer'));
   });
 
   it('stays under its number of rectangles by merging neighbours', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { planHtml, type ReportFinding } from '../../../../../src/core/export/html/report';
 import type { LayerKind } from '../../../../../src/core/spec/model';
+import { memoryParts } from '../../../../../src/core/memory-model/profile';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';
@@ -81,11 +82,23 @@ describe('a plan as an HTML page', () => {
 
   it('names the passes that its picture has, weight gradients apart where the schedule splits them', () => {
     const keyOf = (page: string): string => shownText(/<p class="key">.*?<\/p>/.exec(page)?.[0] ?? '').trim();
-    assert.equal(keyOf(html), 'forward backward');
+    assert.equal(keyOf(html), 'forward backward optimizer');
     const split = planHtml(makePlan({ ...plan.request, schedule: 'ZeroBubble' }), []);
-    assert.equal(keyOf(split), 'forward backward of inputs backward of weights');
+    assert.equal(keyOf(split), 'forward backward of inputs backward of weights optimizer');
     assert.match(split, /<rect class="w\d"/);
     assert.match(split, /\.backward-weight\{background:/);
+  });
+
+  it('draws the whole step, and all parts of memory with a hue and a pattern each', () => {
+    assert.match(html, /<g class="o"><title>optimizer<\/title>\s*<rect /);
+    const { stages } = chosenOf(plan).memory;
+    const parts = memoryParts.filter((part) => stages.some((stage) => stage.parts[part] > 0));
+    assert.ok(parts.length > 5);
+    const drawn = new Set([...html.matchAll(/<span class="part-(\w+)" style="width:[\d.]+%"/g)].map(([, part]) => part));
+    assert.deepEqual([...drawn].sort(), [...parts].sort());
+    const paints = memoryParts.map((part) => new RegExp(`\\.part-${part}\\{background:([^}]*)\\}`).exec(html)?.[1]);
+    assert.ok(paints.every((paint) => paint !== undefined));
+    assert.equal(new Set(paints.map((paint) => paint?.replace(/var\(--(?!texture)[\w-]+\)/, ''))).size, memoryParts.length);
   });
 
   it('loads nothing, runs nothing and is well formed', () => {

@@ -1,5 +1,5 @@
-import type { Candidate } from '../../src/core/planner/plan';
-import { at, type Operations } from './operations';
+import type { Timeline } from '../schedules/schedule';
+import type { Candidate } from './plan';
 
 /** What a stage does when its passes are done, and what of it ran beside them. */
 export interface TailPart {
@@ -21,13 +21,13 @@ type StepEnd = Pick<Candidate, 'pipelineMs' | 'gradientExchangeMs' | 'optimizerM
  * Gradient exchange and optimizer after the pipeline. Where stages need not wait for each other before the optimizer (their own span is the
  * pipeline part), each begins when its own passes are done. What of the exchange is hidden runs from a stage's last backward on.
  */
-export function tailOf(operations: Operations, step: StepEnd): Tail {
+export function tailOf(timeline: Timeline, step: StepEnd): Tail {
   const { pipelineMs, gradientExchangeMs, optimizerMs, hiddenExchangeMs = 0 } = step;
-  const { timeline, stages } = operations;
   const together = pipelineMs >= timeline.makespanMs * (1 - 1e-9);
-  const ofStage = Array.from({ length: stages }, (_, stage): TailPart[] => {
-    const last = at(timeline.rowStart, stage + 1) - 1;
-    const [lastMs, doneMs] = [at(timeline.startMs, last), together ? timeline.makespanMs : at(timeline.endMs, last)];
+  const ofStage = Array.from({ length: timeline.stages }, (_, stage): TailPart[] => {
+    const last = (timeline.rowStart[stage + 1] ?? 0) - 1;
+    const lastMs = timeline.startMs[last] ?? 0;
+    const doneMs = together ? timeline.makespanMs : (timeline.endMs[last] ?? 0);
     const exchangedMs = doneMs + gradientExchangeMs;
     const parts: readonly TailPart[] = [
       { kind: 'hiddenExchange', startMs: Math.max(lastMs, doneMs - hiddenExchangeMs), endMs: hiddenExchangeMs > 0 ? doneMs : 0 },
