@@ -73,7 +73,7 @@ export function pageErrorOf(
 }
 
 /** All that there is to say about the files of a session: what a search of layouts says comes last. */
-export function pageFindingsOf(
+function pageFindingsOf(
   { findings, texts }: SessionState,
   layoutFindings: readonly Finding[],
   displayPath: (file: string) => string,
