@@ -163,14 +163,14 @@ export const whatIfCases: readonly Case[] = [
       assert.deepEqual([await boundary.getAttribute('aria-valuenow'), await boundary.getAttribute('aria-valuemin')], ['4', '3']);
       await boundary.press('ArrowLeft');
       await boundary.press('ArrowLeft');
-      const asked = (await messages()).at(-1);
+      const asked = (await messages()).at(-1) ?? assert.fail();
       const moved = cut.map((layers, stage) => layers + (stage === 1 ? -1 : stage === 2 ? 1 : 0));
       assert.deepEqual(asked, { type: 'try', sets: [['layout.stageLayers', moved]] });
       assert.equal(await boundary.getAttribute('aria-valuetext'), 'layers of stage 1: 1, of stage 2: 3');
       const answer = page.locator('.stage-layers .what-if-answer');
       assert.match(await answer.innerText(), /Layers of stage 1: 2 to 1, Layers of stage 2: 2 to 3\s+Planning/);
       const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
-      assert.ok(asked?.type === 'try');
+      assert.ok(asked.type === 'try');
       await send(show(layersState({ sets: asked.sets, tried: { ...slower, verdict: over } })));
       await answer.getByText('+8 %').waitFor();
       assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1.5 GiB too much/);

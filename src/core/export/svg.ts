@@ -38,9 +38,9 @@ const top = 64;
 const bottom = 16;
 
 /**
- * The timeline as a standalone SVG: a row per stage with what follows its passes, time axis above, idle share at the right. Operations of one kind and micro-batch that
- * lie closer than a
- * pixel are merged, and further until at most `maximumRectangles` are left, so that the file stays small whatever the number of operations.
+ * The timeline as a standalone SVG: a row per stage with what follows its passes, time axis above, idle share at the right.
+ * Operations of one kind and micro-batch that lie closer than a pixel are merged, and further until at most `maximumRectangles` are left,
+ * so that the file stays small whatever the number of operations.
  */
 export function timelineSvg(
   timeline: Timeline,

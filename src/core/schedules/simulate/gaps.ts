@@ -54,7 +54,7 @@ export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] 
   return gaps;
 }
 
-/** The part of a gap that comes after the end of what the row behind it waited for, ms: what that hands on waits for the link and is sent. */
+/** The part of a gap after the end of what its row waited for, ms: what that hands on waits for the link and is sent. */
 export function linkWait(timeline: Timeline, parts: Parts, { row, startMs }: Pick<Gap, 'row' | 'startMs'>): number {
   const source = row === null ? -1 : waitedFor(timeline, parts, row).row;
   if (row === null || source < 0) return 0;

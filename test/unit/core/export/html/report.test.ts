@@ -98,7 +98,7 @@ describe('a plan as an HTML page', () => {
     assert.deepEqual([...drawn].sort(), [...parts].sort());
     const paints = memoryParts.map((part) => new RegExp(`\\.part-${part}\\{background:([^}]*)\\}`).exec(html)?.[1]);
     assert.ok(paints.every((paint) => paint !== undefined));
-    assert.equal(new Set(paints.map((paint) => paint?.replace(/var\(--(?!texture)[\w-]+\)/, ''))).size, memoryParts.length);
+    assert.equal(new Set(paints.map((paint) => paint.replace(/var\(--(?!texture)[\w-]+\)/, ''))).size, memoryParts.length);
   });
 
   it('loads nothing, runs nothing and is well formed', () => {
