@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { ensureChromium, root } from '../harness/setup.mjs';
+import { demoPicture } from '../vscode/demo-picture';
 import { approve } from './approved';
 import { openStage, type Stage } from './browser';
 import { openLook, shoot, type Shot } from './shots';
@@ -56,12 +57,14 @@ async function main(): Promise<void> {
   const isApproving = flags.includes('--approve');
   const folder = path.join(root, 'out/screenshots');
   mkdirSync(folder, { recursive: true });
-  const stage = await openStage(await ensureChromium());
+  const chromium = await ensureChromium();
+  const stage = await openStage(chromium);
   try {
     const taken = await take(stage, folder, isApproving ? committedLooks : allLooks.filter((look) => nameOf(look).includes(only)));
     if (!isApproving) return;
     approve(stage, new Map(approvedLooks.map((look) => [look, taken.get(nameOf(look)) ?? []])));
     await writeReadmePictures(stage, taken);
+    writeFileSync(path.join(root, 'media/readme/demo.png'), await demoPicture(chromium));
   } finally {
     await stage.close();
   }
