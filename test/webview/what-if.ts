@@ -206,6 +206,17 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
+    name: 'what-if: a cut that was tried is there when the page is loaded again',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () => layersState({ sets: [['layout.stageLayers', [1, 3, ...cut.slice(2)]]], tried: slower }),
+    steps: async ({ page }) => {
+      const answer = page.locator('.stage-layers .what-if-answer');
+      assert.match(await answer.innerText(), /Layers of stage 0: 2 to 1, Layers of stage 1: 2 to 3 \+8 %/);
+      await answer.getByRole('button', { name: 'Write to the config' }).waitFor();
+      return undefined;
+    },
+  },
+  {
     name: 'what-if: one stage has no boundary to move, and says so',
     options: { ...wide, savedState: { tab: 'layout' } },
     state: () => layersState({ cut: [96] }),

@@ -73,6 +73,8 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     const isOfSizes = whatIf.sets.length > 0 && whatIf.sets.every(([key]) => key !== 'layout.stageLayers');
     // What another control tries is tried in place of this.
     if (whatIf !== seen && isOfSizes) draft = null;
+    // A page that was hidden is loaded anew: the host still has what was tried.
+    if (seen === null) draft = triedCut(whatIf);
     seen = whatIf;
     const { layout, model } = request;
     heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
@@ -91,6 +93,11 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     );
   };
   return { element, update };
+}
+
+function triedCut({ sets }: WhatIfState): Cut | null {
+  for (const [key, value] of sets) if (key === 'layout.stageLayers') return value;
+  return null;
 }
 
 function isSame(a: Cut, b: Cut): boolean {
