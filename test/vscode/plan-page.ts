@@ -50,6 +50,16 @@ export async function figuresOnBoth(page: Page, accepts: (shown: Figures) => boo
   });
 }
 
+/** Waits until the verdict of a page reads as wanted, and returns its words. */
+export async function verdict(page: Page, kind: PageKind, wanted: RegExp): Promise<string> {
+  return until(`verdict of page ${kind} like ${String(wanted)}`, async () => {
+    const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
+    const [said = ''] = await words.allInnerTexts().catch(() => []);
+    const text = said.replace(/\s+/g, ' ').trim();
+    return wanted.test(text) ? text : undefined;
+  });
+}
+
 /** The tab, with its timeline drawn. */
 export async function timelineFrame(page: Page): Promise<Frame> {
   const tab = await pageFrame(page, 'tab');

@@ -64,6 +64,24 @@ function layoutSteps(
       },
     },
     {
+      name: 'under the layouts every GPU says what it holds, whom it talks to and how much of the links its groups take',
+      act: async () => {
+        const view = (await pageFrame(page, 'tab')).locator('.rank-view');
+        await view.scrollIntoViewIfNeeded();
+        assert.equal(await view.locator('.rank-cell').count(), 16);
+        await view.getByRole('group', { name: 'Groups' }).getByRole('button', { name: 'Tensor' }).click();
+        await view.locator('[data-rank="9"]').click();
+        const detail = view.locator('.rank-detail');
+        await detail.getByText('Rank 9: node 1, GPU 1').waitFor();
+        assert.match((await detail.innerText()).replace(/\s+/g, ' '), /TP 9 ranks 0–15, in the node and over the network/);
+        assert.equal(await view.locator('.rank-peer').count(), 15);
+        // Tensor parallelism across nodes: the network carries most, drawn in the darkest class.
+        await view.locator('.rank-links tbody tr', { hasText: /^TP 16.*over the network.*%/ }).waitFor();
+        assert.ok((await view.locator('.rank-grid tbody .rank-load-4').count()) > 0, 'no link is loaded');
+        await look('ranks');
+      },
+    },
+    {
       name: 'the run as launched is drawn above the best on one time scale',
       act: async () => {
         await showEditor(page, 'train.sh');

@@ -6,9 +6,12 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
 import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
+import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
 import { walkRows } from './walk-rows';
 import { walkLayout } from './walk-layout';
+import { walkStart } from './walk-start';
+import { walkTimeline } from './walk-timeline';
 import {
   chooseFix,
   chooseTheme,
@@ -30,8 +33,9 @@ const themes = [
 ] as const;
 
 /**
- * A person's walk through `npm run demo`: read, edit, undo, break, mend, look around, change the theme; then, in the same window, from a
- * launched layout to the best, and along the sliders of a run that freezes layers; leave.
+ * A person's walk through `npm run demo`: read, edit, undo, break, mend, take in the first glance, look around, change the theme; then, in
+ * the same window, rows and keys, from a launched layout to the best, and along the sliders of a run that freezes layers; then, in a
+ * window of its own, a new user's first files and what a timeline draws; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();
@@ -39,12 +43,17 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
   try {
     const workbench = await openWorkbench(browser, demo.url);
     const { look, failed } = picturesOf(workbench.page, screenshotsDir);
-    const steps = demoSteps({ demo, workbench, look, note: (text) => emit({ kind: 'note', text }), startMs });
-    await walkSteps(steps, emit, () => failed('demo'));
+    const walk = { demo, workbench, look, note: (text: string) => emit({ kind: 'note', text }), startMs };
+    await walkSteps(demoSteps(walk), emit, () => failed('demo'));
+    await walkGlance(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkSteps(lookSteps(walk), emit, () => failed('look'));
     await walkRows(workbench, { screenshotsDir, emit });
     await walkKeys(workbench, { screenshotsDir, emit });
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkStart(browser, demo.url, { screenshotsDir, emit }, (first, workspace) =>
+      walkTimeline(first, workspace, { screenshotsDir, emit }),
+    );
     await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());
   } finally {
     await demo.stop().catch(() => undefined);
@@ -69,8 +78,7 @@ interface Walk {
   readonly startMs: number;
 }
 
-function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Step[] {
-  const { page } = workbench;
+function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly Step[] {
   let before: Figures = { step: '', bubble: '', memory: '' };
   const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
   const errorShown = async (wanted: boolean) => {
@@ -126,10 +134,13 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
         await retype(page, '"unit": 8 }', '}', '');
         await errorShown(true);
         await figures(page, 'side', same);
+        for (const kind of ['side', 'tab'] as const)
+          await (await pageFrame(page, kind)).locator('.stale', { hasText: /^from \d edits? ago$/ }).waitFor();
         await look('broken');
         await page.keyboard.press('Control+Z');
         await errorShown(false);
         await figuresOnBoth(page, same);
+        for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator('.stale').waitFor({ state: 'detached' });
       },
     },
     {
@@ -166,9 +177,19 @@ function demoSteps({ demo, workbench, look, note, startMs }: Walk): readonly Ste
         await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
       },
     },
+  ];
+}
+
+/** The tab opened again, its other tabs, four themes; and what the whole walk so far left. */
+function lookSteps({ demo, workbench, look }: Walk): readonly Step[] {
+  const { page } = workbench;
+  let before: Figures = { step: '', bubble: '', memory: '' };
+  const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
+  return [
     {
       name: 'the palette opens the timeline again after it was closed',
       act: async () => {
+        before = await figuresOnBoth(page, () => true);
         const timeline = page.locator('.tabs-container .tab', { hasText: 'Timeline' });
         await timeline.locator('.tab-actions .action-label').first().click();
         await timeline.first().waitFor({ state: 'detached' });

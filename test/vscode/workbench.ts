@@ -118,9 +118,17 @@ export async function showEditor(page: Page, name: string): Promise<void> {
 
 /** Puts the cursor behind a text in the editor on the left, as a person does with find. */
 export async function goBehind(page: Page, text: string): Promise<void> {
-  await page.keyboard.press('Control+1');
-  // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later.
-  await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor();
+  // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later. One that is pressed while the
+  // focus moves is lost.
+  for (let pressed = 1; ; pressed += 1) {
+    await page.keyboard.press('Control+1');
+    try {
+      await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor({ timeout: 10_000 });
+      break;
+    } catch (error) {
+      if (pressed === 10) throw error;
+    }
+  }
   await page.keyboard.press('Control+F');
   const input = page.locator('.find-widget.visible .find-part textarea');
   await input.fill(text);

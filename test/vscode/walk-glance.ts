@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Frame } from 'playwright-core';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
+import { figuresOnBoth, pageFrame, verdict, type Figures } from './plan-page';
+import { goBehind, picturesOf, retype, undoUntil, type Workbench } from './workbench';
+
+/** What the first glance tells on both pages, sizes that are tried, and tabs that have nothing to show; the tab shows the sample's plan. */
+export async function walkGlance(
+  workbench: Workbench,
+  workspace: string,
+  { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>,
+): Promise<void> {
+  const { look, failed } = picturesOf(workbench.page, screenshotsDir);
+  const steps = [...verdictSteps(workbench, workspace, look), ...tryingSteps(workbench, look), ...invitationSteps(workbench, look)];
+  await walkSteps(steps, emit, () => failed('glance'));
+}
+
+const bothPages = ['side', 'tab'] as const;
+
+function verdictSteps({ page }: Workbench, workspace: string, look: (name: string) => Promise<void>): readonly Step[] {
+  return [
+    {
+      name: 'one verdict is the first thing on both pages, seen as heard',
+      act: async () => {
+        const { step } = await figuresOnBoth(page, () => true);
+        const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ s a step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/);
+        assert.equal(await verdict(page, 'tab', /^Fits/), said);
+        assert.ok(said.includes(`${step} a step`), said);
+        for (const kind of bothPages) {
+          const frame = await pageFrame(page, kind);
+          assert.match(await frame.locator('main').ariaSnapshot(), /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: Fits, /);
+          const words = await frame.locator('.glance-words:visible').boundingBox();
+          const figures = await frame.locator('dl.figures:visible, h1:visible, [role=tablist]:visible').first().boundingBox();
+          assert.ok(
+            words !== null && figures !== null && words.y + words.height <= figures.y + 1,
+            `the verdict of the ${kind} is not on top`,
+          );
+        }
+      },
+    },
+    {
+      name: 'figures tell tokens a second, MFU and GPU-hours, and money once a price is set',
+      act: async () => {
+        const costs = async (wanted: RegExp) => {
+          for (const kind of bothPages) {
+            const shown = (await pageFrame(page, kind)).locator('dl.figures:visible');
+            await shown.filter({ hasText: wanted }).waitFor();
+          }
+        };
+        await costs(/tokens\/s\s*[\d,]+\s*MFU\s*[\d.]+ %\s*GPU-hours for 1B tokens\s*[\d,]+$/);
+        const folder = path.join(workspace, '.vscode');
+        mkdirSync(folder);
+        try {
+          const settings = { 'terapipe.cost.gpuHour': 2, 'terapipe.cost.currency': 'EUR' };
+          writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
+          await costs(/GPU-hours for 1B tokens\s*[\d,]+\s*for 1B tokens\s*[\d,]+ EUR$/);
+          const text = await (await pageFrame(page, 'side')).locator('dl.figures').innerText();
+          const [hours = NaN, money = NaN] = [...text.matchAll(/for 1B tokens\s+([\d,]+)/g)].map(([, count = '']) =>
+            Number(count.replaceAll(',', '')),
+          );
+          assert.ok(Math.abs(money - 2 * hours) <= 2, `${hours} GPU-hours at 2 EUR cost ${money} EUR`);
+          await look('glance-money');
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
+        await costs(/GPU-hours for 1B tokens\s*[\d,]+$/);
+      },
+    },
+    {
+      name: 'what does not fit says by how much and where, in the verdict and of sizes that are tried, and a button mends the file',
+      act: async () => {
+        await retype(page, '"sequenceLength": 2048', '2048', '16384');
+        const over = /^Does not fit: [\d.]+ GiB over on stage \d+\. [\d.]+ s a step/;
+        const said = await verdict(page, 'side', over);
+        assert.equal(await verdict(page, 'tab', over), said);
+        const side = await pageFrame(page, 'side');
+        await side.locator('.figure-error').waitFor();
+        await look('glance-over');
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('spinbutton', { name: 'Tensor', exact: true }).press('ArrowDown');
+        const answer = tab.locator('.what-if-answer');
+        await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB too much/ }).waitFor();
+        await answer.getByRole('button', { name: 'Discard' }).click();
+        await side.locator('.glance-help vscode-button', { hasText: /fits, \+[\d.]+ %/i }).click();
+        for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. /);
+        await side.locator('.figure-error').waitFor({ state: 'detached' });
+        await goBehind(page, '"recompute": "full"');
+        await undoUntil(page, '"sequenceLength": 2048,');
+        for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step/);
+        await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
+      },
+    },
+  ];
+}
+
+function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>): readonly Step[] {
+  return [
+    {
+      name: 'tensor, nodes and micro-batch step through valid sizes alone, each says what it would give, and none is written',
+      act: async () => {
+        const before = await figuresOnBoth(page, () => true);
+        const tab = await pageFrame(page, 'tab');
+        const answer = tab.locator('.what-if-answer');
+        const size = (name: string) => tab.getByRole('spinbutton', { name, exact: true });
+        const ends = (name: string) => tab.locator('.stepper-control', { hasText: name }).locator('button');
+        for (const name of ['Context', 'Nodes', 'Micro-batch']) assert.ok(await ends(name).first().isDisabled(), `less of ${name}`);
+        assert.ok(await ends('Tensor').last().isDisabled(), 'more tensor ranks than data ranks can give up');
+        for (const [name, key, wanted] of [
+          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*fits, [\d.]+ GiB to spare/],
+          ['Micro-batch', 'ArrowUp', /Micro-batch Auto: 1 to 1 as fast/],
+          ['Nodes', 'ArrowUp', /Data 1 to 2, Nodes 48 to 96 [−+][\d.]+ % .* a step/],
+        ] as const) {
+          await size(name).press(key);
+          await answer.filter({ hasText: wanted }).waitFor();
+          await look(`glance-${name.toLowerCase()}`);
+          await answer.getByRole('button', { name: 'Discard' }).click();
+          await answer.waitFor({ state: 'hidden' });
+        }
+        const same = (shown: Figures) => shown.step === before.step && shown.memory === before.memory;
+        await figuresOnBoth(page, same);
+        assert.equal(await page.locator('.tabs-container .tab.dirty').count(), 0);
+      },
+    },
+  ];
+}
+
+/** A picture and what to press, where a tab has nothing to show. */
+async function invites(tab: Frame, name: string): Promise<void> {
+  await tab.getByRole('tab', { name, exact: true }).click();
+  const panel = tab.getByRole('tabpanel', { name, exact: true });
+  await panel.locator('.picture').locator('visible=true').waitFor();
+  await panel.locator('vscode-button, button.link').locator('visible=true').first().waitFor();
+}
+
+function invitationSteps({ page }: Workbench, look: (name: string) => Promise<void>): readonly Step[] {
+  return [
+    {
+      name: 'tabs with nothing to show invite with a picture and a button; slices are tried where none are cut',
+      act: async () => {
+        const before = await figuresOnBoth(page, () => true);
+        const tab = await pageFrame(page, 'tab');
+        for (const name of ['Elastic', 'Profile']) {
+          await invites(tab, name);
+          await look(`glance-${name.toLowerCase()}`);
+        }
+        await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
+        await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await invites(tab, 'Slices');
+        const panel = tab.getByRole('tabpanel', { name: 'Slices' });
+        await panel.getByRole('button', { name: 'Try 4 slices' }).click();
+        await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s a step, [\d.]+ % shorter\.$/).waitFor();
+        assert.doesNotMatch(await panel.innerText(), /Slice\s+0/i);
+        await look('glance-slices');
+        await panel.getByRole('button', { name: 'Plan with Seq1F1B' }).click();
+        await goBehind(page, '"schedule": "Seq1F1B"');
+        await undoUntil(page, /"slicing":\s\{\s"unit":\s8\s\}$/);
+        await figuresOnBoth(page, (shown) => shown.step === before.step);
+        await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
+        await tab.getByRole('tab', { name: 'Timeline' }).click();
+      },
+    },
+  ];
+}
