@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
+import { until } from './until';
 import { wideScript } from './wide-script';
 import { openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
@@ -125,7 +126,8 @@ function layoutSteps(
         await lens(/^As launched [\d.]+ m?s, within [\d.]+ % of the best$/).waitFor();
         await squiggle.waitFor({ state: 'detached' });
         await look('applied');
-        assert.match(onDisk(), /^TP=1 # too wide$/m);
+        // The lens is of what the editor holds: the disk has it a moment later.
+        await until('the saved script', () => /^TP=1 # too wide$/m.test(onDisk()) || undefined);
         assert.match(onDisk(), /^# A Llama of 7B on two nodes\.$/m);
       },
     },

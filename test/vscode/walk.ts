@@ -4,33 +4,16 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
-import { figures, figuresOnBoth, pageFrame, type Figures } from './plan-page';
+import { figures, figuresOnBoth, pageFrame, timelineFrame, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
 import { walkRows } from './walk-rows';
 import { walkLayout } from './walk-layout';
 import { walkStart } from './walk-start';
+import { themeSteps } from './walk-themes';
 import { walkTimeline } from './walk-timeline';
-import {
-  chooseFix,
-  chooseTheme,
-  goBehind,
-  openWorkbench,
-  picturesOf,
-  retype,
-  runFromPalette,
-  undoUntil,
-  type Workbench,
-} from './workbench';
-
-/** Workbench themes, the class they give the workbench and the one they give our pages. */
-const themes = [
-  { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
-  { name: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
-  { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
-  { name: 'Light High Contrast', workbench: 'hc-light', page: 'vscode-high-contrast-light' },
-] as const;
+import { chooseFix, goBehind, openWorkbench, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
 /**
  * A person's walk through `npm run demo`: read, edit, undo, break, mend, take in the first glance, look around, change the theme; then, in
@@ -144,12 +127,23 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       },
     },
     {
-      name: 'a control of the tab edits the file, and undo takes that back',
+      name: 'a control of the tab edits the file, its schedule is shown while others are simulated, and undo takes that back',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
+        await tab.evaluate(`(() => {
+          globalThis.whilePlanning = [];
+          new MutationObserver(() => {
+            const bar = document.querySelector('.page:not([hidden]) .progress');
+            const step = document.querySelector('.page:not([hidden]) dl.figures dd');
+            if (bar !== null && !bar.hidden && step !== null) globalThis.whilePlanning.push(step.innerText);
+          }).observe(document.body, { subtree: true, childList: true, attributes: true });
+        })()`);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
-        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        const { step } = await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        const whilePlanning = await tab.evaluate<readonly string[]>('globalThis.whilePlanning');
+        const steps = new Set(whilePlanning.map((text) => text.replace(/\s+/g, ' ').trim()));
+        assert.ok(steps.has(step), `${step} was not shown before all were planned: ${[...steps].join(', ')}`);
         await goBehind(page, '"schedule": "1F1B"');
         await look('schedule-1f1b');
         await page.keyboard.press('Control+Z');
@@ -181,7 +175,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
 }
 
 /** The tab opened again, its other tabs, four themes; and what the whole walk so far left. */
-function lookSteps({ demo, workbench, look }: Walk): readonly Step[] {
+function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
   const { page } = workbench;
   let before: Figures = { step: '', bubble: '', memory: '' };
   const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
@@ -195,6 +189,23 @@ function lookSteps({ demo, workbench, look }: Walk): readonly Step[] {
         await timeline.first().waitFor({ state: 'detached' });
         await runFromPalette(page, 'TeraPipe: Open timeline');
         await figuresOnBoth(page, same);
+      },
+    },
+    {
+      name: 'the page loads what a tab needs when the tab is first opened',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        const scripts = () =>
+          tab.evaluate<string[]>(`performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))`);
+        const before = await scripts();
+        assert.ok(before.length > 0, 'no script is seen to load');
+        await tab.getByRole('tab', { name: 'Slices' }).click();
+        await tab.getByRole('tabpanel', { name: 'Slices' }).locator('canvas').first().waitFor();
+        const after = await scripts();
+        assert.ok(after.length > before.length, 'Slices needed nothing new');
+        await tab.getByRole('tab', { name: 'Timeline' }).click();
+        await timelineFrame(page);
+        assert.deepEqual(await scripts(), after);
       },
     },
     {
@@ -221,15 +232,7 @@ function lookSteps({ demo, workbench, look }: Walk): readonly Step[] {
         await look(`tab-${name.toLowerCase()}`);
       },
     })),
-    ...themes.map((theme) => ({
-      name: `${theme.name} is followed`,
-      act: async () => {
-        await chooseTheme(page, theme.name, theme.workbench);
-        for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator(`body.${theme.page}`).waitFor();
-        await figuresOnBoth(page, same);
-        await look(`theme-${theme.page.replace('vscode-', '')}`);
-      },
-    })),
+    ...themeSteps(page, look, note, same),
     {
       name: 'the file on disk was not touched',
       act: () => {

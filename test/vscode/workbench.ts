@@ -178,8 +178,7 @@ export async function undoUntil(page: Page, line: string | RegExp): Promise<void
 
 /** Chooses a colour theme as a person does, and waits for the workbench to wear it. */
 export async function chooseTheme(page: Page, name: string, bodyClass: string): Promise<void> {
-  await page.keyboard.press('F1');
-  await fillQuickInput(page, '>Preferences: Color Theme', 'Preferences: Color Theme');
+  await runFromPalette(page, 'Preferences: Color Theme');
   await fillQuickInput(page, name, name);
   await page.locator(`.monaco-workbench.${bodyClass}`).waitFor();
 }

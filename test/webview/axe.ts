@@ -31,13 +31,13 @@ export interface AxeReport {
 }
 
 /** Brings axe-core into a page; returns its version. */
-export async function injectAxe(page: Page): Promise<string> {
+export async function injectAxe(page: Pick<Page, 'evaluate'>): Promise<string> {
   await page.evaluate(source);
   return page.evaluate<string>('axe.version');
 }
 
 /** Has axe-core look at the page as it stands. */
-export async function runAxe(page: Page, rules: 'all' | 'colors'): Promise<AxeReport> {
+export async function runAxe(page: Pick<Page, 'evaluate'>, rules: 'all' | 'colors'): Promise<AxeReport> {
   const runOnly = JSON.stringify(rules === 'all' ? allRules : colorRules);
   const context = JSON.stringify({ include: ['html'], exclude: [rowsAlike] });
   return page.evaluate<AxeReport>(`(async () => {
