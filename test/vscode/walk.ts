@@ -8,6 +8,7 @@ import { figures, figuresOnBoth, pageFrame, timelineFrame, type Figures } from '
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
+import { walkPlans } from './walk-plans';
 import { walkRows } from './walk-rows';
 import { walkLayout } from './walk-layout';
 import { walkStart } from './walk-start';
@@ -33,6 +34,7 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     await walkRows(workbench, { screenshotsDir, emit });
     await walkKeys(workbench, { screenshotsDir, emit });
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkPlans(workbench, demo.workspace, { screenshotsDir, emit });
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
     await walkStart(browser, demo.url, { screenshotsDir, emit }, (first, workspace) =>
       walkTimeline(first, workspace, { screenshotsDir, emit }),

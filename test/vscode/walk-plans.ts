@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
+import { figures, pageFrame, type Figures } from './plan-page';
+import { editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+
+/** A GPT of 24 layers on 8 stages. */
+const config = `{
+  "model": { "layers": 24, "hidden": 4096, "heads": 32, "vocab": 50304 },
+  "cluster": { "gpu": "H100-80GB", "nodes": 1, "gpusPerNode": 8 },
+  "training": { "sequenceLength": 2048, "globalBatch": 32, "microBatch": 1 },
+  "layout": { "tensor": 1, "pipeline": 8, "data": 1 },
+  "schedule": "1F1B"
+}
+`;
+
+/** Another cut of the layers, tried and written; the plan before it, pinned and compared with; and all of it undone. */
+export async function walkPlans(
+  workbench: Workbench,
+  workspace: string,
+  { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>,
+): Promise<void> {
+  const file = path.join(workspace, 'plans', 'plans.terapipe.json');
+  mkdirSync(path.dirname(file));
+  writeFileSync(file, config);
+  const { look, failed } = picturesOf(workbench.page, screenshotsDir);
+  await walkSteps(
+    planSteps(workbench, (name) => look(`plans-${name}`), file),
+    emit,
+    () => failed('plans'),
+  );
+}
+
+function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Promise<void>, file: string): readonly Step[] {
+  let before: Figures = { step: '', bubble: '', memory: '' };
+  return [
+    {
+      name: 'a key on the boundary of two stages moves a layer, and the step time and the verdict follow before anything is written',
+      act: async () => {
+        await runFromPalette(page, 'View: Close All Editors');
+        await openFile(page, file);
+        await runFromPalette(page, 'TeraPipe: Open timeline');
+        const tab = await pageFrame(page, 'tab');
+        await tab.locator('.header', { hasText: 'plans' }).waitFor();
+        before = await figures(page, 'tab');
+        await tab.getByRole('tab', { name: 'Layout' }).click();
+        const boundary = tab.getByRole('slider', { name: 'Boundary of stages 3 and 4' });
+        await boundary.press('ArrowLeft');
+        await boundary.press('ArrowLeft');
+        const answer = tab.locator('.stage-layers .what-if-answer');
+        await answer.getByText(/Layers of stage 3: 3 to 1, Layers of stage 4: 3 to 5/).waitFor();
+        await answer.getByText(/^\+[\d.]+ %$/).waitFor();
+        await answer.locator('.what-if-verdict', { hasText: /free|fit/ }).waitFor();
+        await look('layers');
+        assert.deepEqual(await figures(page, 'tab'), before);
+        assert.equal(await page.locator('.tabs-container .tab.dirty').count(), 0);
+      },
+    },
+    {
+      name: 'the cut is written when asked to',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.locator('.stage-layers').getByRole('button', { name: 'Write to the config' }).click();
+        await figures(page, 'tab', (shown) => shown.step !== before.step);
+        await tab.locator('.stage-layers .what-if-answer').waitFor({ state: 'hidden' });
+        await showEditor(page, path.basename(file));
+        await editorLine(page, '"stageLayers": [3,3,3,1,5,3,3,3]').waitFor();
+        await showEditor(page, 'Timeline');
+      },
+    },
+    {
+      name: 'a pinned plan stands in the Compare tab with what the plan now takes more, and is compared with from there',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.locator('.history-summary').click();
+        await tab.locator('.history-table').getByRole('row', { name: /saved/ }).getByRole('button', { name: 'Pin' }).click();
+        await tab.getByRole('button', { name: 'Unpin' }).waitFor();
+        await page.keyboard.press('Escape');
+        await tab.getByRole('tab', { name: 'Compare' }).click();
+        const row = tab.getByRole('table', { name: /^Pinned plans/ }).locator('tbody tr');
+        await row.getByText(/^\+[\d.]+ m?s$/).waitFor();
+        assert.match(await row.innerText(), new RegExp(before.step.replace('.', '\\.')));
+        await look('pinned');
+        await row.getByRole('button', { name: 'Compare' }).click();
+        const comparison = tab.getByRole('region', { name: 'Comparison' });
+        await comparison
+          .getByText(/, plan \d+/)
+          .first()
+          .waitFor();
+        await comparison
+          .getByText(/\bfaster|\bslower/)
+          .first()
+          .waitFor();
+        await look('compared');
+      },
+    },
+    {
+      name: 'the list of what to compare with offers the pinned plan',
+      act: async () => {
+        await runFromPalette(page, 'TeraPipe: Compare with another config or a run');
+        await page.locator('.quick-input-list').getByText('Pinned plans', { exact: true }).waitFor();
+        const rows = page.locator('.quick-input-list .monaco-list-row', { hasText: /Plan \d+/ });
+        await rows.first().waitFor();
+        await page.keyboard.press('Escape');
+      },
+    },
+    {
+      name: 'undo deals the layers out as before',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('button', { name: 'Undo' }).click();
+        await figures(page, 'tab', (shown) => shown.step === before.step && shown.memory === before.memory);
+        await showEditor(page, path.basename(file));
+        await editorLine(page, '"data": 1 }').waitFor();
+        assert.deepEqual(pageErrors, []);
+      },
+    },
+  ];
+}
