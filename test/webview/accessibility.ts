@@ -5,6 +5,8 @@ import { isFullRun } from '../property/cases';
 import { injectAxe, runAxe, type AxeResult } from './axe';
 import type { OpenPage } from './browser';
 import { type Case } from './cases';
+import { contrast, over, type Rgba } from '../../webview/base/color';
+import { drawnNow, watchDrawing } from './drawn';
 import { findings, planOf, stateOf } from './fixtures';
 import { themes } from './shots';
 import { heights, surfaces, type Surface } from './surfaces';
@@ -97,6 +99,80 @@ export const accessibilityCases: readonly Case[] = (['side', 'tab'] as const).ma
     return `axe-core ${version}, ${kind}: no violation on ${looked(kind).length} surfaces; incomplete: ${left.join('; ') || 'nothing'}`;
   },
 }));
+
+/** Surfaces whose canvases have words, lines and every kind of part. */
+const painted = ['timeline-selected', 'memory', 'slices', 'layout', 'profile', 'elastic'] as const;
+
+/** What WCAG 2 asks of words (1.4.3) and of parts that a picture is read by (1.4.11). */
+const leastContrast = { words: 4.5, parts: 3 } as const;
+
+/** axe-core does not look into canvases: their words, and the parts that legends name, against what they are drawn on. */
+export const canvasCases: readonly Case[] = [
+  {
+    name: 'contrast: words and parts on canvases stand out from the page, in four themes',
+    options: { kind: 'tab', width: widths.tab, height: heights.tab, reducedMotion: true, vendoredFont: true },
+    state: () => null,
+    steps: async (open) => {
+      const { page } = open;
+      await watchDrawing(page);
+      const least = { words: Infinity, parts: Infinity };
+      const weak: string[] = [];
+      for (const name of painted) {
+        await turnTo(
+          open,
+          surfaces.find((surface) => surface.name === name)!,
+        );
+        for (const theme of themes) {
+          await open.setTheme(theme);
+          await page.evaluate('harness.settled()');
+          const ground = rgbaOf(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
+          const words = (await drawnNow(page)).flatMap(({ marks }) =>
+            Object.keys(marks).flatMap((mark) => /^fillText (.*)$/.exec(mark)?.[1] ?? []),
+          );
+          const parts = await page.evaluate<string[]>(swatchColors);
+          assert.ok(words.length > 0, `${name}: no words on a canvas`);
+          for (const [kind, found] of [
+            ['words', words.filter((color) => !isInsideBars(color))],
+            ['parts', parts],
+          ] as const)
+            for (const color of found) {
+              const ratio = Math.max(...color.split('|').map((one) => contrast(over(rgbaOf(one), ground), ground)));
+              least[kind] = Math.min(least[kind], ratio);
+              if (ratio < leastContrast[kind]) weak.push(`${name}, ${theme}: ${kind} ${color} ${ratio.toFixed(2)}`);
+            }
+        }
+      }
+      assert.deepEqual([...new Set(weak)], []);
+      return `canvases: words ${least.words.toFixed(1)} to 1 at least, parts ${least.parts.toFixed(1)} to 1`;
+    },
+  },
+];
+
+/** Black and white stand on bars: `readableOn` chooses between them by contrast, which has a test of its own. */
+function isInsideBars(color: string): boolean {
+  const [red, green, blue] = rgbaOf(color);
+  return [0, 255].some((value) => red === value && green === value && blue === value);
+}
+
+/**
+ * What legends show of canvases, a swatch in each: the colours of its fill, of the lines over it, and where it has neither of its edge, split
+ * by bars.
+ */
+const swatchColors = `[...document.querySelectorAll('.swatch')].filter((one) => one.checkVisibility()).map((one) => {
+  const { backgroundColor, backgroundImage, borderTopColor } = getComputedStyle(one);
+  const colors = [backgroundColor, ...(backgroundImage.match(/(?:rgba?|color)\\([^()]*\\)/g) ?? [])];
+  const shown = colors.filter((color) => !/^rgba.*, 0\\)$/.test(color));
+  return (shown.length > 0 ? shown : [borderTopColor]).join('|');
+})`;
+
+/** As browsers write computed colours: `#rrggbb`, `rgb()`, `rgba()` or `color(srgb ...)`. */
+function rgbaOf(color: string): Rgba {
+  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color);
+  const numbers = hex === null ? [...color.matchAll(/[\d.]+/g)].map(Number) : hex.slice(1).map((part) => parseInt(part, 16));
+  const [red = NaN, green = NaN, blue = NaN, alpha = 1] = numbers;
+  const scale = color.startsWith('color(srgb') ? 255 : 1;
+  return [scale * red, scale * green, scale * blue, alpha];
+}
 
 /** Shows a surface as high as what scrolls in it: axe-core cannot tell colours of what is scrolled away. */
 async function turnTo({ page, send }: OpenPage, { kind, state, savedState, act }: Surface): Promise<void> {

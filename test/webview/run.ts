@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import type { Emit } from '../harness/events.mjs';
-import { accessibilityCases, readingCases } from './accessibility';
+import { accessibilityCases, canvasCases, readingCases } from './accessibility';
 import { approvedCases } from './approved';
 import { openStage, type Stage } from './browser';
 import type { Case } from './cases';
@@ -56,6 +56,7 @@ export async function runWebviewTests({
     ...rankCases,
     ...whatIfCases,
     ...accessibilityCases,
+    ...canvasCases,
     ...readingCases,
   ].filter(asked);
   const alone = performanceCases.filter(asked);
