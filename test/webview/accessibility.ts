@@ -155,8 +155,8 @@ function isInsideBars(color: string): boolean {
 }
 
 /**
- * What legends show of canvases, a swatch in each: the colours of its fill, of the lines over it, and where it has neither of its edge, split
- * by bars.
+ * What legends show of canvases: of each swatch the colours of its fill and of the lines over it, or of its edge where it has neither,
+ * with bars between them.
  */
 const swatchColors = `[...document.querySelectorAll('.swatch')].filter((one) => one.checkVisibility()).map((one) => {
   const { backgroundColor, backgroundImage, borderTopColor } = getComputedStyle(one);
