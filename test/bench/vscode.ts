@@ -175,7 +175,7 @@ async function manyEdits(page: Page, pages: readonly Frame[], serverFolder: stri
   for (let round = 1; round <= rounds; round += 1) {
     for (let edit = 0; edit < editsARound; edit += 10) {
       const began = await clock(page);
-      for (const key of (edit / 10) % 2 === 0 ? '2626262624' : '4646464642') {
+      for (const key of (edit / 10) % 2 === 0 ? '4646464642' : '2626262624') {
         await page.keyboard.press('Shift+ArrowLeft');
         await page.keyboard.type(key);
       }
