@@ -3,6 +3,7 @@
 // idle machine says anything.
 import { cpSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Browser, Frame, Page } from 'playwright-core';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
 import { ensureBuild, ensureChromium, root } from '../harness/setup.mjs';
@@ -13,7 +14,9 @@ import { until } from '../vscode/until';
 import { residentMegabytes } from './resident';
 
 const edits = 9;
-const [rounds, editsARound] = [4, 250];
+const manyEditsCount = 1000;
+/** What both pages say in figures, of the elements `found`. */
+const figuresText = '[...found].map((one) => one.textContent).join()';
 const number = /[\d.]+ m?s \/ step/;
 
 /**
@@ -124,8 +127,7 @@ async function typing(browser: Browser, tools: Tools): Promise<void> {
     await figures(page, 'side');
     await figures(page, 'tab');
     const [side, tab] = [await pageFrame(page, 'side'), await pageFrame(page, 'tab')];
-    for (const frame of [side, tab])
-      await frame.evaluate(watch('numbers', 'dl.figures dd', '[...found].map((one) => one.textContent).join()'));
+    for (const frame of [side, tab]) await frame.evaluate(watch('numbers', 'dl.figures dd', figuresText));
     await page.evaluate(watch('squiggles', '.squiggly-error', 'String(found.length)'));
     await page.waitForTimeout(4000);
     await goBehind(page, '"globalBatch": 2');
@@ -161,7 +163,7 @@ async function typing(browser: Browser, tools: Tools): Promise<void> {
   }
 }
 
-/** Memory of the window, the extension host and the planner over many edits, each tenth of which is waited for. */
+/** Memory of the window, the extension host and the planner over many edits, of which every tenth is waited for. */
 async function manyEdits(page: Page, pages: readonly Frame[], serverFolder: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const say = async (after: number): Promise<void> => {
@@ -171,17 +173,33 @@ async function manyEdits(page: Page, pages: readonly Frame[], serverFolder: stri
     const parts = Object.entries(resident).map(([name, megabytes]) => `${name} ${megabytes.toFixed(0)} MB resident`);
     console.log(`${after} edits: ${[`window with both pages ${(usedSize / 2 ** 20).toFixed(0)} MB of heap`, ...parts].join(', ')}`);
   };
-  await say(0);
-  for (let round = 1; round <= rounds; round += 1) {
-    for (let edit = 0; edit < editsARound; edit += 10) {
-      const began = await clock(page);
-      for (const key of (edit / 10) % 2 === 0 ? '4646464642' : '2626262624') {
-        await page.keyboard.press('Shift+ArrowLeft');
-        await page.keyboard.type(key);
-      }
-      await Promise.all(pages.map((of) => waitedMs(of, 'numbers', began)));
+  const retyped = async (keys: string): Promise<void> => {
+    for (const key of keys) {
+      await page.keyboard.press('Shift+ArrowLeft');
+      await page.keyboard.type(key);
     }
-    await say(round * editsARound);
+  };
+  const shown = (): Promise<readonly string[]> =>
+    Promise.all(
+      pages.map((of) =>
+        of.evaluate<string>(`(() => {
+    const found = document.querySelectorAll('dl.figures dd');
+    return ${figuresText};
+  })()`),
+      ),
+    );
+  const known = new Map<string, readonly string[]>();
+  for (const key of '24') {
+    await retyped(key);
+    await page.waitForTimeout(4000);
+    known.set(key, await shown());
+  }
+  await say(0);
+  for (let edit = 10; edit <= manyEditsCount; edit += 10) {
+    const last = (edit / 10) % 2 === 0 ? '4' : '2';
+    await retyped(`246246246${last}`);
+    await until('the numbers of the last edit', async () => (isDeepStrictEqual(await shown(), known.get(last)) ? true : undefined));
+    if (edit % (manyEditsCount / 4) === 0) await say(edit);
   }
 }
 
