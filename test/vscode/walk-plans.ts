@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Frame, Page } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame, type Figures } from './plan-page';
+import { until } from './until';
 import { editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 /** A GPT of 24 layers on 8 stages. */
@@ -114,6 +116,79 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
         await showEditor(page, path.basename(file));
         await editorLine(page, '"data": 1 }').waitFor();
         assert.deepEqual(pageErrors, []);
+        await showEditor(page, 'Timeline');
+      },
+    },
+    ...readingSteps(page, look, path.dirname(file)),
+  ];
+}
+
+/** What a plan's pictures are asked, and what is taken away of them; the tab is in front. */
+function readingSteps(page: Page, look: (name: string) => Promise<void>, folder: string): readonly Step[] {
+  const choose = async (tab: Frame, name: string): Promise<void> => {
+    await tab.locator('.toolbar vscode-dropdown[aria-label="Compare with"]').click();
+    await tab.getByRole('option', { name, exact: true }).click();
+  };
+  const run = async (tab: Frame, item: string): Promise<void> => {
+    await tab.getByRole('button', { name: 'Export' }).click();
+    await tab.getByText(item, { exact: true }).click();
+  };
+  return [
+    {
+      name: 'memory of two plans stands side by side',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('tab', { name: 'Memory' }).click();
+        await choose(tab, 'GPipe');
+        await tab.locator('.memory-chart').nth(1).waitFor();
+        await tab.locator('.memory-charts h2', { hasText: 'GPipe' }).waitFor();
+        await look('memory');
+        await choose(tab, 'Nothing');
+        await tab.locator('.memory-chart').nth(1).waitFor({ state: 'detached' });
+      },
+    },
+    {
+      name: 'pointing at a time says what memory is in use then, and a dragged range has its idle time by cause',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('tab', { name: 'Timeline' }).click();
+        const lanes = tab.locator('.lanes-overlay').first();
+        const box = await until('the lanes', async () => (await lanes.boundingBox()) ?? undefined);
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+        await tab.locator('.lane-cursor', { hasText: /GiB/ }).waitFor();
+        await page.mouse.move(box.x + 120, box.y + 40);
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height - 10, { steps: 4 });
+        await page.mouse.up();
+        const sums = tab.locator('.inspector');
+        await sums.getByText('Selected range').waitFor();
+        await sums
+          .getByText(/^Idle: (warm-up|waits for|drain)/)
+          .first()
+          .waitFor();
+        await sums.getByText(/^Most memory, stage \d+$/).waitFor();
+        await look('range');
+        await tab.locator('.lanes-region:visible').press('Escape');
+        await sums.getByText('Selected range').waitFor({ state: 'detached' });
+      },
+    },
+    {
+      name: 'a table is copied with all its rows, and the report is saved with the whole step drawn',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        await tab.evaluate(`Object.defineProperty(navigator, 'clipboard', {
+          configurable: true,
+          value: { writeText: async (text) => void (globalThis.copied = text) },
+        })`);
+        await tab.getByRole('tab', { name: 'Memory' }).click();
+        await run(tab, 'Copy tables as Markdown');
+        await tab.getByRole('status').getByText('Copied').waitFor();
+        assert.match(await tab.evaluate<string>('globalThis.copied'), /^\| Stage \|[^]*\n\| 7 \|/);
+        await run(tab, 'Report as HTML');
+        await page.locator('.quick-input-widget input[type=text]').waitFor();
+        await page.keyboard.press('Enter');
+        const report = await until('the report', () => readdirSync(folder).find((name) => name.endsWith('.html')));
+        assert.match(readFileSync(path.join(folder, report), 'utf8'), /<svg[^]*var\(--optimizer\)[^]*<\/html>/);
       },
     },
   ];
