@@ -39,7 +39,7 @@ export interface SearchProblem {
   readonly slicesAre?: 'equal' | 'solved';
   /** No schedule whose orders are planned for given times, unless it is fixed. */
   readonly withoutPlanned?: boolean;
-  /** What layouts keep free of each GPU's memory, as long as any does; absent: nothing beyond what all keep. */
+  /** Share of each GPU's memory that layouts keep free where some can; left out: none. */
   readonly keptFree?: KeptFree;
   /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
   readonly launched?: boolean;

@@ -8,8 +8,8 @@ import type { SessionState } from './session-state';
 export interface PageSync {
   /** The message that brings the page up to date; null when it is. */
   readonly next: (session: SessionState | null, context: Omit<PageContext, 'timelines'>) => HostMessage | null;
-  /** Whether a plan is to come, and the page was sent what came of the last one. */
-  readonly waits: (session: SessionState | null) => boolean;
+  /** How soon the page is told: what came of a plan now, what changes while one is to come later, all else soon. */
+  readonly due: (session: SessionState | null) => 'now' | 'soon' | 'later';
   /** Id of the comparison whose answer the page has; null for none. */
   readonly comparison: () => string | null;
   /** The page draws these candidates beside the chosen one. */
@@ -41,9 +41,10 @@ export function makePageSync(): PageSync {
       const fields = changedFields(before, sent);
       return Object.keys(fields).length > 0 ? { type: 'update', fields } : null;
     },
-    waits: (session) => {
-      const isToCome = session !== null && (session.progress !== null || session.staleEdits > 0);
-      return isToCome && sent !== null && ([...results, 'error'] as const).every((key) => sent?.session?.[key] === session[key]);
+    due: (session) => {
+      const isTold = sent !== null && ([...results, 'error'] as const).every((key) => sent?.session?.[key] === session?.[key]);
+      if (!isTold) return 'now';
+      return session !== null && (session.progress !== null || session.staleEdits > 0) ? 'later' : 'soon';
     },
     comparison: () => sent?.state.comparison?.answer?.id ?? null,
     draw: (candidates) => (drawn = candidates),

@@ -8,11 +8,13 @@ import { affectsTrainingCost, trainingCost } from '../platform/settings';
 import type { FocusedPage, PageFocusKeeper } from './page-focus';
 import { makePageSender } from './page-sender';
 import type { PageContext } from '../sessions/page-state';
-import { makePageSync } from '../sessions/page-sync';
+import { makePageSync, type PageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { tabParts, type PartSources } from './tab-parts';
 
+/** What searches and measurements tell of their progress is not posted more often. */
+const postEveryMs = 100;
 /** What changes while a plan is made waits for it so long: most plans are there by then, and each message has the page drawn again. */
 const waitForPlanMs = 200;
 
@@ -84,9 +86,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
-  /** Posts soon: at once where no plan is waited for. */
   function refresh(): void {
-    clock.ring(sync.waits(sessionNow()) ? waitForPlanMs : 0);
+    clock.ring(sync.due(sessionNow()));
   }
 
   function pageContext(): Omit<PageContext, 'timelines'> {
@@ -163,21 +164,22 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   };
 }
 
-/** Calls `ring` once, at the soonest of the times that it was asked to. */
-function makeClock(ring: () => void): { readonly ring: (inMs: number) => void; readonly stop: () => void } {
+/** Calls `post` once, at the soonest of the times that it was asked to; `stop` says that it is being called, or no more. */
+function makeClock(post: () => void): { readonly ring: (due: ReturnType<PageSync['due']>) => void; readonly stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let dueMs = Infinity;
+  let [atMs, postedMs] = [Infinity, -Infinity];
   const stop = (): void => {
     clearTimeout(timer);
-    dueMs = Infinity;
+    [atMs, postedMs] = [Infinity, performance.now()];
   };
   return {
-    ring: (inMs) => {
-      const atMs = performance.now() + inMs;
-      if (atMs >= dueMs) return;
-      stop();
-      dueMs = atMs;
-      timer = setTimeout(ring, inMs);
+    ring: (due) => {
+      const now = performance.now();
+      const dueMs = { now, soon: Math.max(now, postedMs + postEveryMs), later: now + waitForPlanMs }[due];
+      if (dueMs >= atMs) return;
+      clearTimeout(timer);
+      atMs = dueMs;
+      timer = setTimeout(post, dueMs - now);
     },
     stop,
   };

@@ -83,16 +83,16 @@ describe('what a page is sent', () => {
     assert.deepEqual(new Set(timelinesIn(updated(sync, next) ?? {})), new Set([chosen, one]), 'a new plan comes with what is drawn now');
   });
 
-  it('waits for a plan that is to come, but neither with what came nor with an error', async () => {
+  it('is told later while a plan is to come, but at once what came of one, and an error', async () => {
     const session = await planned();
     const sync = makePageSync();
-    assert.equal(sync.waits({ ...session, progress: 0.2 }), false, 'the page has nothing');
+    assert.equal(sync.due({ ...session, progress: 0.2 }), 'now', 'the page has nothing');
     sync.next(session, context);
-    assert.equal(sync.waits(session), false, 'nothing is to come');
-    assert.ok(sync.waits({ ...session, progress: 0.2, findings: [] }));
-    assert.ok(sync.waits({ ...session, staleEdits: 1 }));
-    assert.equal(sync.waits({ ...session, staleEdits: 1, plan: null }), false);
+    assert.equal(sync.due(session), 'soon', 'nothing is to come');
+    assert.equal(sync.due({ ...session, progress: 0.2, findings: [] }), 'later');
+    assert.equal(sync.due({ ...session, staleEdits: 1 }), 'later');
+    assert.equal(sync.due({ ...session, staleEdits: 1, plan: null }), 'now');
     const error = new ExpectedError('config-syntax', sentence`broken`, sentence`mend it`);
-    assert.equal(sync.waits({ ...session, staleEdits: 1, error }), false);
+    assert.equal(sync.due({ ...session, staleEdits: 1, error }), 'now');
   });
 });
