@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory-model/chunk-memory';
 import { countMemory } from '../../src/core/memory-model/count';
-import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
+import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
 import { memoryParts } from '../../src/core/memory-model/profile';
 import type { MemoryInputs } from '../../src/core/memory-model/memory-inputs';
 import { evenStageContents } from '../../src/core/partition/stages';
@@ -10,7 +10,7 @@ import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../..
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Scheme } from '../../src/core/spec/scheme';
-import { bytesAt } from '../../webview/tabs/memory/curve';
+import { pointAt } from '../../webview/tabs/memory/curve';
 import { gpt, llama3, mixtral, request } from '../golden/requests';
 import { cases } from './cases';
 
@@ -151,12 +151,17 @@ describe('memory over time', () => {
           let highest = 0;
           for (const ms of moments) {
             const expected = inUse(intervals, ms);
-            close(bytesAt(curve, ms), expected, bytes);
+            close(curve.bytes[pointAt(curve, ms)]!, expected, bytes);
             highest = Math.max(highest, expected);
           }
           close(Math.max(...curve.bytes), highest, bytes);
           close(bytes, highest, bytes);
           close(curve.bytes.at(-1)!, 0, bytes);
+          const { parts } = liveParts(timeline, chunks, stage, 0);
+          curve.bytes.forEach((inUse, point) => {
+            const sum = livingParts.reduce((total, part) => total + parts[part][point]!, 0);
+            close(sum, inUse, bytes);
+          });
         }
       }),
       { seed, numRuns: cases(30, 300) },

@@ -54,7 +54,7 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
       act: async () => {
         const tab = await timelineFrame(page);
         await page.keyboard.press('n');
-        await focusOn(tab, '.memory-lane');
+        await focusOn(tab, '.lane-canvas');
         await page.keyboard.press('Shift+N');
         await focusOn(tab, '.lanes-region');
         await runFromPalette(page, 'TeraPipe: Focus on Schedule View');

@@ -155,7 +155,7 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
         const lanes = tab.locator('.lanes-overlay').first();
         const box = await until('the lanes', async () => (await lanes.boundingBox()) ?? undefined);
         await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-        await tab.locator('.lane-cursor', { hasText: /GiB/ }).waitFor();
+        await tab.locator('.lane-readout', { hasText: /^Stage \d+ at .*GiB/ }).waitFor();
         await page.mouse.move(box.x + 120, box.y + 40);
         await page.mouse.down();
         await page.mouse.move(box.x + box.width / 2, box.y + box.height - 10, { steps: 4 });
@@ -170,6 +170,32 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
         await look('range');
         await tab.locator('.lanes-region:visible').press('Escape');
         await sums.getByText('Selected range').waitFor({ state: 'detached' });
+      },
+    },
+    {
+      name: 'the memory lane tells the parts of a time; a click selects what runs then, which Memory has beside the peak',
+      act: async () => {
+        const tab = await pageFrame(page, 'tab');
+        const lane = tab.locator('.memory-lane-curve');
+        const box = await until('the memory lane', async () => (await lane.boundingBox()) ?? undefined);
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+        const readout = tab.locator('.lane-readout');
+        await readout.locator('.readout-part', { hasText: /^Weights\s*[\d.]+ [GM]iB$/ }).waitFor();
+        await readout.locator('.readout-part', { hasText: /^Activations/ }).waitFor();
+        await look('memory-lane');
+        await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+        await tab.locator('.inspector-selection dt', { hasText: 'Micro-batch' }).waitFor();
+        const first = await until('a time', async () => /at (.*) ·/.exec(await readout.innerText())?.[1]);
+        await page.keyboard.press('ArrowRight');
+        await until('the next operation', async () => {
+          const now = /at (.*) ·/.exec(await readout.innerText())?.[1];
+          return now !== undefined && now !== first ? true : undefined;
+        });
+        await tab.getByRole('tab', { name: 'Memory' }).click();
+        await tab.locator('.memory-detail .then').first().waitFor();
+        await tab.getByRole('button', { name: 'Show it in the timeline' }).click();
+        await tab.getByRole('tab', { name: 'Timeline', selected: true }).waitFor();
+        await tab.locator('.lanes-region:visible').press('Escape');
       },
     },
     {

@@ -118,7 +118,8 @@ export const keyCases: readonly Case[] = [
       await page.evaluate(`window.addEventListener('keydown', (event) => (globalThis.prevented = event.defaultPrevented))`);
       for (const [selector, expected] of [
         ['.lanes-region', true],
-        ['.memory-lane', false],
+        ['.lane-canvas', true],
+        ['.inspector', false],
       ] as const) {
         await page.evaluate(`(() => { const to = document.querySelector('${selector}'); to.tabIndex = 0; to.focus(); })()`);
         await page.keyboard.press('PageDown');

@@ -160,7 +160,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: pointing at a time of the timeline says what the stage has in use then',
+    name: 'tab: pointing at a time of the timeline tells the parts of the memory of its row then',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -168,13 +168,65 @@ export const tabCases: readonly Case[] = [
       assert.ok(await cursor.isHidden());
       const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
       const { memory } = chosenOf(plan());
-      const least = Math.min(...memory.stages.map(({ staticBytes }) => staticBytes));
-      await page.mouse.move(box.x + 60, box.y + 60);
-      await cursor.getByText(formatBytes(least)).waitFor();
+      const [first] = memory.stages;
+      await page.mouse.move(box.x + box.width - 90, box.y + 27);
+      const told = await cursor.innerText();
+      // After its last pass a stage holds what is there all the time.
+      assert.match(told, new RegExp(`^Stage 0 at .* · ${formatBytes(first!.staticBytes)}\\n`));
+      const parts = (await cursor.locator('.readout-part').allInnerTexts()).map((part) => part.replace(/\s+/g, ' '));
+      for (const part of ['weights', 'gradients', 'optimizer'] as const)
+        assert.ok(
+          parts.some((text) => text.endsWith(` ${formatBytes(first!.parts[part])}`)),
+          `${part} in ${parts.join('; ')}`,
+        );
+      assert.ok(parts.includes('Activations –'), parts.join('; '));
       const curve = (await page.locator('.memory-lane-curve').boundingBox())!;
-      assert.ok(Math.abs((await cursor.boundingBox())!.x - curve.x - 60) <= 1.5);
+      assert.ok(Math.abs((await cursor.boundingBox())!.x - curve.x - box.width + 90) <= 1.5);
       await page.mouse.move(box.x + 10, box.y + 60);
       assert.ok(await cursor.isHidden(), 'beside the lanes');
+      return undefined;
+    },
+  },
+  {
+    name: 'tab: the memory lane tells the parts of a time, is clicked and walked by keys, and leads to the Memory tab and back',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const cursor = page.locator('.lane-cursor');
+      const readout = page.locator('.lane-readout');
+      const box = (await page.locator('.memory-lane-curve').boundingBox())!;
+      const [x, y] = [box.x + box.width * 0.4, box.y + box.height / 2];
+      await page.mouse.move(x, y);
+      const told = await readout.innerText();
+      const worst = Number(/^Memory of stage (\d+)/.exec(await page.locator('.lane-words').innerText())![1]);
+      assert.equal(/^Stage (\d+) at /.exec(told)?.[1], String(worst));
+      await page.mouse.click(x, y);
+      await page.locator('.inspector-selection dt', { hasText: 'Micro-batch' }).waitFor();
+      // The cursor is where the operation begins, and keys of the lanes go on from there.
+      await readout.waitFor();
+      const [before, at] = [await readout.innerText(), (await cursor.boundingBox())!.x];
+      assert.ok(at <= x + 1, `${at} of ${x}: ${before}`);
+      await page.keyboard.press('ArrowRight');
+      await until('the next operation', async () => (await readout.innerText()) !== before);
+      const next = (await cursor.boundingBox())!.x;
+      assert.ok(next >= at, `${next} after ${at}`);
+      const heard = await page.locator('.memory-lane [aria-live]').innerText();
+      assert.match(heard, new RegExp(`^Memory of stage ${worst}: .* GiB, .*Weights`));
+      const [title] = (await readout.innerText()).split('\n');
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      const detail = page.locator('.memory-detail');
+      const [, time] = /at (.*) · /.exec(title!)!;
+      const rows = (await detail.locator('.pair').allInnerTexts()).map((row) => row.replace(/\s+/g, ' '));
+      assert.ok(rows[0]!.includes(`At ${time}`), rows[0]);
+      const { peakBytes } = chosenOf(plan()).memory.stages[worst]!;
+      assert.match(
+        rows.find((row) => row.startsWith('Peak '))!,
+        new RegExp(`^Peak ${column.bytes(peakBytes)} ?[\\d.]+ GiB$`),
+      );
+      await detail.getByRole('button', { name: 'Show it in the timeline' }).click();
+      await page.getByRole('tab', { name: 'Timeline', selected: true }).waitFor();
+      await page.locator('.lane-canvas').focus();
+      await until('the peak', async () => (await readout.innerText()).includes(` · ${formatBytes(peakBytes)}`));
       return undefined;
     },
   },

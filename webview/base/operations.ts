@@ -155,6 +155,13 @@ export function hitNear(operations: Operations, stage: number, ms: number, slack
   return near !== undefined && near.distance <= slackMs ? near.operation : null;
 }
 
+/** The operation of a stage that runs at a time, else the last one before it, else its first; null for a stage without any. */
+export function operationBy(operations: Operations, stage: number, ms: number): Operation | null {
+  const { first, end } = rowsOf(operations, stage);
+  if (end <= first) return null;
+  return operationAt(operations, Math.max(first, firstStartingAfter(operations, first, end, ms) - 1));
+}
+
 const allParts: readonly Part[] = [part.forward, part.backward, part.weight];
 
 /** Sums over a range of time and stages, clipped to it. */

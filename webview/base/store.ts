@@ -4,9 +4,9 @@ import type { MemoryProfile } from '../../src/core/memory-model/profile';
 import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/protocol/comparison';
 import { emptyPage, type PageState } from '../../src/protocol/page';
-import { indexOperations, type Operations } from './operations';
+import { indexOperations, operationAt, type Operation, type Operations } from './operations';
 import { tailOf, type Tail } from '../../src/core/planner/tail';
-import { readViewState, type ViewState } from './view-state';
+import { readViewState, type Selection, type ViewState } from './view-state';
 import { initialComparisonSettings } from '../tabs/compare/view-settings';
 import { initialLayoutSettings } from '../tabs/layout/view-settings';
 import { initialRows } from '../tabs/timeline/rows';
@@ -135,6 +135,13 @@ export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Draw
     return { name: timeline.name, operations, tail: null, idle: null, memory: null, lengthMs: timeline.makespanMs, bubbleRate };
   }
   return plan === null ? null : drawnOf(shownCandidate(plan, view));
+}
+
+/** The operation that a selection is of; null where it is of none, or of one that the timeline lacks. */
+export function selectedOperation(operations: Operations | null, selection: Selection | null): Operation | null {
+  if (selection?.type !== 'operation' || operations === null) return null;
+  const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+  return row < 0 ? null : operationAt(operations, row);
 }
 
 /** What the timeline compares it with; null for nothing. */

@@ -1,7 +1,7 @@
 import type { ChunkPasses } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
-import { maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
+import { livingBytes, maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
 import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
 import { runtimeOf } from '../spec/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
@@ -194,12 +194,7 @@ function stageMemory(
   const { row, operation, alive, working } = peak;
   const parts: Record<MemoryPart, number> = {
     ...always,
-    // what is freed again bit by bit may end a rounding error below nothing
-    activations: Math.max(0, alive.activations),
-    keysValues: Math.max(0, alive.keysValues + alive.keyValueGradients),
-    logits: Math.max(0, alive.logits),
-    keptForWeights: Math.max(0, alive.keptForWeights),
-    backwardOperation: working,
+    ...livingBytes(alive, working),
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   const capacityBytes = capacityOf(gpuMemory, stage);

@@ -1,5 +1,6 @@
 import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { momentBytes, type BusiestMoment, type ChunkMemory, type UnitMemory } from './chunk-memory';
+import type { MemoryPart } from './profile';
 
 /** A step curve: from `timeMs[i]` on `bytes[i]` are in use, until `timeMs[i + 1]`. */
 export interface LiveCurve {
@@ -17,6 +18,33 @@ export interface AliveBytes {
 }
 
 export const nothingAlive: AliveBytes = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+
+/** Parts of a stage's memory that come and go in a step, in the order they are stacked. */
+export const livingParts = [
+  'activations',
+  'keysValues',
+  'logits',
+  'keptForWeights',
+  'backwardOperation',
+] as const satisfies readonly MemoryPart[];
+export type LivingPart = (typeof livingParts)[number];
+
+/** A step curve by what is in use: at each of its points the parts that come and go, which add up to what is more than the static bytes. */
+export interface LiveParts extends LiveCurve {
+  readonly parts: Readonly<Record<LivingPart, Float64Array>>;
+}
+
+/** What of `alive` and of what an operation works with is which part of memory, bytes. */
+export function livingBytes(alive: AliveBytes, working: number): Readonly<Record<LivingPart, number>> {
+  // what is freed again bit by bit may end a rounding error below nothing
+  return {
+    activations: Math.max(0, alive.activations),
+    keysValues: Math.max(0, alive.keysValues + alive.keyValueGradients),
+    logits: Math.max(0, alive.logits),
+    keptForWeights: Math.max(0, alive.keptForWeights),
+    backwardOperation: working,
+  };
+}
 
 /** The point of a stage's order at which most is in use. */
 export interface StagePeak {
@@ -129,6 +157,20 @@ function aliveAt(alive: AliveBytes, own: UnitMemory, moment: BusiestMoment, kind
   };
 }
 
+/** What is alive after an operation that found `alive`. */
+function aliveAfter(alive: AliveBytes, own: UnitMemory, kind: number | undefined): AliveBytes {
+  const { forward, backward, backwardWeight } = operationKind;
+  if (kind === forward) return alive;
+  if (kind === backwardWeight) return { ...alive, keptForWeights: alive.keptForWeights - own.keptForWeights };
+  return {
+    activations: alive.activations - own.activations,
+    keysValues: alive.keysValues - own.keysValues,
+    keyValueGradients: alive.keyValueGradients - own.keyValueGradients,
+    logits: alive.logits - own.logits,
+    keptForWeights: alive.keptForWeights + (kind === backward ? 0 : own.keptForWeights),
+  };
+}
+
 /**
  * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its
  * busiest moment. One point at 0, one at the start of each
@@ -151,6 +193,25 @@ export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], st
     bytes[points++] = staticBytes + afterBytes;
   });
   return { timeMs: timeMs.slice(0, points), bytes: bytes.slice(0, points) };
+}
+
+/** `liveCurve` with the parts of memory at each point. */
+export function liveParts(timeline: Timeline, chunks: readonly ChunkMemory[], stage: number, staticBytes: number): LiveParts {
+  const { timeMs, bytes } = liveCurve(timeline, chunks, stage, staticBytes);
+  const parts = Object.fromEntries(livingParts.map((part) => [part, new Float64Array(timeMs.length)])) as Record<LivingPart, Float64Array>;
+  let points = 1;
+  const put = (alive: AliveBytes, working: number): void => {
+    const living = livingBytes(alive, working);
+    for (const part of livingParts) parts[part][points] = living[part];
+    points++;
+  };
+  walkStage(timeline, chunks, stage, ({ row, own, moment, alive, duringBytes, afterBytes }) => {
+    const kind = timeline.kind[row];
+    put(aliveAt(alive, own, moment, kind), moment.working);
+    if (kind === operationKind.forward && afterBytes === duringBytes) return;
+    put(aliveAfter(alive, own, kind), 0);
+  });
+  return { timeMs, bytes, parts };
 }
 
 /**

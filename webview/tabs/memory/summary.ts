@@ -6,6 +6,11 @@ export function worstStage({ stages }: MemoryProfile): StageMemory | null {
   return tightestOf(stages) ?? null;
 }
 
+/** The stage of a number; undefined where the plan has none. */
+export function stageOf({ stages }: MemoryProfile, wanted: number | null): StageMemory | undefined {
+  return stages.find(({ stage }) => stage === wanted);
+}
+
 /** Consecutive stages on the same kind of GPU, from `from` up to but not including `to`. */
 export interface GpuRun {
   readonly from: number;

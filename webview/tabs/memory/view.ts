@@ -1,15 +1,17 @@
-import { column, formatBytes, formatNumber } from '../../../src/core/format';
+import { column, formatBytes } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { limitText, verdictOf, verdictText } from '../../../src/core/memory-model/verdict';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
-import { capitalised, sentence } from '../../shared/sentence';
+import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { comparedCandidate, shownCandidate, type Store } from '../../base/store';
+import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
 import { place } from '../timeline/pane';
+import { operationAt } from '../../base/operations';
 import { makeBars } from './bars';
-import { partName, presentParts, worstStage } from './summary';
+import { detailsOf } from './detail';
+import { readoutOf, type Readout } from './readout';
+import { partName, presentParts, stageOf, worstStage } from './summary';
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 
@@ -51,14 +53,30 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     else if (!other.element.isConnected) charts.append(other.element);
     chart.update(against === null ? null : (shown()?.name ?? null));
     other.update(against?.name ?? null);
-    fill(detail, ...detailsOf(known, own, against));
+    fill(detail, ...detailsOf(known, own, against, thenOf(store, own), peakLink(store, own)));
     showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
   };
   return { element, update };
 }
 
-function stageOf({ stages }: MemoryProfile, wanted: number | null): StageMemory | undefined {
-  return stages.find(({ stage }) => stage === wanted);
+/** What the stage has in use when the operation begins that is selected on it in the timeline; null: none is. */
+function thenOf(store: Store, stage: StageMemory): Readout | null {
+  const drawn = shownDrawn(store.state(), store.view());
+  const selected = selectedOperation(drawn?.operations ?? null, store.view().selection);
+  const [operations, memory] = [drawn?.operations ?? null, drawn?.memory ?? null];
+  if (operations === null || memory === null || selected?.stage !== stage.stage) return null;
+  return readoutOf(operations, memory, stage, selected.startMs);
+}
+
+/** Leads to the operation with the peak, in the timeline; null where none is drawn. */
+function peakLink(store: Store, { stage, peakRow }: StageMemory): HTMLElement | null {
+  const operations = shownDrawn(store.state(), store.view())?.operations ?? null;
+  if (operations === null || peakRow < 0) return null;
+  const go = (): void => {
+    const { chunk, kind, unitIndex: unit } = operationAt(operations, peakRow);
+    store.setView({ tab: 'timeline', stage, viewport: null, selection: { type: 'operation', chunk, kind, unit } });
+  };
+  return h('button', { class: 'link', type: 'button', 'data-focus': 'peak', onclick: go }, t('Show it in the timeline'));
 }
 
 /** The bars of one plan, with its name where there are two. */
@@ -118,82 +136,6 @@ function summaryOf(profile: MemoryProfile): string {
   return worst.gpu === undefined
     ? t('Peak memory of {0} stages. Highest: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity)
     : t('Peak memory of {0} stages. Least room: stage {1} with {2} of {3}. Arrow keys move between stages.', count, stage, used, capacity);
-}
-
-/** @param against the plan that it is compared with, whose bytes are taken off. */
-function detailsOf(profile: MemoryProfile, stage: StageMemory, against: Candidate | null): HTMLElement[] {
-  const other = against === null ? undefined : stageOf(against.memory, stage.stage);
-  const beside = (bytes: number, otherBytes: number | undefined): string =>
-    otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
-  const isWorst = worstStage(profile)?.stage === stage.stage;
-  const verdict = verdictOf({ stages: [stage] });
-  const rows = presentParts(profile).map((part) =>
-    h(
-      'div',
-      { class: 'pair' },
-      h('dt', {}, h('span', { class: `swatch swatch-${part}` }), partName(part)),
-      h('dd', {}, column.bytes(stage.parts[part]), h('span', { class: 'share' }, beside(stage.parts[part], other?.parts[part]))),
-    ),
-  );
-  return [
-    h(
-      'h2',
-      {},
-      stage.gpu === undefined ? t('Stage {0}', stage.stage) : t('Stage {0}, {1}', stage.stage, stage.gpu),
-      isWorst ? h('span', { class: 'tag' }, stage.gpu === undefined ? t('highest') : t('least room')) : null,
-    ),
-    h('p', { class: `verdict verdict-${verdict.fits ? 'fits' : 'over'}` }, capitalised(say(verdictText(verdict), t))),
-    h(
-      'dl',
-      { class: 'pairs' },
-      ...rows.reverse(),
-      h(
-        'div',
-        { class: 'pair pair-sum' },
-        h('dt', {}, t('Peak')),
-        h(
-          'dd',
-          {},
-          column.bytes(stage.peakBytes),
-          h('span', { class: 'share' }, other === undefined ? '' : differenceText(stage.peakBytes - other.peakBytes)),
-        ),
-      ),
-      ...[
-        [
-          t('Reserved by the allocator'),
-          stage.reservedBytes,
-          t(
-            "What PyTorch's allocator holds (max_reserved): the tensors, what fragmentation leaves unused, and blocks for other moments of a step.",
-          ),
-        ] as const,
-        [
-          t('GPU memory in use (nvidia-smi)'),
-          stage.inUseBytes,
-          t('Reserved, with the CUDA context and the buffers of NCCL (nvidia-smi).'),
-        ] as const,
-      ].map(([name, bytes, about]) =>
-        h('div', { class: 'pair', title: about }, h('dt', {}, name), h('dd', {}, column.bytes(bytes), h('span', { class: 'share' }))),
-      ),
-    ),
-    other === undefined || against === null
-      ? null
-      : h('p', { class: 'hint' }, t('On the right: more or less than {0}.', say(against.name, t))),
-    h(
-      'p',
-      { class: 'hint' },
-      t('The peak is reached in the {0}. At most {1} in flight.', stage.peakOperation, unitsText(stage.unitsInFlight)),
-    ),
-    h('p', { class: 'hint' }, sentence(say(limitText(verdict), t)), ' ', t('Counted as {0} does.', profile.runtime)),
-  ].filter((element) => element !== null);
-}
-
-/** `+1.2 GiB`, `−300 MiB`, `=`. */
-function differenceText(bytes: number): string {
-  return bytes === 0 ? '=' : `${bytes < 0 ? '−' : '+'}${column.bytes(Math.abs(bytes))}`;
-}
-
-function unitsText(units: number): string {
-  return units === 1 ? t('1 unit') : t('{0} units', formatNumber(units));
 }
 
 function showTable(

@@ -48,8 +48,8 @@ export interface PaneProps {
   readonly stage: () => number | null;
   readonly criticalPath: () => Uint32Array | null;
   readonly tooltip: (pointer: Pointer, extent: Extent) => readonly (string | null)[];
-  /** Hears which time is pointed at, ms; null: none. */
-  readonly onTime?: (ms: number | null) => void;
+  /** Hears which time is pointed at, ms, and the stage of the row there; null: none. */
+  readonly onTime?: (ms: number | null, stage: number | null) => void;
   /** Hears what is pointed at. */
   readonly onPoint?: (pointer: Pointer | null) => void;
   /** Hears when rows were drawn, each time that they may lie elsewhere. */
@@ -69,6 +69,12 @@ export interface Pane {
   readonly redraw: () => void;
   readonly redrawOverlay: () => void;
   readonly point: (pointer: Pointer | null) => void;
+}
+
+/** Points at a time of a pane in no row, ms; null at nothing. */
+export function pointAtTime(pane: Pane, viewport: Viewport, ms: number | null): void {
+  const x = ms === null ? null : pane.leftPx() + xAt(viewport, ms, pane.extent());
+  pane.point(x === null ? null : { x, y: 0, row: null, stage: null, operation: null });
 }
 
 /** Makes a pane with a caption (the candidate's name; empty for none). */
@@ -138,7 +144,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     overlay.redraw();
     props.onPoint?.(next);
     const inLanes = next !== null && next.x >= leftPx() && next.x <= leftPx() + extentOf(overlay).widthPx;
-    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - leftPx(), extentOf(overlay)) : null);
+    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - leftPx(), extentOf(overlay)) : null, next?.stage ?? null);
     const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
     tooltip.hidden = lines.length === 0;
     if (next === null || lines.length === 0) return;

@@ -2,8 +2,8 @@ import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluste
 import type { StageMemory } from '../../../src/core/memory-model/profile';
 import type { PlanRequest } from '../../../src/core/spec/request';
 import { runtimeOf } from '../../../src/core/spec/runtime';
-import { operationAt, type Operation, type Operations } from '../../base/operations';
-import { comparedDrawn, shownDrawn, type Drawn, type Store } from '../../base/store';
+import type { Operation, Operations } from '../../base/operations';
+import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail } from '../../../src/core/planner/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
@@ -96,13 +96,7 @@ export function shownTimeline(store: Store): ShownTimeline {
       const stage = memoryStage()?.stage ?? store.view().stage;
       return stage === null || stage >= (operations()?.stages ?? 0) ? null : stage;
     },
-    selected: () => {
-      const { selection } = store.view();
-      const of = operations();
-      if (selection?.type !== 'operation' || of === null) return null;
-      const row = of.rowOf(selection.chunk, selection.kind, selection.unit);
-      return row < 0 ? null : operationAt(of, row);
-    },
+    selected: () => selectedOperation(operations(), store.view().selection),
     nodes,
     rows: () => rows(operations()?.stages ?? 0, nodes(), store.view().timelineRows),
     select: (operation, stage) => {

@@ -1,6 +1,6 @@
 import { formatCount, formatPercent } from '../../../src/core/format';
 import { h, icon } from '../../base/dom';
-import { makeMemoryLane } from '../memory/lane';
+import { makeMemoryLane, type MemoryLane, type MemoryLaneProps } from '../memory/lane';
 import { capitalised } from '../../shared/sentence';
 import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
@@ -13,8 +13,8 @@ import { makeFindBar } from './find-bar';
 import { wirePointer } from './input';
 import { makeMinimap, type Minimap } from './minimap';
 import type { PageAction } from '../../base/actions';
-import type { Operations } from '../../base/operations';
-import { makePane, type Pane, type PaneProps } from './pane';
+import { operationBy, type Operation, type Operations } from '../../base/operations';
+import { makePane, pointAtTime, type Pane, type PaneProps } from './pane';
 import { makeOperationTable } from './table';
 import type { TimelineActionProps } from './actions';
 import { gutterPx } from './gutter';
@@ -44,13 +44,10 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const { operations, comparedOperations } = timeline;
   const leftPx = (): number => gutterPx(timeline.rows());
-  const lane = makeMemoryLane({
-    leftPx,
+  const lane = laneOf(timeline, {
     viewport: () => timeline.viewport(pane.extent()),
-    shown: () => {
-      const [profile, stage, of] = [timeline.drawn()?.memory ?? null, timeline.memoryStage(), operations()];
-      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
-    },
+    onPoint: (ms) => pointAtTime(pane, timeline.viewport(pane.extent()), ms),
+    onPick: (operation) => commands.goTo(operation),
   });
   const pane = makePane({
     ...paneProps(store, timeline, operations, true),
@@ -140,6 +137,32 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   };
 }
 
+interface LaneActions extends Pick<MemoryLaneProps, 'viewport' | 'onPoint'> {
+  readonly onPick: (operation: Operation | null) => void;
+}
+
+/** The memory of the marked stage. */
+function laneOf(timeline: ShownTimeline, { viewport, onPoint, onPick }: LaneActions): MemoryLane {
+  const { operations, memoryStage } = timeline;
+  return makeMemoryLane({
+    leftPx: () => gutterPx(timeline.rows()),
+    viewport,
+    shown: () => {
+      const [profile, stage, of] = [timeline.drawn()?.memory ?? null, memoryStage(), operations()];
+      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
+    },
+    selectedMs: () => {
+      const selected = timeline.selected();
+      return selected?.stage === memoryStage()?.stage ? (selected?.startMs ?? null) : null;
+    },
+    onPoint,
+    onPick: (stage, ms) => {
+      const of = operations();
+      onPick(of === null ? null : operationBy(of, stage, ms));
+    },
+  });
+}
+
 function minimapOf(store: Store, timeline: ShownTimeline, pane: Pane, commands: TimelineCommands): Minimap {
   const { operations } = timeline;
   return makeMinimap({
@@ -162,7 +185,7 @@ interface Parts {
   readonly lanes: HTMLElement;
   readonly pane: ReturnType<typeof makePane>;
   readonly otherPane: ReturnType<typeof makePane>;
-  readonly lane: ReturnType<typeof makeMemoryLane>;
+  readonly lane: MemoryLane;
   readonly minimap: Minimap;
   readonly table: ReturnType<typeof makeOperationTable>;
   readonly legend: ReturnType<typeof makeLegend>;
@@ -203,6 +226,7 @@ function showDrawn(
     lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
     lane.redraw();
   } else if (differs('selection')) pane.redrawOverlay();
+  if (differs('selection')) lane.follow();
   if (isNew || differs('timelineLook', 'timelineRows')) minimap.redraw();
   else if (differs('viewport')) minimap.moveWindow();
   table.element.hidden = !view.table;

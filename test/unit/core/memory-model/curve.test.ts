@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ChunkMemory } from '../../../../src/core/memory-model/chunk-memory';
-import { liveCurve, maximumUnitsInFlight, stagePeak } from '../../../../src/core/memory-model/curve';
+import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../../../src/core/memory-model/curve';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../../../src/core/schedules/schedule';
 import { alike, serial, unitMemory } from './serial';
@@ -104,6 +104,33 @@ describe('live memory of a stage', () => {
       [2, 0],
     ]);
     assert.deepEqual([stagePeak(timeline, chunks, 0).operation, stagePeak(timeline, chunks, 0).row], ['expert combination', 0]);
+  });
+
+  it('tells at each of its points what is in use', () => {
+    const timeline = serial(
+      [[8, 8]],
+      [
+        [forward, 0],
+        [forward, 1],
+        [backwardInput, 1],
+        [backward, 0],
+        [backwardWeight, 1],
+      ],
+    );
+    const chunks = [alike(timeline, unitMemory({ keysValues: 5, keyValueGradients: 3 }))];
+    const { timeMs, parts } = liveParts(timeline, chunks, 0, 100);
+    const told = Array.from(timeMs, (ms, point) => [ms, ...livingParts.map((part) => parts[part][point])]);
+    assert.deepEqual(told, [
+      [0, 0, 0, 0, 0, 0],
+      [0, 10, 5, 0, 0, 0],
+      [1, 20, 10, 0, 0, 0],
+      [2, 20, 16, 0, 0, 2],
+      [3, 10, 8, 0, 4, 0],
+      [3, 10, 8, 0, 4, 1],
+      [4, 0, 0, 0, 4, 0],
+      [4, 0, 0, 0, 4, 3],
+      [5, 0, 0, 0, 0, 0],
+    ]);
   });
 
   it('counts a unit on each chunk with what it holds there', () => {
