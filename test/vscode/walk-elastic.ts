@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
+import { until } from './until';
 import { openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 const sample = path.join(import.meta.dirname, '../../media/samples/vit-elastic');
@@ -44,6 +45,26 @@ function elasticSteps(
         await tab.locator('.epoch-chart').waitFor();
         await tab.locator('.mechanism-all').waitFor();
         await look('epochs');
+      },
+    },
+    {
+      name: 'a run that freezes layers has its verdict on both pages, and its pictures and tables are exported',
+      act: async () => {
+        for (const kind of ['side', 'tab'] as const) {
+          const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
+          await words.getByText(/^[\d.]+\stimes as fast with frozen layers\.$/).waitFor();
+          assert.match(await words.innerText(), /\sfor 10\sepochs instead of /);
+        }
+        const tab = await pageFrame(page, 'tab');
+        await tab.getByRole('button', { name: 'Export' }).click();
+        await tab.getByText('Tables as CSV', { exact: true }).click();
+        await page.locator('.quick-input-widget input[type=text]').waitFor();
+        await page.keyboard.press('Enter');
+        const folder = path.dirname(file);
+        const saved = await until('the table', () => readdirSync(folder).find((entry) => entry.endsWith('-elastic.csv')));
+        const lines = readFileSync(path.join(folder, saved), 'utf8').split('\r\n');
+        assert.equal(lines.filter((line) => /^\d+,/.test(line)).length, 10);
+        await look('verdict');
       },
     },
     {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { formatDuration, formatNumber } from '../../src/core/format';
 import { answerElastic } from '../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../src/core/elastic/request';
 import { pageElasticOf } from '../../src/extension/sessions/page-state';
@@ -57,7 +58,7 @@ export const elasticCases: readonly Case[] = [
       assert.match(String(await page.locator('.elastic-view .figure').first().getAttribute('title')), /instead of .*\nFrom: analytic/);
       await until('epochs are drawn', async () => (await drawnColors(open, '.epochs')) > 4);
       await until('the step is drawn', async () => (await drawnColors(open, '.elastic-view .step-pane .lanes')) > 4);
-      assert.equal(await page.locator('.toolbar').locator('visible=true').count(), 0);
+      assert.equal(await page.locator('.toolbar, .what-if-answer').locator('visible=true').count(), 0);
       assert.equal(await overflows(open), false);
       return undefined;
     },
@@ -271,6 +272,67 @@ export const elasticCases: readonly Case[] = [
       await page.getByRole('button', { name: 'Open elastic plan' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'openTab', tab: 'elastic', candidate: null });
       assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  },
+  ...(['side', 'tab'] as const).map((kind): Case => ({
+    name: `elastic: ${kind === 'side' ? 'the side view' : 'the tab'} of such a run says first what freezing gains, or that it does not fit`,
+    options: { kind, width: kind === 'side' ? 280 : 1440 },
+    state: () => stateOf(kind, null, { elastic: vit, file: 'vit-elastic/terapipe.json' }),
+    steps: async (open) => {
+      const { page, send } = open;
+      const { speedup, totalMs, variants } = vit.plan;
+      const words = page.locator('.glance-words:visible');
+      const without = variants.find(({ id }) => id === 'none')!.totalMs;
+      const told = (await words.innerText()).replaceAll('\u00a0', ' ');
+      const time = `${formatDuration(totalMs)} for 10 epochs instead of ${formatDuration(without)}.`;
+      assert.ok(told.startsWith(`${formatNumber(speedup)} times as fast with frozen layers. ${time} Most of that comes from `), told);
+      const heard = await page.locator('main').ariaSnapshot();
+      assert.match(heard, /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: [\d.]+ times as fast/);
+      assert.ok(heard.indexOf('times as fast') < heard.indexOf('- heading'), heard);
+      const { cluster } = requestOf({});
+      const small = elasticOf({ cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: 2 ** 30 } } });
+      await send(show(stateOf(kind, null, { elastic: small, file: 'vit-elastic/terapipe.json' })));
+      await words.getByText(/^Does not fit: [\d.]+\s[GM]iB over on stage \d+\sfrom epoch 0\son\.$/).waitFor();
+      assert.equal(await page.locator('.glance-over:visible').count(), 1);
+      assert.equal(await overflows(open), false);
+      return undefined;
+    },
+  })),
+  {
+    name: 'elastic: a run planned in no other way exports its picture, its tables and its plan',
+    options: wide,
+    state: () => elasticState(vit),
+    steps: async ({ page, messages }) => {
+      const run = async (item: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Export' }).click();
+        await page.getByRole('menuitem', { name: item }).click();
+      };
+      await page.getByRole('button', { name: 'Export' }).click();
+      const offered = await page.getByRole('menuitem').allInnerTexts();
+      assert.deepEqual(offered, ['Picture as PNG', 'Picture as SVG', 'Tables as CSV', 'Copy tables as Markdown', 'Plan as JSON']);
+      await page.keyboard.press('ArrowUp');
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Plan as JSON');
+      await page.keyboard.press('Escape');
+      await run('Picture as PNG');
+      await run('Picture as SVG');
+      await run('Tables as CSV');
+      const [png, svg, csv] = (await messages()).filter((message) => message.type === 'save');
+      assert.deepEqual(
+        [png, svg, csv].map((saved) => saved?.name.replace(/^.*-/, '')),
+        ['elastic.png', 'elastic.svg', 'elastic.csv'],
+      );
+      for (const drawn of [/<image [^>]*href="data:image\/png/, /<text [^>]*>What each mechanism gains/])
+        assert.match(svg?.text ?? '', drawn);
+      const lines = (csv?.text ?? '').split('\r\n');
+      assert.ok(
+        lines.includes(['Mechanisms', 'Speed-up', 'Total'].join()) || lines.some((line) => line.startsWith('No freezing')),
+        csv?.text,
+      );
+      const epochs = lines.slice(lines.findIndex((line) => line.startsWith('Epoch,')) + 1).filter((line) => /^\d/.test(line));
+      assert.equal(epochs.length, 10);
+      await run('Plan as JSON');
+      assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.exportPlan' });
       return undefined;
     },
   },

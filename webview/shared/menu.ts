@@ -5,6 +5,8 @@ import { button } from '../base/ui';
 export interface MenuItem {
   readonly label: string;
   readonly run: () => void;
+  /** Whether there is anything to do for it now; left out: always. */
+  readonly isOffered?: () => boolean;
 }
 
 /** A button that opens a menu under it: arrows move, Enter runs, Escape and a click elsewhere close. */
@@ -33,13 +35,16 @@ export function menuButton(label: string, items: readonly MenuItem[]): HTMLEleme
     ),
   );
   list.append(...entries);
+  let offered: readonly HTMLElement[] = entries;
   const outside = (event: PointerEvent): void => {
     if (event.target instanceof Node && !element.contains(event.target)) close();
   };
   const open = (): void => {
+    entries.forEach((entry, index) => (entry.hidden = items[index]?.isOffered?.() === false));
+    offered = entries.filter((entry) => !entry.hidden);
     list.hidden = false;
     opener.setAttribute('aria-expanded', 'true');
-    entries[0]?.focus();
+    offered[0]?.focus();
     document.addEventListener('pointerdown', outside);
   };
   const close = (): void => {
@@ -50,14 +55,14 @@ export function menuButton(label: string, items: readonly MenuItem[]): HTMLEleme
   const element = h('div', { class: 'menu-anchor' }, opener, list);
   element.addEventListener('keydown', (event) => {
     if (list.hidden) return;
-    const at = entries.findIndex((entry) => entry === document.activeElement);
-    const move: Readonly<Record<string, number>> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 };
+    const at = offered.findIndex((entry) => entry === document.activeElement);
+    const move: Readonly<Record<string, number>> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: offered.length - 1 };
     const to = move[event.key];
     if (event.key === 'Escape') {
       close();
       opener.focus();
     } else if (event.key === 'Tab') close();
-    if (to !== undefined) entries[(to + entries.length) % entries.length]?.focus();
+    if (to !== undefined) offered[(to + offered.length) % offered.length]?.focus();
     if (to === undefined && event.key !== 'Escape') return;
     event.preventDefault();
     event.stopPropagation();

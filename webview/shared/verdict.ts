@@ -15,20 +15,37 @@ import { openedLayout } from '../tabs/layout/opened';
 import { whenChanged } from './when-changed';
 
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
-export interface Verdict {
+export interface Glance {
   readonly element: HTMLElement;
   /** Null hides it. */
-  readonly update: (plan: Plan | null, candidate: Candidate | null, state: PageState) => void;
+  readonly show: (told: Told | null) => void;
 }
 
-/** Makes the verdict; the button beside it does what it says would help. */
-export function makeVerdict(host: Host): Verdict {
-  const words = h('p', { class: 'glance-words', id: 'glance-words', 'aria-live': 'polite' });
+/** What a verdict says, its first sentence in bold, and what would help. */
+export interface Told {
+  readonly sentences: readonly string[];
+  /** Whether the run cannot be as it is planned. */
+  readonly isOver: boolean;
+  readonly helps: readonly Help[];
+}
+
+interface Help {
+  readonly label: string;
+  readonly act: () => void;
+}
+
+/** Verdicts that were made: a page may have that of a plan and that of an elastic run. */
+let glances = 0;
+
+/** Makes a verdict; the buttons beside it do what they say would help. */
+export function makeGlance(): Glance {
+  const id = `glance-words-${(glances += 1)}`;
+  const words = h('p', { class: 'glance-words', id, 'aria-live': 'polite' });
   const help = h('div', { class: 'glance-help' });
   const sign = h('span', { class: 'glance-sign' });
   const element = h(
     'section',
-    { class: 'glance', ...partAttributes, 'aria-label': t('Verdict'), 'aria-describedby': 'glance-words' },
+    { class: 'glance', ...partAttributes, 'aria-label': t('Verdict'), 'aria-describedby': id },
     sign,
     words,
     help,
@@ -36,21 +53,26 @@ export function makeVerdict(host: Host): Verdict {
   const changed = whenChanged();
   return {
     element,
-    update: (plan, candidate, state) => {
-      element.hidden = plan === null || candidate === null;
-      if (plan === null || candidate === null) return;
-      const { fits } = verdictOf(candidate.memory);
-      const sentences = verdictSentences(plan, candidate);
-      const helps = fits || candidate.id !== plan.chosen || openedLayout(state) !== null ? [] : helpOf(state, host);
-      changed([sentences, helps.map(({ label }) => label)], () => {
-        element.classList.toggle('glance-over', !fits);
-        fill(sign, icon(fits ? 'check' : 'error'));
+    show: (told) => {
+      element.hidden = told === null;
+      if (told === null) return;
+      const { sentences, isOver, helps } = told;
+      changed([sentences, isOver, helps.map(({ label }) => label)], () => {
+        element.classList.toggle('glance-over', isOver);
+        fill(sign, icon(isOver ? 'error' : 'check'));
         const [first = '', ...others] = sentences.map(kept);
         fill(words, h('strong', {}, first), ...others.map((each) => ` ${each}`));
         fill(help, ...helps.map(({ label, act }) => button({ label, focusKey: 'verdict-help', onClick: act })));
       });
     },
   };
+}
+
+/** The verdict on a candidate of a plan. */
+export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): Told {
+  const { fits } = verdictOf(candidate.memory);
+  const isHelped = !fits && candidate.id === plan.chosen && openedLayout(state) === null;
+  return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? helpOf(state, host) : [] };
 }
 
 /** A number keeps its unit beside it. */
@@ -99,11 +121,6 @@ function lossName({ to, stage }: Loss, stages: number): string {
   if (to !== 'slowest') return say(stepPartNames[to], t);
   if (stage === 0) return t('waiting for the first stage, the slowest');
   return stage === stages - 1 ? t('waiting for the last stage, the slowest') : t('waiting for stage {0}, the slowest', stage);
-}
-
-interface Help {
-  readonly label: string;
-  readonly act: () => void;
 }
 
 /** The quick fix of the finding that it does not fit, else a search. Empty where no finding says so. */

@@ -5,6 +5,7 @@ import { onAction } from '../base/actions';
 import { fill, h } from '../base/dom';
 import { partAttributes, partFocusAttributes, goToPart } from '../base/parts';
 import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
+import { elasticVerdict } from '../tabs/elastic/verdict';
 import { makeBars } from '../tabs/memory/bars';
 import { worstStage } from '../tabs/memory/summary';
 import { makeProfileButton } from '../tabs/profile/actions';
@@ -14,7 +15,7 @@ import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { makeHelp } from '../shared/help';
-import { makeVerdict } from '../shared/verdict';
+import { makeGlance, planVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
 import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
 import { sliceLines } from '../tabs/slices/slice-lines';
@@ -74,13 +75,28 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
   const head = h('div', { class: 'side-head' });
   const numbers = h('div', { class: 'side-numbers', ...partAttributes, role: 'group', 'aria-label': t('Figures') });
   const foot = h('div', { class: 'side-foot', ...partAttributes, role: 'group', 'aria-label': t('Reasons and findings') });
+  const verdict = makeGlance();
+  const disclosure = makeDisclosures();
   const open = button({ label: t('Open elastic plan'), onClick: () => opener(store)('elastic') });
   return {
-    element: h('div', { class: 'page page-side page-side-elastic' }, head, numbers, h('div', { class: 'side-actions' }, open), foot),
+    element: h(
+      'div',
+      { class: 'page page-side page-side-elastic' },
+      verdict.element,
+      head,
+      numbers,
+      h('div', { class: 'side-actions' }, open),
+      foot,
+    ),
     update: (elastic, state) => {
+      verdict.show(elasticVerdict(elastic));
       fill(head, ...headOf(elastic.plan.request.title, elasticSetting(elastic), state, store));
       fill(numbers, elasticFigures(elastic));
-      fill(foot, reasonList(elastic.plan), findingList(state, store.host));
+      fill(
+        foot,
+        state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
+        disclosure('reasons', t('Why this plan'), reasonList(elastic.plan), false),
+      );
     },
   };
 }
@@ -92,7 +108,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     const { plan } = store.state();
     return plan === null ? null : chosenOf(plan);
   }, open);
-  const verdict = makeVerdict(store.host);
+  const verdict = makeGlance();
   const head = h('div', { class: 'side-head' });
   const numbers = h('div', { class: 'side-numbers', ...partAttributes, role: 'group', 'aria-label': t('Figures') });
   const foot = h('div', { class: 'side-foot', ...partAttributes, role: 'group', 'aria-label': t('Reasons and findings') });
@@ -105,7 +121,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     update: (plan, state) => {
       const chosen = chosenOf(plan);
       fill(head, ...headOf(plan.request.title, setting(plan, formatCount), state, store));
-      verdict.update(plan, chosen, state);
+      verdict.show(planVerdict(plan, chosen, state, store.host));
       fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);
       profiling.update(state.trusted);

@@ -16,8 +16,11 @@ const svgWidth = 1600;
 /** What the export menu offers. `tell` says in words how copying went. */
 export function exportItems(store: Store, tell: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
+  // A run that is planned as an elastic one alone has no candidate.
+  const isOffered = (): boolean => ofFile || store.state().plan !== null;
   const exportOf = (label: string, format: ExportFormat): MenuItem => ({
     label,
+    isOffered,
     run: () => {
       const { plan } = store.state();
       if (plan !== null) host.post({ type: 'export', format, candidate: shownCandidate(plan, store.view()).id });
@@ -27,6 +30,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
     ...shownItems(store, tell),
     {
       label: t('Timeline as SVG'),
+      isOffered,
       run: () => {
         const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
         if (operations === null) return;
@@ -68,6 +72,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
         ]),
     {
       label: t('Copy operations as table'),
+      isOffered,
       run: () => {
         const operations = shownDrawn(store.state(), store.view())?.operations ?? null;
         if (operations === null) return;
@@ -88,7 +93,7 @@ function shownItems(store: Store, tell: (message: string) => void): readonly Men
     const panels = document.querySelectorAll<HTMLElement>('.panels > .panel:not([hidden]), .schedule-main');
     return [...panels].find((panel) => panel.getClientRects().length > 0) ?? null;
   };
-  const name = (ending: string): string => `${fileName(`${titleOf(store)}-${store.view().tab}`)}.${ending}`;
+  const name = (ending: string): string => `${fileName(`${titleOf(store)}-${tabName(store)}`)}.${ending}`;
   const withPanel = (run: (panel: HTMLElement) => void) => (): void => {
     const panel = shown();
     if (panel !== null) run(panel);
@@ -127,9 +132,15 @@ function shownItems(store: Store, tell: (message: string) => void): readonly Men
   ];
 }
 
+/** The tab on screen: a run that is planned as an elastic one alone has that one, whichever was picked before. */
+function tabName(store: Store): string {
+  const { plan, schedule, elastic } = store.state();
+  return plan === null && schedule === null && elastic !== null ? 'elastic' : store.view().tab;
+}
+
 function titleOf(store: Store): string {
-  const { plan, schedule } = store.state();
-  return schedule?.timeline.name ?? plan?.request.title ?? '';
+  const { plan, elastic, schedule } = store.state();
+  return schedule?.timeline.name ?? plan?.request.title ?? elastic?.plan.request.title ?? '';
 }
 
 /** A title as a file name: letters, digits, dots and dashes only, not too long. */

@@ -5,13 +5,14 @@ import { onAction } from '../base/actions';
 import { fill, h, type Child } from '../base/dom';
 import { goToPart, partAttributes } from '../base/parts';
 import { elasticSetting } from '../tabs/elastic/head';
+import { elasticVerdict } from '../tabs/elastic/verdict';
 import { makeInspector } from '../inspector/inspector';
 import { openedNotice } from '../tabs/layout/opened';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { findingCount, findingList } from '../shared/reasons';
-import { makeVerdict } from '../shared/verdict';
+import { makeGlance, planVerdict, type Told } from '../shared/verdict';
 import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
 import type { SchedulePage } from '../tabs/schedule/page';
@@ -39,7 +40,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, status, actions.element);
-  const verdict = makeVerdict(store.host);
+  const verdict = makeGlance();
   const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Plan and figures') });
   const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });
   const progress = h('div');
@@ -85,11 +86,10 @@ export function tabPage(root: HTMLElement, store: Store): void {
       incumbent.textContent = incumbentText(state.incumbent);
       incumbent.hidden = state.incumbent === null;
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
-      verdict.update(plan, plan === null ? null : shownCandidate(plan, view), state);
+      verdict.show(toldOf(store));
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
-    actions.element.hidden = plan === null;
     const hasDetails = plan !== null && (tabs[shown]?.hasInspector?.(state) ?? true);
     const inspects = view.inspector && hasDetails;
     toolbar.update();
@@ -148,6 +148,14 @@ function shownTab(store: Store): string {
   const offered = tabsOf(store.state());
   const { tab } = store.view();
   return offered.includes(tab) ? tab : (offered[0] ?? tab);
+}
+
+/** The verdict on what is planned; null while nothing is. */
+function toldOf(store: Store): Told | null {
+  const state = store.state();
+  const { plan, elastic } = state;
+  if (plan !== null) return planVerdict(plan, shownCandidate(plan, store.view()), state, store.host);
+  return elastic === null ? null : elasticVerdict(elastic);
 }
 
 function elasticHeader(store: Store): Child[] {

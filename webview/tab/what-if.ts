@@ -49,7 +49,7 @@ export function makeWhatIf(store: Store): WhatIfControls {
   }));
   const element = h('div', { class: 'toolbar-group what-if', role: 'group', 'aria-label': t('What if') });
   element.append(...steppers.map(({ control }) => control.element));
-  const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
+  const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite', hidden: true });
   const update = (): void => {
     const state = store.state();
     const { plan } = state;

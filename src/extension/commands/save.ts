@@ -8,18 +8,25 @@ import { nameOf } from '../sessions/sources';
 import { setStatusBarMessage } from '../platform/ui';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { startErrors, type Finding } from '../../core/findings';
+import { elasticJson } from '../../core/export/elastic-json';
 import { planJson } from '../../core/export/plan-json';
 import { sentence } from '../../core/sentence';
 
 type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
 
 /**
- * Saves the plan of a config as JSON, as `terapipe plan --json` prints it.
+ * Saves the plan of a config as JSON, as `terapipe plan --json` prints it; that of a run that is planned as an elastic one alone as
+ * `terapipe elastic --json` does.
  * @throws ExpectedError `no-plan` while there is none.
  */
 export async function exportPlanCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const file = await targetOf(commands.shown, argument);
-  const { plan, error, findings } = await settled(commands, file);
+  const { plan, elastic, error, findings } = await settled(commands, file);
+  if (plan === null && elastic !== null) {
+    const text = `${JSON.stringify(elasticJson(elastic.plan, elastic.study), null, 2)}\n`;
+    await saveText(vscode.Uri.parse(file), `${elastic.plan.request.title} elastic plan.json`, { JSON: ['json'] }, text);
+    return;
+  }
   if (plan === null)
     throw error ?? new ExpectedError('no-plan', sentence`There is no plan yet`, sentence`wait for planning to end, then export again`);
   await savePlan(file, plan, findings);

@@ -1,0 +1,46 @@
+import { epochVerdict } from '../../../src/core/elastic/memory';
+import type { VariantId } from '../../../src/core/elastic/plan';
+import { formatBytes, formatDuration, formatNumber, plural } from '../../../src/core/format';
+import type { PageElastic } from '../../../src/protocol/page';
+import { t } from '../../base/strings';
+import type { Told } from '../../shared/verdict';
+import { epochCount } from './epochs';
+
+/** Less than this is no gain that the figures would show. */
+const leastGain = 1.005;
+
+/** What adds to a run, and the run that it is added to. */
+const mechanisms = [
+  ['freezing', 'none'],
+  ['pipe', 'freezing'],
+  ['pipe-dp', 'pipe'],
+  ['pipe-cache', 'pipe'],
+] as const satisfies readonly (readonly [VariantId, VariantId])[];
+
+/** The verdict on a run that freezes layers: what that gains, or that it does not fit; how long it takes; and where the gain is from. */
+export function elasticVerdict({ plan, spans }: PageElastic): Told {
+  const { speedup, totalMs, variants, request } = plan;
+  const msOf = (id: VariantId): number => variants.find((variant) => variant.id === id)?.totalMs ?? totalMs;
+  const gains = speedup >= leastGain;
+  const epochs = plural(epochCount({ spans }), t('epoch'), t('epochs'));
+  const instead = t('{0} for {1} instead of {2}.', formatDuration(totalMs), epochs, formatDuration(msOf('none')));
+  const gain = gains ? t('{0} times as fast with frozen layers.', formatNumber(speedup)) : t('Freezing layers gains nothing.');
+  const over = spans.find(({ epoch }) => !epoch.fits)?.epoch;
+  if (over !== undefined) {
+    const { roomBytes, stage } = epochVerdict(over.stageBytes, request.cluster.gpu);
+    const where = t('Does not fit: {0} over on stage {1} from epoch {2} on.', formatBytes(-roomBytes), stage, over.epoch);
+    return { sentences: [where, gain, instead], isOver: true, helps: [] };
+  }
+  const [most] = mechanisms.map(([id, to]) => [id, msOf(to) - msOf(id)] as const).sort(([, a], [, b]) => b - a);
+  const because = gains && most !== undefined && most[1] > 0 ? [t('Most of that comes from {0}.', mechanismName(most[0]))] : [];
+  return { sentences: [gain, instead, ...because], isOver: false, helps: [] };
+}
+
+function mechanismName(id: (typeof mechanisms)[number][0]): string {
+  return {
+    freezing: t('layers that are not trained any more'),
+    pipe: t('shorter pipelines'),
+    'pipe-dp': t('more replicas'),
+    'pipe-cache': t('cached outputs of the frozen layers'),
+  }[id];
+}
