@@ -75,7 +75,7 @@ const threeDense = (model: ModelSpec, dense: number): ModelSpec => ({
 const models: Readonly<Record<string, ModelSpec>> = {
   LLAMA3_70B: llama3('70b', 80),
   'LLAMA3.1_405B': llama3('405b', 126),
-  DeepSeekV3: threeDense(deepseek(3, 61), 3),
+  DeepSeekV3: { ...threeDense(deepseek(3, 61), 3), mtpLayers: 1 },
   Kimi_K2: { ...threeDense(deepseek(3, 61), 1), heads: 64, vocab: 163840, experts: { count: 384, active: 8, sharedFfn: 2048 } },
   Qwen3_30B_a3B: qwen3({ layers: 48, hidden: 2048, heads: 32, ffn: 768 }),
   Qwen3_235B_a22B: qwen3({ layers: 94, hidden: 4096, heads: 64, ffn: 1536 }),
