@@ -4,6 +4,7 @@ import { runtimeOf } from '../spec/runtime';
 import type { RecomputeModule } from '../spec/recompute';
 import type { Experts } from '../spec/model';
 import { joinedGpus } from '../spec/cluster';
+import type { ExpertDispatcher } from '../spec/request';
 import { allToAllSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWait, type Tally } from './tally';
@@ -47,7 +48,7 @@ export function addExperts(
       });
   const visits = rowsOfExperts(inputs, active, localTokens);
   const isGrouped = hasGroupedExperts(training);
-  const moved = traffic((layout.expert > 1 && !isGrouped ? 8 : 4) * visits * w);
+  const moved = traffic((sortsTwice(inputs) ? 8 : 4) * visits * w);
   within(['moe'], () => {
     addOperation(sum, floor, moved, moved);
     addOperation(sum, floor, moved, moved);
@@ -104,11 +105,24 @@ function isMegatron(training: CostInputs['training']): boolean {
 }
 
 /**
+ * Whether rows are sorted before they are exchanged, by rank, and after it, by expert: `permute` and `sort_chunks_by_idxs` of Megatron-LM's
+ * all-to-all dispatcher. DeepEP and HybridEP send tokens as they lie and sort them once, where they arrive
+ * (`get_permuted_hidden_states_by_experts`, `dispatch_with_permute`).
+ */
+function sortsTwice({ training, layout }: CostInputs): boolean {
+  return layout.expert > 1 && dispatcherOf(training) === 'alltoall' && !hasGroupedExperts(training);
+}
+
+function dispatcherOf({ expertDispatcher }: CostInputs['training']): ExpertDispatcher {
+  return expertDispatcher ?? 'alltoall';
+}
+
+/**
  * Operations that the host issues for each expert of a rank in forward, while the device waits: it has read the rows of each expert back
  * (`tokens_per_expert.tolist()` of Megatron-LM's `TEGroupedMLP`), then it pads, quantises and multiplies, or adds biases, expert by expert.
  * Backward has twice as many. Fitted on Qwen3's rows of Megatron-Bridge's table.
  */
-const hostOperations = 0.9;
+const hostOperations = 1;
 /** By so much it takes the host longer to issue two micro-batches in turn, so that the exchange of one runs beside the other. */
 const hostInTurn = 2;
 
@@ -145,15 +159,24 @@ export function expertSeconds(inputs: CostInputs, experts: Experts, localTokens:
   return 2 * dispatchSeconds(inputs, experts, bytes, shared) + gathered;
 }
 
+/**
+ * What DeepEP's and HybridEP's kernels reach of the presets' buses and networks. Over links they move 134 to 138 GB/s on H800, 590 to 643
+ * on B200 and 580 to 668 on GB200 (8 to 36 ranks), 0.93 of the bus on each; over 4 and 8 nodes 43 to 45 GB/s a GPU whose NIC has 50. Tables
+ * of deepseek-ai/DeepEP (docs/legacy.md; docs/README_Hybrid-EP.md, time of the kernels, bf16), less what stays on the rank or the node.
+ */
+const kernelShare = { bus: 0.93, network: 0.89 } as const;
+
 /** One exchange of what each rank has `bytes` of for each expert that a token visits, between experts that lie `stride` GPUs apart. */
 function dispatchSeconds({ training, layout, cluster }: CostInputs, experts: Experts, bytes: number, stride: number): number {
   const { expert } = layout;
-  if ((training.expertDispatcher ?? 'alltoall') === 'alltoall') return allToAllSeconds(experts.active * bytes, expert, stride, cluster);
+  if (dispatcherOf(training) === 'alltoall') return allToAllSeconds(experts.active * bytes, expert, stride, cluster);
   const inside = Math.min(expert, Math.max(1, Math.floor(joinedGpus(cluster) / stride)));
   const nodes = expert / inside;
   // what arrives at a rank comes over its node's links, and from other nodes once for all of a node's ranks
-  const within = allToAllSeconds(visited(expert, experts) * bytes, inside, stride, cluster);
-  return nodes > 1 ? Math.max(within, allToAllSeconds(visited(nodes, experts) * bytes, expert, stride, cluster)) : within;
+  const within = allToAllSeconds((visited(expert, experts) * bytes) / kernelShare.bus, inside, stride, cluster);
+  return nodes > 1
+    ? Math.max(within, allToAllSeconds((visited(nodes, experts) * bytes) / kernelShare.network, expert, stride, cluster))
+    : within;
 }
 
 /**

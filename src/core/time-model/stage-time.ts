@@ -352,15 +352,16 @@ function bucketParameters(ranks: number): number {
 /**
  * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its
  * share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
- * and touches every gradient besides: zeroes it (4) and, with replicas, divides it by their number before the exchange (8:
- * `start_grad_sync` of its gradient buffers).
+ * and touches every gradient besides, in the bytes that its buffers have: zeroes it and, with replicas, divides it by their number before
+ * the exchange (`reset` of its gradient buffers, `start_grad_sync`).
  */
 export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training, layout } = inputs;
   if (training.optimizer === 'none') return 0;
   const state = optimizerBytes[training.optimizer].step;
   if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
-  const wholeBuffer = layout.data * layout.context > 1 ? 12 : 4;
+  const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
+  const wholeBuffer = (layout.data * layout.context > 1 ? 3 : 1) * gradient;
   const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
     training.zeroStage >= 1 ? ((state + 12) / ranks + wholeBuffer) * parameters : state * parameters,
   );
