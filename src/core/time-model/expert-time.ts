@@ -162,7 +162,8 @@ export function expertSeconds(inputs: CostInputs, experts: Experts, localTokens:
 /**
  * What DeepEP's and HybridEP's kernels reach of the presets' buses and networks. Over links they move 134 to 138 GB/s on H800, 590 to 643
  * on B200 and 580 to 668 on GB200 (8 to 36 ranks), 0.93 of the bus on each; over 4 and 8 nodes 43 to 45 GB/s a GPU whose NIC has 50. Tables
- * of deepseek-ai/DeepEP (docs/legacy.md; docs/README_Hybrid-EP.md, time of the kernels, bf16), less what stays on the rank or the node.
+ * of deepseek-ai/DeepEP (documentation of version 1 at 0297fc8; of Hybrid-EP at 41cad94, time of the kernels, bf16), less what stays on the
+ * rank or the node.
  */
 const kernelShare = { bus: 0.93, network: 0.89 } as const;
 
