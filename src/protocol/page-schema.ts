@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { whatIfKeys } from '../core/layout-search/what-if';
+import { whatIfChoices, whatIfKeys } from '../core/layout-search/what-if';
 import { candidateIds } from '../core/planner/plan';
 import { knownModels } from './known-models';
 import { pageFocuses } from './page-keys';
@@ -58,15 +58,17 @@ export const controlChange = v.object({
 const size = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const stageLayers = v.pipe(v.array(offset), v.minLength(2), v.maxLength(100_000), v.readonly());
 
-/** Sizes to try, by their keys of terapipe.json; null leaves one to the planner. */
+/** Sizes and settings to try, by their keys of terapipe.json; null leaves one to the planner. */
 export const whatIfSets = v.pipe(
   v.array(
     v.union([
       v.pipe(v.tuple([v.picklist(whatIfKeys), v.nullable(size)]), v.readonly()),
       v.pipe(v.tuple([v.literal('layout.stageLayers'), stageLayers]), v.readonly()),
+      v.pipe(v.tuple([v.picklist(['schedule', 'training.recompute']), v.nullable(text(200))]), v.readonly()),
+      v.pipe(v.tuple([v.literal('slicing.unit'), v.nullable(size)]), v.readonly()),
     ]),
   ),
-  v.maxLength(whatIfKeys.length + 1),
+  v.maxLength(whatIfKeys.length + 1 + whatIfChoices.length),
   v.readonly(),
 );
 

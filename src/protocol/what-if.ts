@@ -23,7 +23,7 @@ export function figuresOf(plan: Plan): PlanFigures {
   return { name, iterationMs, tokensPerSecond, verdict: verdictOf(memory) };
 }
 
-/** Sizes that a page tries, none at first. */
+/** Sizes and settings that a page tries, none at first. */
 export interface WhatIfState {
   readonly chunks: WhatIfChunks;
   /** Layers of each stage as they are planned, or of each virtual stage in the order of the model. */
@@ -48,6 +48,8 @@ export interface PastPlan {
 /** The plans of a config since it was opened, newest first; the first is the current one. */
 export interface HistoryState {
   readonly plans: readonly PastPlan[];
+  /** So many plans can be pinned at once. */
+  readonly mostPinned: number;
   /** Whether the last edit that a page asked for can be taken back. */
   readonly canUndo: boolean;
 }

@@ -147,6 +147,11 @@ function invitationSteps({ page }: Workbench, look: (name: string) => Promise<vo
         }
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await tab
+          .locator('.what-if-answer')
+          .getByText(/^Schedule Auto: TeraPipe to 1F1B$/)
+          .waitFor();
+        await tab.getByRole('button', { name: 'Write to the config' }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);
         await invites(tab, 'Slices');
         const panel = tab.getByRole('tabpanel', { name: 'Slices' });

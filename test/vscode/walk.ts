@@ -142,6 +142,11 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         })()`);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await tab
+          .locator('.what-if-answer')
+          .getByText(/^Schedule Auto: TeraPipe to 1F1B$/)
+          .waitFor();
+        await tab.getByRole('button', { name: 'Write to the config' }).click();
         const { step } = await figuresOnBoth(page, (shown) => shown.step !== before.step);
         const whilePlanning = await tab.evaluate<readonly string[]>('globalThis.whilePlanning');
         const steps = new Set(whilePlanning.map((text) => text.replace(/\s+/g, ' ').trim()));
@@ -217,6 +222,11 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
         assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config stands behind the tab');
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
+        await tab
+          .locator('.what-if-answer')
+          .getByText(/^Schedule Auto: TeraPipe to 1F1B$/)
+          .waitFor();
+        await tab.getByRole('button', { name: 'Write to the config' }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);
         await page.locator('.tabs-container .tab.dirty').waitFor();
         await tab.getByRole('button', { name: 'Undo' }).click();

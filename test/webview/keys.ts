@@ -68,6 +68,8 @@ export const keyCases: readonly Case[] = [
       assert.deepEqual(await walked(open, 'n', parts.length), parts);
       await open.page.keyboard.press('Shift+?');
       const list = open.page.getByRole('dialog', { name: 'Keys' });
+      await list.getByRole('heading', { name: 'Default keys' }).waitFor();
+      await list.getByText('Keys that you have changed are listed in the Keyboard Shortcuts editor.').waitFor();
       assert.equal(
         (await list.locator('dl').innerText()).replace(/\s+/g, ' '),
         'N Go to the next part of the page Shift+N Go to the previous part of the page ? Show the keys of the page',

@@ -44,6 +44,7 @@ function worked(): PageState {
         { ...past, id: 2, isSaved: false, isPinned: false },
         { ...past, id: 1, figures: slower },
       ],
+      mostPinned: 6,
       canUndo: true,
     },
   });

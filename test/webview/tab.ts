@@ -4,6 +4,7 @@ import { gpuPresets } from '../../src/core/cluster/presets';
 import { column, formatBytes, formatDuration } from '../../src/core/format';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { figuresOf, type WhatIfState } from '../../src/protocol/what-if';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
@@ -67,25 +68,54 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: controls of the plan ask the host for an edit',
+    name: 'tab: a schedule, a slice unit and recompute are tried together with sizes, and written when asked to',
     options: wide,
     state,
-    steps: async ({ page, messages }) => {
+    steps: async ({ page, messages, send }) => {
       const choose = async (control: string, option: string): Promise<void> => {
         await page.getByRole('combobox', { name: control }).click();
         await page.getByRole('option', { name: option, exact: true }).locator('visible=true').click();
       };
+      const tried = async (): Promise<WhatIfState['sets']> => {
+        const last = (await messages()).at(-1);
+        assert.ok(last?.type === 'try', last?.type);
+        return last.sets;
+      };
+      const answer = page.locator('.page-tab > .what-if-answer');
       await choose('Schedule', '1F1B');
+      assert.deepEqual(await tried(), [['schedule', '1F1B']]);
+      assert.match(await answer.innerText(), /^Schedule Auto: TeraPipe to 1F1B Planning/);
       await choose('Slice unit', '128 tokens');
       await choose('Recompute', 'full');
-      await choose('Recompute', 'Auto');
-      const changes = (await messages()).flatMap((message) => (message.type === 'change' ? [message.change] : []));
-      assert.deepEqual(changes, [
-        { key: 'schedule', value: '1F1B' },
-        { key: 'slicing.unit', value: 128 },
-        { key: 'training.recompute', value: 'full' },
-        { key: 'training.recompute', value: null },
+      await page.getByRole('spinbutton', { name: 'Tensor' }).press('ArrowDown');
+      const sets = await tried();
+      assert.deepEqual(sets.slice(-3), [
+        ['schedule', '1F1B'],
+        ['slicing.unit', 128],
+        ['training.recompute', 'full'],
       ]);
+      assert.ok(sets.some(([key, value]) => key === 'layout.tensor' && value === 2));
+      const figures = figuresOf(plan());
+      const slower = { ...figures, tokensPerSecond: figures.tokensPerSecond / 1.08 };
+      await send({
+        type: 'state',
+        state: stateOf('tab', plan(), { whatIf: { chunks: 'several', cut: [], sets, tried: slower, error: null } }),
+      });
+      await page.getByText('+8 %').waitFor();
+      assert.match(
+        await answer.innerText(),
+        /^Tensor 4 to 2, .*, Schedule Auto: TeraPipe to 1F1B, Slice unit 56 tokens to 128 tokens, Recompute none to full \+8 %/,
+      );
+      assert.equal((await messages()).filter(({ type }) => type === 'change').length, 0);
+      await page.getByRole('button', { name: 'Write to the config' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'write', sets });
+      await choose('Schedule', 'Auto: TeraPipe');
+      assert.ok((await tried()).every(([key]) => key !== 'schedule'));
+      await page.getByRole('button', { name: 'Discard' }).click();
+      assert.deepEqual(await tried(), []);
+      const recompute = `document.querySelector('vscode-dropdown[aria-label="Recompute"]').value`;
+      await until('the planned recompute', async () => (await page.evaluate(recompute)) === 'none');
+      assert.equal(await page.locator('.control.changed').count(), 0);
       return undefined;
     },
   },

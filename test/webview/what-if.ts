@@ -33,6 +33,12 @@ function layersState(change: Partial<WhatIfState> = {}): PageState {
   return state({ layout: noLayoutState, whatIf: { ...whatIf, cut, ...change } });
 }
 
+const loaded: WhatIfState['sets'] = [
+  ['layout.tensor', 8],
+  ['layout.data', 1],
+  ['schedule', '1F1B'],
+];
+
 export const whatIfCases: readonly Case[] = [
   {
     name: 'what-if: a step is previewed with what follows from it, and written only when asked to',
@@ -96,6 +102,7 @@ export const whatIfCases: readonly Case[] = [
       const faster = { ...figures, iterationMs: figures.iterationMs - 400 };
       const history: HistoryState = {
         plans: [past(3, { figures: faster }), past(2, { isPinned: true, figures: slower }), past(1, { isSaved: true, changes: [] })],
+        mostPinned: 6,
         canUndo: true,
       };
       return state({ history });
@@ -129,7 +136,7 @@ export const whatIfCases: readonly Case[] = [
         past(2, { isPinned: true, figures: { ...slower, verdict: over } }),
         past(1, { isSaved: true }),
       ];
-      return state({ history: { plans, canUndo: false } });
+      return state({ history: { plans, mostPinned: 6, canUndo: false } });
     },
     steps: async ({ page, send, messages }) => {
       const table = page.getByRole('table', { name: /^Pinned plans/ });
@@ -145,10 +152,10 @@ export const whatIfCases: readonly Case[] = [
         { type: 'past', act: 'compare', id: 2 },
         { type: 'past', act: 'unpin', id: 2 },
       ]);
-      await send(show(state({ history: { plans: [past(4, { isPinned: true }), past(3, {})], canUndo: false } })));
+      await send(show(state({ history: { plans: [past(4, { isPinned: true }), past(3, {})], mostPinned: 6, canUndo: false } })));
       await rows.getByText('now').waitFor();
       assert.equal(await rows.getByRole('button', { name: 'Compare' }).count(), 0);
-      await send(show(state({ history: { plans: [past(4, {})], canUndo: false } })));
+      await send(show(state({ history: { plans: [past(4, {})], mostPinned: 6, canUndo: false } })));
       await table.waitFor({ state: 'hidden' });
       return undefined;
     },
@@ -213,6 +220,49 @@ export const whatIfCases: readonly Case[] = [
       const answer = page.locator('.stage-layers .what-if-answer');
       assert.match(await answer.innerText(), /Layers of stage 0: 2 to 1, Layers of stage 1: 2 to 3 \+8 %/);
       await answer.getByRole('button', { name: 'Write to the config' }).waitFor();
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: sizes and settings that were tried are there when the page is loaded again',
+    options: wide,
+    state: () => state({ whatIf: { ...whatIf, sets: loaded, tried: slower } }),
+    steps: async ({ page, messages }) => {
+      const answer = page.locator('.page-tab > .what-if-answer');
+      const told = /^Tensor 4 to 8, Data 2 to 1, Schedule Auto: TeraPipe to 1F1B \+8 % /;
+      assert.match(await answer.innerText(), told);
+      assert.equal(await page.getByRole('spinbutton', { name: 'Tensor' }).innerText(), '8');
+      assert.equal(await page.locator('.control.changed').count(), 3);
+      assert.ok(!(await messages()).some(({ type }) => type === 'try'), 'nothing is tried again');
+      await answer.getByRole('button', { name: 'Write to the config' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'write', sets: loaded });
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: where as many plans are pinned as are kept, another cannot be, and the list says why',
+    options: wide,
+    state: () => {
+      const plans = Array.from({ length: 8 }, (_, index) => past(8 - index, { isPinned: index > 1 }));
+      return state({ history: { plans, mostPinned: 6, canUndo: false } });
+    },
+    steps: async ({ page, send, messages }) => {
+      await page.locator('.history-summary').click();
+      const rows = page.getByRole('table', { name: 'Plans since this config was opened' }).getByRole('row');
+      const pin = rows.nth(1).getByRole('button', { name: 'Pin', exact: true });
+      const note = page.locator('.history-list').getByText('6 plans are pinned. Unpin one to pin another.');
+      await note.waitFor();
+      assert.equal(await pin.getAttribute('aria-disabled'), 'true');
+      assert.equal(await pin.getAttribute('aria-describedby'), await note.getAttribute('id'));
+      await pin.click({ force: true });
+      assert.ok(!(await messages()).some(({ type }) => type === 'past'));
+      await rows.nth(3).getByRole('button', { name: 'Unpin' }).click();
+      assert.deepEqual((await messages()).at(-1), { type: 'past', act: 'unpin', id: 6 });
+      const plans = Array.from({ length: 8 }, (_, index) => past(8 - index, { isPinned: index > 2 }));
+      await send(show(state({ history: { plans, mostPinned: 6, canUndo: false } })));
+      await note.waitFor({ state: 'hidden' });
+      await pin.click();
+      assert.deepEqual((await messages()).at(-1), { type: 'past', act: 'pin', id: 8 });
       return undefined;
     },
   },

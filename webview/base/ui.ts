@@ -9,7 +9,7 @@ import {
   vsCodeOption,
   vsCodeTextField,
 } from '@vscode/webview-ui-toolkit';
-import { icon, setAttributes, type IconName } from './dom';
+import { h, icon, setAttributes, type IconName } from './dom';
 
 /*
  * The only file that knows the webview UI toolkit. The toolkit is at its end of life: a move to another library is a change of this file.
@@ -99,6 +99,11 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
       if (element instanceof Dropdown) requestAnimationFrame(() => (element.value = value));
     },
   };
+}
+
+/** A dropdown under its name. */
+export function labelled(label: string, { element }: DropdownControl): HTMLElement {
+  return h('div', { class: 'control' }, h('span', { class: 'control-label', 'aria-hidden': 'true' }, label), element);
 }
 
 /** A text field that reports each change; Enter submits, with Shift backwards, Escape leaves. */

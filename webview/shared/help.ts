@@ -44,7 +44,10 @@ function keyName(key: string): string | null {
   return names[key] ?? [...modifiers.map((modifier) => modifier.charAt(0).toUpperCase() + modifier.slice(1)), letter].join('+');
 }
 
-/** The list of keys, as a dialog that Escape closes; VS Code's own list, where they are changed, is a button away. */
+/**
+ * The list of keys, as a dialog that Escape closes. They are the defaults: VS Code tells nobody what a person has changed; its own list,
+ * where they are changed, is a button away.
+ */
 export function makeHelp(host: Host, kind: PageKind): { readonly element: HTMLDialogElement; readonly open: () => void } {
   const close = button({ label: t('Close'), onClick: () => element.close() });
   const change = button({
@@ -58,7 +61,8 @@ export function makeHelp(host: Host, kind: PageKind): { readonly element: HTMLDi
   const element = h(
     'dialog',
     { class: 'help', 'aria-label': t('Keys') },
-    h('h2', {}, t('Keys')),
+    h('h2', {}, t('Default keys')),
+    h('p', { class: 'hint' }, t('Keys that you have changed are listed in the Keyboard Shortcuts editor.')),
     h('dl', {}, ...keyHelp(kind).map(([keys, does]) => h('div', {}, h('dt', {}, keys), h('dd', {}, does)))),
     h('div', { class: 'help-close' }, change, close),
   );

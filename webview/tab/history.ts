@@ -7,6 +7,8 @@ import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { differenceText } from '../shared/past-plan';
 
+const fullId = 'history-full';
+
 /** Changes of a plan that are told in a row; the tooltip has all. */
 const toldChanges = 3;
 
@@ -31,7 +33,8 @@ export function makeHistory(store: Store): { readonly element: HTMLElement; read
     ),
     rows,
   );
-  const details = h('details', { class: 'history' }, summary, h('div', { class: 'history-list' }, list));
+  const full = h('p', { class: 'hint history-full', id: fullId, role: 'status', hidden: true });
+  const details = h('details', { class: 'history' }, summary, h('div', { class: 'history-list' }, full, list));
   const undo = h('button', { class: 'link history-undo', type: 'button', onclick: () => host.post({ type: 'undo' }) }, t('Undo'));
   const element = h('div', { class: 'history-group' }, details, undo);
   document.addEventListener('pointerdown', ({ target }) => {
@@ -48,8 +51,14 @@ export function makeHistory(store: Store): { readonly element: HTMLElement; read
     element.hidden = history === null || history.plans.length < 2;
     if (history === null || element.hidden) return;
     undo.hidden = !history.canUndo;
+    const isFull = history.plans.filter(({ isPinned }) => isPinned).length >= history.mostPinned;
+    full.hidden = !isFull;
+    full.textContent = isFull ? t('{0} plans are pinned. Unpin one to pin another.', history.mostPinned) : '';
     fill(summary, icon('down'), summaryText(history));
-    fill(rows, ...history.plans.map((plan, index) => row(store, plan, history.plans[index + 1] ?? null, index === 0)));
+    fill(
+      rows,
+      ...history.plans.map((plan, index) => row(store, plan, { before: history.plans[index + 1] ?? null, isCurrent: index === 0, isFull })),
+    );
   };
   return { element, update };
 }
@@ -61,22 +70,34 @@ function summaryText({ plans }: HistoryState): string {
   return t('{0} since saved', differenceText(saved, now));
 }
 
-function row(store: Store, plan: PastPlan, before: PastPlan | null, isCurrent: boolean): HTMLElement {
+interface RowPlace {
+  readonly before: PastPlan | null;
+  readonly isCurrent: boolean;
+  /** Whether no more plans can be pinned. */
+  readonly isFull: boolean;
+}
+
+function row(store: Store, plan: PastPlan, { before, isCurrent, isFull }: RowPlace): HTMLElement {
   const { host } = store;
   const { id, figures, changes, isSaved, isPinned } = plan;
   const texts = changes.map(({ key, a, b }) => t('{0} {1} to {2}', key.replace(/^(?:layout|training|cluster)\./, ''), a, b));
   const tags = [isCurrent ? t('now') : null, isSaved ? t('saved') : null].filter((tag) => tag !== null);
-  const act = (name: 'pin' | 'unpin' | 'compare', label: string): HTMLElement =>
-    h(
+  const act = (name: 'pin' | 'unpin' | 'compare', label: string): HTMLElement => {
+    const isRefused = name === 'pin' && isFull;
+    return h(
       'button',
       {
         class: 'link',
         type: 'button',
         'data-focus': `${name === 'compare' ? name : 'pin'}-${id}`,
-        onclick: () => host.post({ type: 'past', act: name, id }),
+        ...(isRefused ? { 'aria-disabled': 'true', 'aria-describedby': fullId } : {}),
+        onclick: () => {
+          if (!isRefused) host.post({ type: 'past', act: name, id });
+        },
       },
       label,
     );
+  };
   return h(
     'tr',
     { class: isPinned ? 'pinned' : '' },

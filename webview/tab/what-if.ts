@@ -1,96 +1,167 @@
 import { formatCount } from '../../src/core/format';
 import {
+  sizesOfSets,
   steppedSizes,
+  whatIfChoices,
   whatIfKeys,
   whatIfSets,
   whatIfSizes,
+  type WhatIfChosen,
   type WhatIfChunks,
   type WhatIfKey,
+  type WhatIfSet,
   type WhatIfSizes,
 } from '../../src/core/layout-search/what-if';
 import type { PlanRequest } from '../../src/core/spec/request';
 import { say } from '../../src/core/sentence';
+import type { Plan } from '../../src/core/planner/plan';
+import type { PageState } from '../../src/protocol/page';
 import type { WhatIfState } from '../../src/protocol/what-if';
 import { fill, h } from '../base/dom';
-import { stepper } from '../base/stepper';
+import { stepper, type Stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
+import { dropdown, labelled } from '../base/ui';
 import { triedActions, triedOf, triedText } from '../shared/tried';
 import { openedLayout } from '../tabs/layout/opened';
+import { automatic, type PlanControl } from './plan-controls';
 
-/** Sizes to step through, and what they would give before they are written. */
+/** Sizes to step through and settings to choose, and what they would give before they are written. */
 export interface WhatIfControls {
   /** The steppers. */
   readonly element: HTMLElement;
-  /** The preview of what was stepped to. */
+  /** The lists of settings. */
+  readonly settings: HTMLElement;
+  /** The preview of what is tried. */
   readonly answer: HTMLElement;
   readonly update: () => void;
 }
 
-export function makeWhatIf(store: Store): WhatIfControls {
+/** What was tried: sizes that were stepped to, and settings that were chosen besides. */
+interface Draft {
+  readonly sizes: WhatIfSizes;
+  readonly chosen: readonly WhatIfChosen[];
+}
+
+/** @param controls the settings that are chosen from lists. */
+export function makeWhatIf(store: Store, controls: readonly PlanControl[]): WhatIfControls {
   const { host } = store;
-  /** What was stepped to; null: nothing. */
-  let draft: WhatIfSizes | null = null;
+  /** Null: nothing is tried. */
+  let draft: Draft | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
-  const setsOf = (sizes: WhatIfSizes): ReturnType<typeof whatIfSets> => (request === null ? [] : whatIfSets(request, sizes));
+  const setsOf = ({ sizes, chosen }: Draft): readonly WhatIfSet[] => (request === null ? [] : [...whatIfSets(request, sizes), ...chosen]);
   const chunks = (): WhatIfChunks => store.state().whatIf?.chunks ?? 'several';
-  const attempt = (sizes: WhatIfSizes | null): void => {
-    draft = sizes === null || setsOf(sizes).length === 0 ? null : sizes;
+  const attempt = (wanted: Draft | null): void => {
+    draft = wanted === null || setsOf(wanted).length === 0 ? null : wanted;
     host.post({ type: 'try', sets: draft === null ? [] : setsOf(draft) });
     update();
   };
+  const draftOf = (of: PlanRequest): Draft => draft ?? { sizes: whatIfSizes(of), chosen: [] };
   const steppers = whatIfKeys.map((key) => ({
     key,
     control: stepper(sizeName(key), (direction) => {
-      const next = request === null ? null : steppedSizes(request, chunks(), draft ?? whatIfSizes(request), key, direction);
-      if (next !== null) attempt(next);
+      const from = request === null ? null : draftOf(request);
+      const sizes = request === null || from === null ? null : steppedSizes(request, chunks(), from.sizes, key, direction);
+      if (from !== null && sizes !== null) attempt({ ...from, sizes });
     }),
   }));
+  const lists = controls.map((control) => ({
+    control,
+    list: dropdown(control.label, (value) => {
+      const { plan } = store.state();
+      if (plan === null) return;
+      const from = draftOf(plan.request);
+      const others = from.chosen.filter(([key]) => key !== control.key);
+      attempt({ ...from, chosen: value === control.value(plan) ? others : [...others, control.chosen(value)] });
+    }),
+  }));
+  const settings = h('div', { class: 'toolbar-group' }, ...lists.map(({ control, list }) => labelled(control.label, list)));
   const element = h('div', { class: 'toolbar-group what-if', role: 'group', 'aria-label': t('What if') });
   element.append(...steppers.map(({ control }) => control.element));
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite', hidden: true });
+  /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was loaded anew. */
+  const follow = ({ whatIf }: PageState, plan: Plan): void => {
+    if (request !== plan.request) draft = null;
+    request = plan.request;
+    if (whatIf === null) return;
+    const isOfLayers = whatIf.sets.some(([key]) => key === 'layout.stageLayers');
+    if (whatIf !== seen && isOfLayers) draft = null;
+    if (seen === null && !isOfLayers && whatIf.sets.length > 0)
+      draft = { sizes: sizesOfSets(plan.request, whatIf.sets), chosen: whatIf.sets.filter(isChosen) };
+    seen = whatIf;
+  };
   const update = (): void => {
     const state = store.state();
     const { plan } = state;
     answer.hidden = true;
     if (plan === null) return;
-    if (request !== plan.request) {
-      draft = null;
-      request = plan.request;
-    }
-    // What another control tries is tried in place of this.
-    if (state.whatIf !== seen && state.whatIf?.sets.some(([key]) => key === 'layout.stageLayers') === true) draft = null;
-    seen = state.whatIf;
-    element.hidden = openedLayout(state) !== null;
-    const now = whatIfSizes(plan.request);
-    const shown = draft ?? now;
-    for (const { key, control } of steppers) {
-      control.element.hidden = !matters(plan.request, key);
-      const step = (direction: 1 | -1): string | null => {
-        const next = steppedSizes(plan.request, chunks(), shown, key, direction);
-        return next === null ? null : changesText(plan.request, shown, next);
-      };
-      control.show({
-        text: sizeText(plan.request, key, shown[key]),
-        value: shown[key],
-        title: titleOf(plan.request, key),
-        isChanged: shown[key] !== now[key],
-        fewer: step(-1),
-        more: step(1),
-      });
+    follow(state, plan);
+    element.hidden = settings.hidden = openedLayout(state) !== null;
+    const { sizes, chosen } = draftOf(plan.request);
+    showSizes(plan, { sizes, chunks: chunks(), steppers });
+    for (const { control, list } of lists) {
+      const value = chosenValue(control, plan, chosen);
+      list.show(control.choices(plan), value);
+      list.element.parentElement?.classList.toggle('changed', value !== control.value(plan));
     }
     answer.hidden = draft === null || element.hidden;
     if (draft === null || element.hidden) return;
     const sets = setsOf(draft);
     const tried = triedOf(state, sets);
+    const changes = [changesText(plan.request, whatIfSizes(plan.request), sizes), ...chosenTexts(controls, plan, chosen)];
     fill(
       answer,
-      ...triedText(plan, changesText(plan.request, now, draft), tried),
+      ...triedText(plan, changes.filter((text) => text !== '').join(', '), tried),
       triedActions(host, sets, tried, () => attempt(null)),
     );
   };
-  return { element, answer, update };
+  return { element, settings, answer, update };
+}
+
+interface ShownSizes {
+  readonly sizes: WhatIfSizes;
+  readonly chunks: WhatIfChunks;
+  readonly steppers: readonly { readonly key: WhatIfKey; readonly control: Stepper }[];
+}
+
+function showSizes({ request }: Plan, { sizes, chunks, steppers }: ShownSizes): void {
+  const now = whatIfSizes(request);
+  for (const { key, control } of steppers) {
+    control.element.hidden = !matters(request, key);
+    const step = (direction: 1 | -1): string | null => {
+      const next = steppedSizes(request, chunks, sizes, key, direction);
+      return next === null ? null : changesText(request, sizes, next);
+    };
+    control.show({
+      text: sizeText(request, key, sizes[key]),
+      value: sizes[key],
+      title: titleOf(request, key),
+      isChanged: sizes[key] !== now[key],
+      fewer: step(-1),
+      more: step(1),
+    });
+  }
+}
+
+function isChosen(set: WhatIfSet): set is WhatIfChosen {
+  return whatIfChoices.some((key) => key === set[0]);
+}
+
+/** The choice of a list: what is tried, else what is planned. */
+function chosenValue(control: PlanControl, plan: Plan, chosen: readonly WhatIfChosen[]): string {
+  const found = chosen.find(([key]) => key === control.key);
+  return found === undefined ? control.value(plan) : String(found[1] ?? automatic);
+}
+
+/** `Schedule Auto: TeraPipe to 1F1B`, a text for each that is chosen. */
+function chosenTexts(controls: readonly PlanControl[], plan: Plan, chosen: readonly WhatIfChosen[]): string[] {
+  return controls.flatMap((control) => {
+    const value = chosenValue(control, plan, chosen);
+    if (value === control.value(plan)) return [];
+    const textOf = (wanted: string): string => control.choices(plan).find((choice) => choice.value === wanted)?.text ?? wanted;
+    return [t('{0} {1} to {2}', control.label, textOf(control.value(plan)), textOf(value))];
+  });
 }
 
 /** `Tensor 4 to 8, data 4 to 2`. */

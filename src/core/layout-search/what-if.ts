@@ -23,8 +23,18 @@ export type WhatIfSizes = Readonly<Record<WhatIfKey, number>>;
 /** Chunks on each stage that the schedule runs which the files name: `several` for any number, and where they name none. */
 export type WhatIfChunks = number | 'several';
 
+/** Settings that a person chooses beside the sizes, by their keys of terapipe.json. */
+export const whatIfChoices = ['schedule', 'slicing.unit', 'training.recompute'] as const;
+
+export type WhatIfChoice = (typeof whatIfChoices)[number];
+
+/** One of them chosen; null leaves it to the planner. */
+export type WhatIfChosen =
+  readonly [key: 'schedule' | 'training.recompute', value: string | null] | readonly [key: 'slicing.unit', value: number | null];
+
 /** A setting of terapipe.json to change; null leaves it to the planner. */
-export type WhatIfSet = readonly [key: WhatIfKey, value: number | null] | readonly [key: 'layout.stageLayers', value: readonly number[]];
+export type WhatIfSet =
+  readonly [key: WhatIfKey, value: number | null] | readonly [key: 'layout.stageLayers', value: readonly number[]] | WhatIfChosen;
 
 /** Longest walk to the next valid value: sizes of clusters that are planned end below. */
 const mostSize = 16_384;
@@ -81,6 +91,21 @@ export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers
     .filter((key) => (differs(key) || isChosenAnew(key)) && !isDerived(key))
     .map((key): WhatIfSet => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
   return stageLayers === undefined ? changed : [...changed, ['layout.stageLayers', stageLayers]];
+}
+
+/** The sizes that `whatIfSets` has set so, with the replicas that follow from them where no file gives these. */
+export function sizesOfSets(request: PlanRequest, sets: readonly WhatIfSet[]): WhatIfSizes {
+  const now = whatIfSizes(request);
+  const given = new Map<string, unknown>(sets);
+  const sizeOf = (key: WhatIfKey): number => {
+    const value = given.has(key) ? (given.get(key) ?? 0) : now[key];
+    return typeof value === 'number' ? value : now[key];
+  };
+  const sizes = Object.fromEntries(whatIfKeys.map((key) => [key, sizeOf(key)])) as Record<WhatIfKey, number>;
+  if (given.has('layout.data') || !isAssumed(request, 'layout.data')) return sizes;
+  const gpus = given.has('cluster.nodes') ? sizes['cluster.nodes'] * request.cluster.gpusPerNode : gpusOf(now);
+  const data = gpus / (gpusOf(sizes) / sizes['layout.data']);
+  return Number.isInteger(data) ? { ...sizes, 'layout.data': data } : sizes;
 }
 
 /**

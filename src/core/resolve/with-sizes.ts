@@ -2,13 +2,23 @@ import { applyOverrides } from '../formats/overrides';
 import type { Run } from '../formats/run';
 import type { WhatIfSet } from '../layout-search/what-if';
 
-/** A run with other sizes; null leaves the micro-batch to the planner. @throws ExpectedError as `applyOverrides`. */
+/** A run with other sizes and settings; null leaves one to the planner. @throws ExpectedError as `applyOverrides`. */
 export function withSizes(run: Run, sets: readonly WhatIfSet[]): Run {
   const given = sets.flatMap(([key, value]) =>
-    value === null ? [] : [`${key}=${typeof value === 'number' ? value : JSON.stringify(value)}`],
+    value === null ? [] : [`${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`],
   );
-  const changed = applyOverrides(run, given);
-  if (sets.every(([, value]) => value !== null)) return changed;
-  const { microBatch, ...training } = changed.training;
-  return microBatch === undefined ? changed : { ...changed, training };
+  return sets.reduce((changed, [key, value]) => (value === null ? leftOpen(changed, key) : changed), applyOverrides(run, given));
+}
+
+/** A run without one of the settings that can be left to the planner. */
+function leftOpen(run: Run, key: WhatIfSet[0]): Run {
+  if (key === 'schedule') return without(run, 'schedule');
+  if (key === 'slicing.unit') return without(run, 'unit');
+  if (key === 'training.recompute') return { ...run, training: without(run.training, 'recompute') };
+  return key === 'training.microBatch' ? { ...run, training: without(run.training, 'microBatch') } : run;
+}
+
+/** @param name of an optional property. */
+function without<T extends object>(of: T, name: keyof T): T {
+  return Object.fromEntries(Object.entries(of).filter(([key]) => key !== name)) as T;
 }

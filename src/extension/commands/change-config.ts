@@ -40,8 +40,8 @@ export async function applyControl(commands: ChangeCommands, session: SessionSta
 }
 
 /**
- * Writes sizes that were tried: into the `terapipe.json` or, where it can say them, into the launcher's file; else into a `terapipe.json`
- * beside it.
+ * Writes sizes and settings that were tried: into the `terapipe.json` or, where it can say them, into the launcher's file; else into a
+ * `terapipe.json` beside it.
  * @throws ExpectedError `what-if-outdated`, `apply-untrusted`, and as `changeConfig`.
  */
 export async function writeSizes(
@@ -54,7 +54,7 @@ export async function writeSizes(
   if (plan === null)
     throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
   const { format, launcher } = session;
-  if (launcher !== null && format !== 'pytorch-schedule' && isLauncher(format)) {
+  if (launcher !== null && format !== 'pytorch-schedule' && isLauncher(format) && sets.every(isSaidByLaunchers)) {
     const edits = settingEdits({ sets, plan }, { launcher, read: await readerOf(format, commands.shell) });
     if (edits !== null) {
       requireTrustToWrite();
@@ -63,6 +63,11 @@ export async function writeSizes(
     }
   }
   await setInConfig(commands, session, sets);
+}
+
+/** Schedules and slices, and what is left to the planner, are told in a terapipe.json. */
+function isSaidByLaunchers([key, value]: WhatIfSet): boolean {
+  return key !== 'schedule' && key !== 'slicing.unit' && (key !== 'training.recompute' || value !== null);
 }
 
 async function setInConfig(

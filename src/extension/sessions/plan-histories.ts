@@ -9,7 +9,7 @@ export interface PlanHistories {
   readonly plansOf: (file: string) => readonly PastPlan[];
   /** The plan itself, its chosen candidate alone; null once it was dropped. */
   readonly planAt: (file: string, id: number) => Plan | null;
-  /** Keeps a plan, however many come after it. */
+  /** Keeps a plan, however many come after it; not one more than `mostPinned`. */
   readonly pin: (file: string, id: number, isPinned: boolean) => void;
   /** The files of a config were saved as they are. */
   readonly saved: (file: string) => void;
@@ -20,7 +20,7 @@ export interface PlanHistories {
 /** Plans that are kept of a config, beside pinned ones. */
 const mostKept = 20;
 /** Pinned plans of a config. */
-const mostPinned = 6;
+export const mostPinned = 6;
 /** Timelines of so many operations are kept, so that memory stays flat. */
 const mostOperations = 20_000;
 

@@ -11,7 +11,7 @@ import { noPrefill, type PrefillState } from '../../protocol/prefill';
 import type { PrefillSession, Prefills } from '../sessions/prefills';
 import { figuresOf, type WhatIfState } from '../../protocol/what-if';
 import type { PageEdits } from '../commands/page-edits';
-import type { PlanHistories } from '../sessions/plan-histories';
+import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
 import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
 import { chosenOf } from '../../core/planner/plan';
 import { cutOf, traitsFor } from '../../core/partition/scheduling';
@@ -46,7 +46,7 @@ export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, hi
       comparison: pageComparisonOf(session.file, comparisons.stateOf(session.file), { displayPath, textsOf, sent }),
       prefill: pagePrefillOf(session, prefills.stateOf(session.file)),
       whatIf: pageWhatIfOf(session, whatIfs.stateOf(session.file)),
-      history: session.plan === null ? null : { plans: histories.plansOf(session.file), canUndo: edits.canUndo(session.file) },
+      history: session.plan === null ? null : { plans: histories.plansOf(session.file), mostPinned, canUndo: edits.canUndo(session.file) },
     }),
     changes: {
       profile: profiles.onDidChange,

@@ -50,6 +50,9 @@ describe('page messages', () => {
         sets: [
           ['training.microBatch', null],
           ['layout.stageLayers', [0, 2, 2]],
+          ['schedule', '1F1B'],
+          ['slicing.unit', 128],
+          ['training.recompute', null],
         ],
       },
       { type: 'openTab', tab: 'memory', candidate: null },
@@ -79,6 +82,9 @@ describe('page messages', () => {
       { type: 'try', sets: [['layout.stageLayers', 2]] },
       { type: 'try', sets: [['layout.stageLayers', [2, -1]]] },
       { type: 'try', sets: [['layout.pipeline', [2, 2]]] },
+      { type: 'try', sets: [['layout.pipeline', '1F1B']] },
+      { type: 'try', sets: [['schedule', 1]] },
+      { type: 'try', sets: [['slicing.unit', 'all']] },
       { type: 'save', name: '', mime: 'image/svg+xml', text: '' },
       { type: 'save', name: 'x', mime: 'text/html', text: '' },
     ])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import {
   boundaryRange,
+  sizesOfSets,
   steppedSizes,
   whatIfKeys,
   whatIfSets,
@@ -47,6 +48,25 @@ describe('sizes to step through', () => {
           if (sizes['layout.virtualStages'] > 1) assert.equal(model.layers % (sizes['layout.pipeline'] * sizes['layout.virtualStages']), 0);
         }
     assert.ok(walked > 20, `${walked} steps`);
+  });
+
+  it('are known from what they set, whatever of them no file gives', () => {
+    let known = 0;
+    for (const assumed of [[], ['layout.data'], ['layout.data', 'cluster.nodes'], ['layout.tensor', 'layout.pipeline', 'layout.data']]) {
+      const request = requestOf({ assumed });
+      for (const key of whatIfKeys)
+        for (const direction of [1, -1] as const) {
+          const sizes = stepped(request, key, direction);
+          if (sizes === null) continue;
+          known += 1;
+          assert.deepEqual(sizesOfSets(request, whatIfSets(request, sizes)), sizes, `${key} ${direction}, assumed ${assumed.join()}`);
+        }
+      assert.deepEqual(sizesOfSets(request, [['schedule', '1F1B']]), whatIfSizes(request));
+    }
+    assert.ok(known > 30, `${known} steps`);
+    const open = requestOf({ assumed: ['training.microBatch'] });
+    assert.equal(sizesOfSets(open, [['training.microBatch', 2]])['training.microBatch'], 2);
+    assert.equal(sizesOfSets(requestOf(), [['training.microBatch', null]])['training.microBatch'], 0);
   });
 
   it('stop where nothing is valid: no tensor parallelism over nodes, no experts without any, no cut that a file deals out', () => {

@@ -50,6 +50,30 @@ describe('sizes that are tried before they are written', () => {
     assert.equal(whatIfs.stateOf(file), null);
   });
 
+  it('may be settings that are chosen, or left to the planner again', async () => {
+    const { sessions } = await planned();
+    const run = sessions.get(file)?.run ?? assert.fail();
+    const chosen = withSizes(run, [
+      ['schedule', '1F1B'],
+      ['slicing.unit', 32],
+      ['training.recompute', 'selective'],
+      ['training.microBatch', 2],
+    ]);
+    assert.deepEqual(
+      [chosen.schedule?.value, chosen.unit?.value, chosen.training.recompute?.value, chosen.training.microBatch?.value],
+      ['1F1B', 32, 'selective', 2],
+    );
+    const open = withSizes(chosen, [
+      ['schedule', null],
+      ['slicing.unit', null],
+      ['training.recompute', null],
+      ['layout.pipeline', 2],
+    ]);
+    assert.deepEqual([open.schedule, open.unit, open.training.recompute], [undefined, undefined, undefined]);
+    assert.deepEqual([open.training.microBatch?.value, open.layout.pipeline?.value], [2, 2]);
+    assert.equal(withSizes(chosen, [['training.microBatch', null]]).training.microBatch, undefined);
+  });
+
   it('may be another cut of the layers', async () => {
     const { sessions } = await planned();
     const whatIfs = createWhatIfs(sessions, {
