@@ -47,6 +47,12 @@ const zoomFrames = `new Promise((resolve) => {
   step();
 })`;
 
+/** Of some values the one in the middle, and the largest. */
+function middleAndMost(values: readonly number[]): readonly [middle: number, most: number] {
+  const ascending = [...values].sort((a, b) => a - b);
+  return [ascending[Math.floor(ascending.length / 2)]!, ascending.at(-1)!];
+}
+
 /** Cases that print how long a frame takes, and count what it draws. */
 export const performanceCases: readonly Case[] = [
   {
@@ -56,14 +62,29 @@ export const performanceCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.getByText('1,000 stages').waitFor();
       const { ms, calls } = await page.evaluate<Frames>(zoomFrames);
-      const times = [...ms].sort((a, b) => a - b);
       const most = Math.max(...calls);
-      const median = times[Math.floor(times.length / 2)]!;
-      const worst = times.at(-1)!;
+      const [median, worst] = middleAndMost(ms);
       const operations = large().candidates[0]!.timeline!.kind.length;
       assert.ok(operations > 200_000);
       assert.ok(most > 0 && most < operations / 20, `${most} calls draw a frame`);
       return `webview: ${operations.toLocaleString('en-US')} operations on 1,000 stages, at most ${most} calls draw a frame; frame median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms (software raster, read back)`;
+    },
+  },
+  {
+    name: 'performance: 1,000 stages that are collapsed to 125 nodes take less than half the drawing',
+    options: { kind: 'tab', width: 1600, height: 900, reducedMotion: true },
+    state: () => stateOf('tab', large()),
+    steps: async ({ page }) => {
+      await page.getByText('1,000 stages').waitFor();
+      const open = await page.evaluate<Frames>(zoomFrames);
+      await page.locator('.lanes-region').press('Shift+G');
+      await page.locator('[title="Collapse the stages of each node"][aria-pressed="true"]').waitFor();
+      const collapsed = await page.evaluate<Frames>(zoomFrames);
+      const [openMs] = middleAndMost(open.ms);
+      const [collapsedMs, worst] = middleAndMost(collapsed.ms);
+      const [mostOpen, mostCollapsed] = [Math.max(...open.calls), Math.max(...collapsed.calls)];
+      assert.ok(mostCollapsed > 0 && mostCollapsed < mostOpen / 2, `${mostCollapsed} calls for ${mostOpen}`);
+      return `webview: ${mostCollapsed} calls draw a frame of 125 collapsed nodes, ${mostOpen} one of their 1,000 stages; frame median ${collapsedMs.toFixed(1)} ms, ${(collapsedMs / openMs).toFixed(2)} times that of the stages, worst ${worst.toFixed(1)} ms (software raster, read back)`;
     },
   },
 ];

@@ -17,7 +17,7 @@ const readmePictures = [
   { from: 'compare-plans-1500', to: 'compare', height: 850, shownWidth: 800 },
 ] as const;
 
-const allLooks = surfaces.flatMap((surface) => widths[surface.kind].map((width): Look => ({ surface, width })));
+const allLooks = surfaces.flatMap((surface) => (surface.widths ?? widths[surface.kind]).map((width): Look => ({ surface, width })));
 
 /** The looks that are committed, here and in README. */
 const committedLooks = [...approvedLooks, ...allLooks.filter((look) => readmePictures.some(({ from }) => from === nameOf(look)))];

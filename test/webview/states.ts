@@ -36,6 +36,8 @@ export const stateCases: readonly Case[] = [
       const plan = planOf({ unit: 64 });
       await send(show(stateOf('side', plan, { progress: 0.5, staleEdits: 1 })));
       await page.getByText('from 1 edit ago').waitFor();
+      const verdict = page.locator('.glance-words:visible');
+      assert.match(await verdict.innerText(), /^Fits, /, 'the next plan comes soon');
       await page.getByRole('progressbar', { name: 'Planning' }).waitFor();
       const error = {
         code: 'x',
@@ -48,6 +50,7 @@ export const stateCases: readonly Case[] = [
       await page.getByRole('alert').waitFor();
       assert.match(await page.getByRole('alert').innerText(), /Expected a number\.\s+Write a whole number\.[\s\S]*terapipe\.json:7:3/);
       assert.equal(await page.locator('.figures').innerText(), before);
+      assert.match(await verdict.innerText(), /^2\sedits ago: Fits, /, 'it is not the file that fits');
       await page.getByRole('button', { name: 'Show in the file' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'reveal', place: findings[0]!.place });
       return undefined;

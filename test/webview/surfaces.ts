@@ -18,6 +18,8 @@ export interface Surface {
   readonly kind: 'side' | 'tab';
   readonly state: () => PageState;
   readonly savedState?: unknown;
+  /** Where the usual ones would say nothing more. */
+  readonly widths?: readonly number[];
   /** What a person does before looking. */
   readonly act?: (page: Page) => Promise<void>;
 }
@@ -57,6 +59,30 @@ const tabs = (name: string, state: () => PageState = worked): Surface => ({
   savedState: { tab: name.split('-')[0] },
 });
 
+/** The plan of two edits ago, after which the file cannot be read. */
+const broken: Partial<PageState> = {
+  staleEdits: 2,
+  error: {
+    code: 'config-json',
+    message: sentence`Expected a comma or "}"`,
+    remedy: sentence`separate the keys by commas`,
+    place: findings[0]?.place ?? null,
+    placeText: 'gpt3-175b/terapipe.json:7:3',
+  },
+};
+
+/** The same while the plan of the second edit is made. */
+const stale: Partial<PageState> = { staleEdits: 2, progress: 0.4 };
+
+const states = (kind: Surface['kind']): readonly Surface[] => {
+  const of = { kind, savedState: { tab: 'timeline' }, widths: [kind === 'side' ? 280 : 1500] };
+  return [
+    { ...of, name: `${kind}-error`, state: () => stateOf(kind, gpt3(), broken) },
+    { ...of, name: `${kind}-error-alone`, state: () => stateOf(kind, null, { ...broken, staleEdits: 0 }) },
+    { ...of, name: `${kind}-stale`, state: () => stateOf(kind, gpt3(), stale) },
+  ];
+};
+
 /** Every surface of both pages. */
 export const surfaces: readonly Surface[] = [
   { name: 'side', kind: 'side', state: () => stateOf('side', gpt3(), { findings: findings.slice(1) }) },
@@ -89,6 +115,15 @@ export const surfaces: readonly Surface[] = [
   tabs('elastic-none'),
   { name: 'schedule', kind: 'tab', state: interleaved },
   { name: 'empty', kind: 'tab', state: () => emptyPage('tab', true) },
+  ...states('side'),
+  ...states('tab'),
+  {
+    ...tabs('timeline-export'),
+    widths: [1500],
+    act: (page) => page.getByRole('button', { name: 'Export' }).locator('visible=true').click(),
+  },
+  { ...tabs('timeline-history'), widths: [1500], act: (page) => page.locator('.history-summary').click() },
+  { ...tabs('timeline-memory'), widths: [500, 1500], act: pointedMemory },
 ];
 
 /** Zooms into the ramp of the forwards, on a few stages. */
@@ -100,6 +135,13 @@ async function zoomed(page: Page): Promise<void> {
   await page.mouse.wheel(0, -1500);
   await page.keyboard.up('Control');
   await page.mouse.move(-1, -1);
+}
+
+/** Points at a time in the memory lane. */
+async function pointedMemory(page: Page): Promise<void> {
+  const box = await page.locator('.memory-lane-curve').boundingBox();
+  if (box === null) throw new Error('no memory lane');
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.6);
 }
 
 /** One look of a surface: those that are compared with approved pictures, a few in each theme. */

@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration, formatDurationRange, formatPercent } from '../../src/core/format';
+import { formatBytes, formatDuration, formatDurationRange, formatPercent, plural } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
 import { largestLoss, type Loss } from '../../src/core/planner/losses';
@@ -17,8 +17,8 @@ import { whenChanged } from './when-changed';
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
 export interface Glance {
   readonly element: HTMLElement;
-  /** Null hides it. */
-  readonly show: (told: Told | null) => void;
+  /** Null hides it. A verdict on a file that cannot be read any more says of how many edits ago it is. */
+  readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'staleEdits'>) => void;
 }
 
 /** What a verdict says, its first sentence in bold, and what would help. */
@@ -53,15 +53,18 @@ export function makeGlance(): Glance {
   const changed = whenChanged();
   return {
     element,
-    show: (told) => {
+    show: (told, { error, staleEdits }) => {
       element.hidden = told === null;
       if (told === null) return;
       const { sentences, isOver, helps } = told;
-      changed([sentences, isOver, helps.map(({ label }) => label)], () => {
-        element.classList.toggle('glance-over', isOver);
+      const editsAgo = error === null ? 0 : staleEdits;
+      changed([sentences, isOver, editsAgo, helps.map(({ label }) => label)], () => {
+        element.classList.toggle('glance-over', isOver && editsAgo === 0);
+        element.classList.toggle('glance-past', editsAgo > 0);
         fill(sign, icon(isOver ? 'error' : 'check'));
+        const past = editsAgo === 0 ? null : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
         const [first = '', ...others] = sentences.map(kept);
-        fill(words, h('strong', {}, first), ...others.map((each) => ` ${each}`));
+        fill(words, past, h('strong', {}, first), ...others.map((each) => ` ${each}`));
         fill(help, ...helps.map(({ label, act }) => button({ label, focusKey: 'verdict-help', onClick: act })));
       });
     },

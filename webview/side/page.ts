@@ -89,7 +89,7 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
       foot,
     ),
     update: (elastic, state) => {
-      verdict.show(elasticVerdict(elastic));
+      verdict.show(elasticVerdict(elastic), state);
       fill(head, ...headOf(elastic.plan.request.title, elasticSetting(elastic), state, store));
       fill(numbers, elasticFigures(elastic));
       fill(
@@ -121,7 +121,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     update: (plan, state) => {
       const chosen = chosenOf(plan);
       fill(head, ...headOf(plan.request.title, setting(plan, formatCount), state, store));
-      verdict.show(planVerdict(plan, chosen, state, store.host));
+      verdict.show(planVerdict(plan, chosen, state, store.host), state);
       fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);
       profiling.update(state.trusted);

@@ -86,7 +86,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       incumbent.textContent = incumbentText(state.incumbent);
       incumbent.hidden = state.incumbent === null;
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
-      verdict.show(toldOf(store));
+      verdict.show(toldOf(store), state);
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
