@@ -56,7 +56,7 @@ async function spot(page: Page, x: number, y: number): Promise<{ x: number; y: n
 /** What the axis shows: the whole step. */
 const stepMs = (): number => chosenOf(plan()).iterationMs;
 
-const lanes = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('application');
+const lanes = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('application', { name: /^Timeline of / });
 const inspector = (page: Page): ReturnType<Page['locator']> => page.locator('.inspector-selection');
 
 /** The timeline by mouse, wheel and keys. */
