@@ -92,7 +92,8 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('change'), change: controlChange }),
   // Make the edits of a finding's quick fix, by its English title.
   v.object({ type: v.literal('fix'), code: text(100), title: text(1000) }),
-  v.object({ type: v.literal('export'), format: exportFormat, candidate }),
+  // Null where a run is planned as an elastic one alone, of which there is a report.
+  v.object({ type: v.literal('export'), format: exportFormat, candidate: v.nullable(candidate) }),
   v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(candidate), v.maxLength(candidateIds.length), v.readonly()) }),
   // Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again.
   v.object({ type: v.literal('openLayout'), point: v.nullable(layoutPoint) }),

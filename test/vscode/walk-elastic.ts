@@ -48,7 +48,7 @@ function elasticSteps(
       },
     },
     {
-      name: 'a run that freezes layers has its verdict on both pages, and its pictures and tables are exported',
+      name: 'a run that freezes layers has its verdict on both pages, and its tables and report are exported',
       act: async () => {
         for (const kind of ['side', 'tab'] as const) {
           const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
@@ -64,6 +64,12 @@ function elasticSteps(
         const saved = await until('the table', () => readdirSync(folder).find((entry) => entry.endsWith('-elastic.csv')));
         const lines = readFileSync(path.join(folder, saved), 'utf8').split('\r\n');
         assert.equal(lines.filter((line) => /^\d+,/.test(line)).length, 10);
+        await tab.getByRole('button', { name: 'Export' }).click();
+        await tab.getByText('Report as HTML', { exact: true }).click();
+        await page.locator('.quick-input-widget input[type=text]').waitFor();
+        await page.keyboard.press('Enter');
+        const report = await until('the report', () => readdirSync(folder).find((entry) => entry.endsWith('.html')));
+        assert.match(readFileSync(path.join(folder, report), 'utf8'), /What each mechanism gains[^]*Every epoch[^]*<\/html>/);
         await look('verdict');
       },
     },

@@ -310,9 +310,16 @@ export const elasticCases: readonly Case[] = [
       };
       await page.getByRole('button', { name: 'Export' }).click();
       const offered = await page.getByRole('menuitem').allInnerTexts();
-      assert.deepEqual(offered, ['Picture as PNG', 'Picture as SVG', 'Tables as CSV', 'Copy tables as Markdown', 'Plan as JSON']);
+      assert.deepEqual(offered, [
+        'Picture as PNG',
+        'Picture as SVG',
+        'Tables as CSV',
+        'Copy tables as Markdown',
+        'Plan as JSON',
+        'Report as HTML',
+      ]);
       await page.keyboard.press('ArrowUp');
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Plan as JSON');
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Report as HTML');
       await page.keyboard.press('Escape');
       await run('Picture as PNG');
       await run('Picture as SVG');
@@ -333,6 +340,8 @@ export const elasticCases: readonly Case[] = [
       assert.equal(epochs.length, 10);
       await run('Plan as JSON');
       assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.exportPlan' });
+      await run('Report as HTML');
+      assert.deepEqual((await messages()).at(-1), { type: 'export', format: 'html', candidate: null });
       return undefined;
     },
   },

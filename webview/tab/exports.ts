@@ -20,10 +20,10 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
   const isOffered = (): boolean => ofFile || store.state().plan !== null;
   const exportOf = (label: string, format: ExportFormat): MenuItem => ({
     label,
-    isOffered,
+    ...(format === 'html' ? {} : { isOffered }),
     run: () => {
       const { plan } = store.state();
-      if (plan !== null) host.post({ type: 'export', format, candidate: shownCandidate(plan, store.view()).id });
+      host.post({ type: 'export', format, candidate: plan === null ? null : shownCandidate(plan, store.view()).id });
     },
   });
   return [

@@ -13,7 +13,7 @@ import { say, sentence } from '../../core/sentence';
 export async function exportCandidate(
   commands: ExportLayoutCommands,
   session: SessionState,
-  { format, candidate: id }: { readonly format: ExportFormat; readonly candidate: CandidateId },
+  { format, candidate: id }: { readonly format: ExportFormat; readonly candidate: CandidateId | null },
 ): Promise<void> {
   if (format === 'html') {
     await exportReport(commands, session);

@@ -1,7 +1,9 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { LauncherReader } from '../../core/formats/facts';
+import { elasticHtml } from '../../core/export/html/elastic-report';
 import { planHtml } from '../../core/export/html/report';
+import type { ReportFinding } from '../../core/export/html/sections';
 import type { SliceExport } from '../../core/export/slices/slice-export';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { sliceExports } from '../../core/export/slices/registry';
@@ -146,23 +148,31 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 
-/** Saves the report of the plan that a page shows. */
+/** Saves the report of what a page shows: of a plan, else of a run that is planned as an elastic one alone. */
 export async function exportReport(commands: ExportLayoutCommands, session: SessionState): Promise<void> {
-  if (session.plan !== null) await report(commands, session, { plan: session.plan });
+  const { plan, elastic } = session;
+  if (plan !== null) await report(commands, session, { plan });
+  else if (elastic !== null)
+    await saveReport(session, `${elastic.plan.request.title} elastic plan`, elasticHtml(elastic.plan, told(session)));
 }
 
-async function report(commands: ExportLayoutCommands, { file, findings, texts }: SessionState, source: Source): Promise<void> {
+async function report(commands: ExportLayoutCommands, session: SessionState, source: Source): Promise<void> {
   const whole = await planOf(commands, source);
-  const told =
-    'plan' in source
-      ? findings.map((finding) => ({
-          ...finding,
-          where: placeTextOf(finding.place, texts, displayPath),
-          message: say(finding.message),
-          remedy: say(finding.remedy),
-        }))
-      : [];
-  const target = await saveText(vscode.Uri.parse(file), `${whole.request.title} plan.html`, { HTML: ['html'] }, planHtml(whole, told));
+  await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? told(session) : []));
+}
+
+/** Findings of the files, with their places in words. */
+function told({ findings, texts }: SessionState): readonly ReportFinding[] {
+  return findings.map((finding) => ({
+    ...finding,
+    where: placeTextOf(finding.place, texts, displayPath),
+    message: say(finding.message),
+    remedy: say(finding.remedy),
+  }));
+}
+
+async function saveReport({ file }: SessionState, name: string, html: string): Promise<void> {
+  const target = await saveText(vscode.Uri.parse(file), `${name}.html`, { HTML: ['html'] }, html);
   const open = vscode.l10n.t('Open in the browser');
   void showInformationMessage(vscode.l10n.t('The report is saved.'), open).then((answer) => {
     if (answer === open) void vscode.env.openExternal(target);

@@ -55,6 +55,7 @@ describe('page messages', () => {
           ['training.recompute', null],
         ],
       },
+      { type: 'export', format: 'html', candidate: null },
       { type: 'openTab', tab: 'memory', candidate: null },
       { type: 'draw', candidates: [...candidateIds] },
       { type: 'comparison', act: 'swap' },

@@ -10,7 +10,6 @@ import {
   plural,
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
-import type { Severity } from '../../findings';
 import { lengthsText } from '../../resolve/sequence-lengths';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
@@ -26,23 +25,12 @@ import { tailOf, type Tail } from '../../planner/tail';
 import { tailPartName, timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
-import { reportStyle } from './style';
+import { assumptionsSection, findingsSection, htmlPage, listSection, numberBoxes, type ReportFinding } from './sections';
 import { say } from '../../sentence';
-
-/** A finding with its place in words: `run.sh:12:5`. */
-export interface ReportFinding {
-  readonly severity: Severity;
-  readonly code: string;
-  readonly where: string;
-  readonly message: string;
-  readonly remedy: string;
-}
 
 /** Rectangles of the timeline: enough for a page, and a file of a megabyte at most. */
 const maximumRectangles = 8000;
 const widthPx = 1080;
-/** Rows of any list of words; further ones are counted. */
-const maximumRows = 200;
 
 /**
  * A plan as one HTML page to send around: everything is in it, nothing is loaded and nothing runs. It prints, and follows the reader's
@@ -52,19 +40,7 @@ const maximumRows = 200;
 export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string {
   const chosen = chosenOf(plan);
   const title = plan.request.title === '' ? 'A plan' : plan.request.title;
-  return [
-    '<!doctype html>',
-    '<html lang="en">',
-    '<head>',
-    '<meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    '<meta name="color-scheme" content="light dark">',
-    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
-    element('title', `${text(title)}: TeraPipe plan`),
-    `<style>${reportStyle}</style>`,
-    '</head>',
-    '<body>',
-    '<main>',
+  return htmlPage(title, [
     headSection(title, plan, chosen),
     numbersSection(plan, chosen),
     timelineSection(title, chosen),
@@ -77,13 +53,8 @@ export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string
     timesSection(plan, chosen),
     findingsSection(findings),
     runSection(plan),
-    assumptionsSection(plan),
-    '</main>',
-    '<footer>Made by TeraPipe. Times and memory are predictions; what they rest on is said above.</footer>',
-    '</body>',
-    '</html>',
-    '',
-  ].join('\n');
+    assumptionsSection(plan.request.assumptions),
+  ]);
 }
 
 function headSection(title: string, { request, parameters }: Plan, chosen: Candidate): string {
@@ -116,13 +87,10 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
       value: memory.used,
       unit: `/ ${memory.capacity} ${memory.unit}`,
       note: `stage ${formatCount(verdict.stage)} of ${formatCount(verdict.stages)}; ${say(verdictText(verdict))}`,
+      isBad: !chosen.fits,
     },
   ];
-  const boxes = numbers.map(({ name, value, unit, note }, index) => {
-    const isBad = index === 2 && !chosen.fits;
-    return `<div class="number${isBad ? ' bad' : ''}">${element('h2', name)}<p><strong>${text(value)}</strong> ${text(unit)}</p>${element('p', text(note), 'note')}</div>`;
-  });
-  return `<section class="numbers" aria-label="Step time, bubble and memory">\n${boxes.join('\n')}\n</section>`;
+  return numberBoxes('Step time, bubble and memory', numbers);
 }
 
 /** What the picture shows: class and name of each pass. */
@@ -216,17 +184,6 @@ function timesSection({ cost, request, analytic, limits }: Plan, { certificate }
   return listSection('What the times rest on', sentences);
 }
 
-function findingsSection(findings: readonly ReportFinding[]): string {
-  if (findings.length === 0) return section('Findings', element('p', 'None.'));
-  const rows = findings
-    .slice(0, maximumRows)
-    .map(({ severity, code, where, message, remedy }) =>
-      row([element('em', severity, severity === 'error' ? 'bad' : ''), text(where), `${text(message)}<br>${text(remedy)}`, text(code)]),
-    );
-  const head = row(['', 'Where', 'What, and what to do', 'Code'], '', 'th');
-  return section('Findings', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(findings.length)}`);
-}
-
 /** The sizes of what the layers consist of: attention, a state, a feed-forward network, each where a layer has it. */
 function layersText(model: ModelSpec): string {
   const kinds = model.layerKinds ?? [];
@@ -268,21 +225,4 @@ function runSection({ request }: Plan): string {
     ],
   ] as const;
   return section('The run', `<table><tbody>\n${rows.map(([name, value]) => row([text(name), text(value)])).join('\n')}\n</tbody></table>`);
-}
-
-function assumptionsSection({ request: { assumptions } }: Plan): string {
-  if (assumptions.length === 0) return '';
-  const rows = assumptions.slice(0, maximumRows).map(({ key, value, reason }) => row([text(key), text(value), text(say(reason))]));
-  const head = row(['Setting', 'Taken as', 'Because'], '', 'th');
-  return section('Assumed', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(assumptions.length)}`);
-}
-
-function listSection(title: string, sentences: readonly string[]): string {
-  if (sentences.length === 0) return '';
-  const items = sentences.slice(0, maximumRows).map((sentence) => element('li', text(sentence)));
-  return section(title, `<ul>\n${items.join('\n')}\n</ul>${more(sentences.length)}`);
-}
-
-function more(count: number): string {
-  return count > maximumRows ? element('p', `and ${formatCount(count - maximumRows)} more`) : '';
 }

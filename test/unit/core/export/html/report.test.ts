@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { planHtml, type ReportFinding } from '../../../../../src/core/export/html/report';
+import { planHtml } from '../../../../../src/core/export/html/report';
+import type { ReportFinding } from '../../../../../src/core/export/html/sections';
 import type { LayerKind } from '../../../../../src/core/spec/model';
 import { memoryParts } from '../../../../../src/core/memory-model/profile';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
