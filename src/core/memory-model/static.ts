@@ -60,7 +60,7 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
     0,
   );
   const replaced = training.fp8ParamGather === true && training.gemmPrecision === 'fp8' && training.zeroStage < 3 ? element : 0;
-  return ((training.narrowCopies ?? 2) * narrowBytes[training.gemmPrecision] - replaced) * matrices;
+  return ((training.narrowCopies ?? 2) * narrowBytes(training.gemmPrecision, training.fp8Recipe) - replaced) * matrices;
 }
 
 /**

@@ -17,15 +17,19 @@ export function scalesByTensor(recipe: Fp8Recipe = 'tensorwise'): boolean {
 }
 
 /**
- * Bytes of an element in each, scales of its blocks included (16 elements of NVFP4 share one of a byte; those of FP8 are left out, at most
- * a byte for 32).
+ * Bytes of an element in each, scales of its blocks included: 16 elements of NVFP4 share one of a byte, 32 of MXFP8 (OCP microscaling
+ * formats 1.0), 128 of FP8 by blocks one of four bytes (arXiv 2412.19437, 3.3.2).
  */
-export const narrowBytes: Readonly<Record<NarrowFormat, number>> = { fp8: 1, nvfp4: 0.5 + 1 / 16 };
+export function narrowBytes(format: NarrowFormat, recipe?: Fp8Recipe): number {
+  if (format === 'nvfp4') return 0.5 + 1 / 16;
+  return recipe === 'mxfp8' || recipe === 'blockwise' ? 1 + 1 / 32 : 1;
+}
 
 /** What says in which formats a run computes and keeps. */
 interface Formats {
   readonly precision: 'fp32' | 'fp16' | 'bf16';
   readonly gemmPrecision?: NarrowFormat;
+  readonly fp8Recipe?: Fp8Recipe;
   readonly runtime?: Runtime;
 }
 
@@ -39,6 +43,6 @@ export function elementBytes({ precision }: Pick<Formats, 'precision'>): number 
  * where there is one and the runtime keeps it.
  */
 export function inputBytes(training: Formats): number {
-  const { gemmPrecision } = training;
-  return gemmPrecision !== undefined && runtimeOf(training).keepsNarrow ? narrowBytes[gemmPrecision] : elementBytes(training);
+  const { gemmPrecision, fp8Recipe } = training;
+  return gemmPrecision !== undefined && runtimeOf(training).keepsNarrow ? narrowBytes(gemmPrecision, fp8Recipe) : elementBytes(training);
 }

@@ -104,7 +104,7 @@ function elementwisePasses(training: TrainingSpec): number {
  */
 function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element: number): number {
   if (gemmPrecision === undefined) return 0;
-  const once = element + 2 * narrowBytes[gemmPrecision];
+  const once = element + 2 * narrowBytes(gemmPrecision, fp8Recipe);
   return runtime === 'torchtitan' && fp8Recipe === 'rowwise' ? once + rowwiseCastBytes : once;
 }
 
@@ -135,8 +135,8 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const best = gpu.peakTflops[training.precision] * 1e12 * efficiency;
   const element = elementBytes(training);
   const gradient = training.gradAccumulationFp32 ? 4 : element;
-  const { gemmPrecision } = training;
-  const narrow = gemmPrecision === undefined ? element : narrowBytes[gemmPrecision];
+  const { gemmPrecision, fp8Recipe } = training;
+  const narrow = gemmPrecision === undefined ? element : narrowBytes(gemmPrecision, fp8Recipe);
   const bestLinear = linearPeak(cluster, training) * efficiency * narrowFactor(cluster, training);
   const castPerElement = castBytes(training, element);
   const { adapter } = training;

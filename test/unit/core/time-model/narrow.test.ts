@@ -68,13 +68,28 @@ describe('GEMMs in a narrow format', () => {
     const tokens = 8192;
     const wide = layerSavedBytesOf(llama(), tokens);
     for (const gemmPrecision of narrow) {
-      const bytes = narrowBytes[gemmPrecision];
+      const bytes = narrowBytes(gemmPrecision);
       // two norms' outputs and the activated width get narrow, the attention's output a narrow copy
       const less = tokens * ((2 - bytes) * (2 * hidden + ffn) - bytes * heads * headDim);
       assert.equal(wide - layerSavedBytesOf(llama({ gemmPrecision }), tokens), less);
       const titan = { runtime: 'torchtitan' } as const;
       assert.equal(layerSavedBytesOf(llama({ ...titan, gemmPrecision }), tokens), layerSavedBytesOf(llama(titan), tokens));
     }
+  });
+
+  it('have the scales of their blocks: a byte for 16 of NVFP4 and for 32 of MXFP8, four for 128 of FP8 by blocks, none that counts elsewhere', () => {
+    const recipes = ['tensorwise', 'delayed', 'rowwise', 'mxfp8', 'blockwise'] as const;
+    assert.deepEqual(
+      recipes.map((recipe) => narrowBytes('fp8', recipe)),
+      [1, 1, 1, 33 / 32, 132 / 128],
+    );
+    assert.deepEqual([narrowBytes('fp8'), narrowBytes('nvfp4', 'mxfp8')], [1, 9 / 16]);
+    const kept = (fp8Recipe: Fp8Recipe) => layerSavedBytesOf(llama({ gemmPrecision: 'fp8', fp8Recipe }), 8192);
+    const { hidden, heads, headDim, ffn } = llama().model;
+    assert.equal(kept('mxfp8') - kept('tensorwise'), (8192 * (2 * hidden + ffn + heads * headDim)) / 32);
+    const stage = { layers: 4, first: false, last: false };
+    const held = (fp8Recipe: Fp8Recipe) => staticBytes(llama({ gemmPrecision: 'fp8', fp8Recipe }), stage).weights;
+    assert.equal(held('mxfp8') - held('tensorwise'), (4 * 2 * (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672)) / 32);
   });
 
   it('keep two narrow copies of every layer matrix but the router', () => {
