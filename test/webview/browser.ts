@@ -224,6 +224,7 @@ export async function savedState<T>(page: Page): Promise<T> {
 /** A new page that is used as a person uses it: what comes after a click or a key waits for what that had the page draw. */
 async function newPage(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
+  harnessed.add(page);
   const drawn = (): Promise<void> => page.evaluate('harness.drawn()');
   const { keyboard, mouse } = page;
   const [press, click] = [keyboard.press.bind(keyboard), mouse.click.bind(mouse)];
@@ -233,6 +234,9 @@ async function newPage(context: BrowserContext): Promise<Page> {
   if (locators[waits] === undefined) waitAfterClicks(locators);
   return page;
 }
+
+/** Pages of stages: locators have one prototype for these and for those of VS Code, in which there is no harness. */
+const harnessed = new WeakSet<Page>();
 
 const waits = Symbol('waits');
 
@@ -244,7 +248,7 @@ function waitAfterClicks(locators: Locator & { [waits]?: true }): void {
   );
   locators.click = async function clickAndWait(this: Locator, ...given) {
     await click.apply(this, given);
-    await this.page().evaluate('harness.drawn()');
+    if (harnessed.has(this.page())) await this.page().evaluate('harness.drawn()');
   };
 }
 
