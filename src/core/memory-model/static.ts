@@ -1,4 +1,4 @@
-import { narrowBytes, elementBytes } from '../spec/number-formats';
+import { narrowWeightBytes, elementBytes } from '../spec/number-formats';
 import { stateMatrixParameters, stateOf } from '../model/mixers';
 import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatrixParameters, rankProjections } from '../model/parameters';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
@@ -60,7 +60,7 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
     0,
   );
   const replaced = training.fp8ParamGather === true && training.gemmPrecision === 'fp8' && training.zeroStage < 3 ? element : 0;
-  return ((training.narrowCopies ?? 2) * narrowBytes(training.gemmPrecision, training.fp8Recipe) - replaced) * matrices;
+  return ((training.narrowCopies ?? 2) * narrowWeightBytes(training.gemmPrecision, training.fp8Recipe) - replaced) * matrices;
 }
 
 /**

@@ -17,12 +17,17 @@ export function scalesByTensor(recipe: Fp8Recipe = 'tensorwise'): boolean {
 }
 
 /**
- * Bytes of an element in each, scales of its blocks included: 16 elements of NVFP4 share one of a byte, 32 of MXFP8 (OCP microscaling
- * formats 1.0), 128 of FP8 by blocks one of four bytes (arXiv 2412.19437, 3.3.2).
+ * Bytes of an element of a layer's inputs in each, scales of its blocks included: 16 elements of NVFP4 share one of a byte, 32 of MXFP8
+ * (OCP microscaling formats 1.0), 128 of FP8 by blocks one of four bytes (arXiv 2412.19437, 3.3.2).
  */
 export function narrowBytes(format: NarrowFormat, recipe?: Fp8Recipe): number {
   if (format === 'nvfp4') return 0.5 + 1 / 16;
   return recipe === 'mxfp8' || recipe === 'blockwise' ? 1 + 1 / 32 : 1;
+}
+
+/** The same of an element of a weight: FP8 by blocks has one scale for 128 x 128 of them (arXiv 2412.19437, 3.3.2). */
+export function narrowWeightBytes(format: NarrowFormat, recipe?: Fp8Recipe): number {
+  return format === 'fp8' && recipe === 'blockwise' ? 1 + 4 / 128 ** 2 : narrowBytes(format, recipe);
 }
 
 /** What says in which formats a run computes and keeps. */

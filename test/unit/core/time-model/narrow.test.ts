@@ -1,5 +1,5 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { narrowBytes, type Fp8Recipe, type NarrowFormat } from '../../../../src/core/spec/number-formats';
+import { narrowBytes, narrowWeightBytes, type Fp8Recipe, type NarrowFormat } from '../../../../src/core/spec/number-formats';
 import assert from 'node:assert/strict';
 import { deviceRates, linearPeak } from '../../../../src/core/time-model/rates';
 import { layerKeptBytes } from '../../../../src/core/memory-model/layer-tensors';
@@ -84,12 +84,19 @@ describe('GEMMs in a narrow format', () => {
       [1, 1, 1, 33 / 32, 132 / 128],
     );
     assert.deepEqual([narrowBytes('fp8'), narrowBytes('nvfp4', 'mxfp8')], [1, 9 / 16]);
+    assert.deepEqual(
+      recipes.map((recipe) => narrowWeightBytes('fp8', recipe)),
+      [1, 1, 1, 33 / 32, 1 + 4 / (128 * 128)],
+      'one scale for 128 x 128 weights',
+    );
     const kept = (fp8Recipe: Fp8Recipe) => layerSavedBytesOf(llama({ gemmPrecision: 'fp8', fp8Recipe }), 8192);
     const { hidden, heads, headDim, ffn } = llama().model;
     assert.equal(kept('mxfp8') - kept('tensorwise'), (8192 * (2 * hidden + ffn + heads * headDim)) / 32);
     const stage = { layers: 4, first: false, last: false };
     const held = (fp8Recipe: Fp8Recipe) => staticBytes(llama({ gemmPrecision: 'fp8', fp8Recipe }), stage).weights;
-    assert.equal(held('mxfp8') - held('tensorwise'), (4 * 2 * (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672)) / 32);
+    const matrices = 4 * (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672);
+    assert.equal(held('mxfp8') - held('tensorwise'), (2 * matrices) / 32);
+    assert.equal(held('blockwise') - held('tensorwise'), (2 * 4 * matrices) / 128 ** 2);
   });
 
   it('keep two narrow copies of every layer matrix but the router', () => {
