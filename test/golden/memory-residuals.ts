@@ -1,4 +1,3 @@
-import { measuredMemory } from '../../src/core/memory-model/measured-memory';
 import type { MeasuredMemory, RuntimeMemory } from '../../src/core/memory-model/kept-free';
 import { runtimeOf, runtimes, type Runtime } from '../../src/core/spec/runtime';
 import { b200Rows, type B200Row } from './b200';
@@ -41,7 +40,8 @@ function ratioOfRanks({ ranks }: B200Row): number {
 /** What nine of ten of some runs stay below, rounded up. */
 function residualOf(runs: readonly MemoryRun[]): MeasuredMemory {
   const ratios = runs.map(({ ratio }) => ratio).sort((a, b) => a - b);
-  return { runs: ratios.length, over: Math.max(1, Math.ceil(100 * quantile(ratios, 0.9)) / 100) };
+  const over = Math.max(1, Math.ceil(100 * quantile(ratios, 0.9)) / 100);
+  return { runs: ratios.length, over, beyond: ratios.filter((ratio) => ratio > over).length };
 }
 
 /** The residuals of each runtime, and of all runs together. */
@@ -65,11 +65,9 @@ export const measuredMemoryOfAll = ${JSON.stringify(all)} as const;
 
 /** A row for each runtime: its runs, and how many of them leave what searches keep free at what they were predicted to take. */
 export function residualTable(runs: readonly MemoryRun[]): readonly string[] {
-  const rows = measuredMemory.map(({ runtime, runs: count, over }) => {
-    const own = runs.filter((run) => run.runtime === runtime);
-    const held = own.filter(({ ratio }) => ratio <= over).length;
+  const rows = residualsOf(runs).own.map(({ runtime, runs: count, over, beyond }) => {
     const { name } = runtimeOf({ runtime });
-    return `| ${name} | ${count} | ${(100 * (1 - 1 / over)).toFixed(1)} % | ${held} of ${own.length} |`;
+    return `| ${name} | ${count} | ${(100 * (1 - 1 / over)).toFixed(1)} % | ${count - beyond} of ${count} |`;
   });
   return ['| runtime | measured runs | kept free in searches | would fit |', '| --- | --: | --: | --: |', ...rows];
 }

@@ -104,7 +104,7 @@ export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>):
 }
 
 /**
- * `layouts keep 6.5 % of GPU memory free: 1 in 10 of 56 measured runs of Megatron-LM took over 7 % more than predicted`; null where nothing
+ * `layouts keep 6.5 % of GPU memory free: 6 of 56 measured runs of Megatron-LM took over 7 % more than predicted`; null where nothing
  * is kept free or nothing fits.
  */
 export function keptFreeText({ keptFree, best }: Pick<SearchResult, 'keptFree' | 'best'>): Sentence | null {
@@ -166,8 +166,8 @@ export function whyTooLarge(
   { request, keptFree }: SearchProblem,
 ): Sentence {
   const gain = best.iterationMs / iterationMs;
-  const allBytes = usablePeakBytes(request.cluster.gpu.memoryBytes);
-  if (keptFree !== undefined && peakBytes <= allBytes)
-    return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more of the ${formatBytes(allBytes)} that are usable, and ${formatPercent(keptFree.share)} of GPU memory are to stay free`;
+  const isKept = keptFree !== undefined && peakBytes <= usablePeakBytes(request.cluster.gpu.memoryBytes);
+  if (isKept)
+    return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit with ${formatPercent(keptFree.share)} of GPU memory kept free`;
   return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit`;
 }

@@ -10,10 +10,11 @@ import { fragmentation, type MemoryVerdict } from './verdict';
  * others. See docs/model/memory.md, Kept free in searches.
  */
 
-/** Measured runs: nine of ten took at most `over` times the memory that was predicted. */
+/** Measured runs: nine of ten took at most `over` times the memory that was predicted, and `beyond` of them more. */
 export interface MeasuredMemory {
   readonly runs: number;
   readonly over: number;
+  readonly beyond: number;
 }
 
 /** The same of one runtime. */
@@ -39,11 +40,11 @@ export function keptFreeFor(training: Pick<TrainingSpec, 'runtime'>, asked?: num
   if (asked !== undefined) return { share: asked, because: sentence`keepFree asks for it` };
   const { id, name } = runtimeOf(training);
   const own = byRuntime.find(({ runtime }) => runtime === id);
-  const { runs, over } = own ?? measuredMemoryOfAll;
+  const { runs, over, beyond } = own ?? measuredMemoryOfAll;
   const whose = own === undefined ? sentence`measured runs of other runtimes` : sentence`measured runs of ${name}`;
   return {
     share: 1 - 1 / over,
-    because: sentence`1 in 10 of ${runs} ${whose} took over ${formatPercent(over - 1)} more than predicted`,
+    because: sentence`${beyond} of ${runs} ${whose} took over ${formatPercent(over - 1)} more than predicted`,
   };
 }
 

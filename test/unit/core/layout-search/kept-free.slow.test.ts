@@ -46,7 +46,7 @@ describe('memory that a search keeps free', () => {
     assert.ok(shares.every(({ share }) => share >= 0 && share < 0.2));
     assert.equal(keptFreeFor({}).share, shares[0]?.share);
     assert.equal(shares[3]?.share, shares[4]?.share);
-    assert.match(said(shares[1]?.because), /^1 in 10 of \d+ measured runs of DeepSpeed took over [\d.]+ % more than predicted$/);
+    assert.match(said(shares[1]?.because), /^\d+ of \d+ measured runs of DeepSpeed took over [\d.]+ % more than predicted$/);
     assert.match(said(shares[3]?.because), /of other runtimes/);
   });
 
@@ -75,7 +75,7 @@ describe('memory that a search keeps free', () => {
     // verdicts are on the GPU as it is
     assert.equal(kept.best.verdict.capacityBytes, memory * 2 ** 30);
     assert.equal(kept.best.verdict.usableBytes, tight.best.verdict.usableBytes);
-    assert.ok(kept.notFitting.some(({ why }) => said(why).includes('that are usable, and 5 % of GPU memory are to stay free')));
+    assert.ok(kept.notFitting.some(({ why }) => said(why).includes(' fit with 5 % of GPU memory kept free')));
     assert.equal(said(keptFreeText(kept)), 'layouts keep 5 % of GPU memory free: runs took more than predicted');
     assert.equal(keptFreeText(tight), null);
   });
