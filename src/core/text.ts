@@ -16,6 +16,11 @@ export function lineColumnAt(text: string, offset: number): LineColumn {
   return { line, column: end - lineStart + 1 };
 }
 
+/** A text that starts a line: first letter upper case. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}
+
 /**
  * Makes text from outside safe for one line of a terminal or message: control, bidirectional and other invisible characters become escapes.
  */

@@ -3,7 +3,7 @@ import type { Run } from '../../core/formats/run';
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import { epochVerdict } from '../../core/elastic/memory';
 import { planElastic } from '../../core/elastic/make-plan';
-import type { ElasticEpoch, ElasticPlan, VariantId } from '../../core/elastic/plan';
+import { variantNames, type ElasticEpoch, type ElasticPlan } from '../../core/elastic/plan';
 import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../../core/elastic/study';
 import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
@@ -31,15 +31,6 @@ export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: 
   return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
 }
 
-const variantNames: Readonly<Record<VariantId, string>> = {
-  none: 'no freezing',
-  freezing: 'freezing only',
-  pipe: '+ shorter pipelines (AutoPipe)',
-  'pipe-cache': '+ shorter pipelines, cache (AutoCache)',
-  'pipe-dp': '+ shorter pipelines, replicas (AutoDP)',
-  all: 'all',
-};
-
 function textOf(plan: ElasticPlan, study: ElasticStudy): string {
   const { request, epochs, balances, variants, parameters, reasons } = plan;
   const { cluster } = request;
@@ -56,7 +47,11 @@ function textOf(plan: ElasticPlan, study: ElasticStudy): string {
     'cache',
     'units of the stages',
   ];
-  const compared = variants.map(({ id, totalMs, speedup }) => [variantNames[id], column.duration(totalMs), `${column.number(speedup)} x`]);
+  const compared = variants.map(({ id, totalMs, speedup }) => [
+    say(variantNames[id]),
+    column.duration(totalMs),
+    `${column.number(speedup)} x`,
+  ]);
   const gains = epochs.flatMap((epoch, index) => {
     const before = epochs[index - 1];
     if (before?.frozenLayers === epoch.frozenLayers && before.pipelineLength === epoch.pipelineLength) return [];

@@ -4,10 +4,20 @@ import type { CacheDecision } from './auto-cache';
 import type { StageUnits } from './balance';
 import type { StageBytes } from './memory';
 import type { BalanceName, ElasticRequest } from './request';
-import type { Sentence } from '../sentence';
+import { sentence, type Sentence } from '../sentence';
 
 /** What is switched on. In the order in which the paper adds it. */
 export type VariantId = 'none' | 'freezing' | 'pipe' | 'pipe-cache' | 'pipe-dp' | 'all';
+
+/** What each is called, with PipeTransformer's names of what it adds. */
+export const variantNames: Readonly<Record<VariantId, Sentence>> = {
+  none: sentence`no freezing`,
+  freezing: sentence`freezing only`,
+  pipe: sentence`+ shorter pipelines (AutoPipe)`,
+  'pipe-cache': sentence`+ shorter pipelines, cache (AutoCache)`,
+  'pipe-dp': sentence`+ shorter pipelines, replicas (AutoDP)`,
+  all: sentence`all`,
+};
 
 /** The same units cut in one of the three ways. */
 export interface BalanceChoice {

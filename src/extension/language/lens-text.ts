@@ -1,3 +1,4 @@
+import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
 import { formatDuration, formatNumber, formatTokens, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
@@ -123,10 +124,6 @@ function prefillLens({ format, launcher, plan, run }: SessionState, prefill: Pre
 /** That it is of an older text, where nothing newer is under way. */
 function aged({ progress, staleEdits }: SessionState, text: string, t: Translate): string {
   return progress === null && staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 
 function cut(text: string, longest: number): string {

@@ -1,5 +1,5 @@
 import { epochVerdict } from '../../elastic/memory';
-import type { ElasticEpoch, ElasticPlan, VariantId } from '../../elastic/plan';
+import { variantNames, type ElasticEpoch, type ElasticPlan } from '../../elastic/plan';
 import {
   bytesOfQuantity,
   durationQuantity,
@@ -11,6 +11,7 @@ import {
   plural,
 } from '../../format';
 import { say } from '../../sentence';
+import { capitalised } from '../../text';
 import { usedText, verdictText } from '../../memory-model/verdict';
 import { escapeXml } from '../svg';
 import { element, row, section, text } from './markup';
@@ -18,16 +19,6 @@ import { assumptionsSection, findingsSection, htmlPage, listSection, numberBoxes
 
 const widthPx = 1080;
 const heightPx = 120;
-
-/** What is switched on in each variant, as the paper calls it. */
-const variantNames: Readonly<Record<VariantId, string>> = {
-  none: 'No freezing',
-  freezing: 'Freezing only',
-  pipe: '+ shorter pipelines (AutoPipe)',
-  'pipe-cache': '+ shorter pipelines, cache (AutoCache)',
-  'pipe-dp': '+ shorter pipelines, replicas (AutoDP)',
-  all: 'All',
-};
 
 /** A run that freezes layers as one HTML page, as `planHtml` writes a plan. */
 export function elasticHtml(plan: ElasticPlan, findings: readonly ReportFinding[]): string {
@@ -107,7 +98,10 @@ function pipelinesText({ replicas, pipelineLength }: ElasticEpoch): string {
 
 function variantsSection({ variants }: ElasticPlan): string {
   const rows = variants.map(({ id, totalMs, speedup }) =>
-    row([text(variantNames[id]), text(formatDuration(totalMs)), text(`${formatNumber(speedup)} ×`)], id === 'all' ? 'chosen' : ''),
+    row(
+      [text(capitalised(say(variantNames[id]))), text(formatDuration(totalMs)), text(`${formatNumber(speedup)} ×`)],
+      id === 'all' ? 'chosen' : '',
+    ),
   );
   return section('What each mechanism gains', tableOf(['', 'Time', 'Speed-up'], rows));
 }

@@ -28,6 +28,7 @@ describe('report of a run that freezes layers', () => {
       plan.epochs.map(({ epoch, replicas, pipelineLength }) => [epoch, frozenLayers[epoch], replicas, pipelineLength]),
     );
     for (const { speedup } of plan.variants) assert.ok(shown.includes(`${formatNumber(speedup)} ×`));
+    for (const name of ['No freezing', '+ shorter pipelines (AutoPipe)', 'All']) assert.ok(html.includes(`<td>${name}</td>`), name);
   });
 
   it('draws the layers of every epoch as wide as it takes, frozen ones below', () => {
