@@ -267,6 +267,23 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
+    name: 'what-if: boundaries of virtual stages are called so',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () => {
+      const { request } = plan;
+      const interleaved = { ...plan, request: { ...request, layout: { ...request.layout, pipeline: 24, virtualStages: 2 } } };
+      return { ...layersState(), plan: interleaved };
+    },
+    steps: async ({ page }) => {
+      const boundary = page.getByRole('slider', { name: 'Boundary of virtual stages 1 and 2' });
+      await boundary.press('ArrowLeft');
+      assert.equal(await boundary.getAttribute('aria-valuetext'), 'layers of virtual stage 1: 1, of virtual stage 2: 3');
+      const answer = page.locator('.stage-layers .what-if-answer');
+      assert.match(await answer.innerText(), /Layers of virtual stage 1: 2 to 1, Layers of virtual stage 2: 2 to 3/);
+      return undefined;
+    },
+  },
+  {
     name: 'what-if: one stage has no boundary to move, and says so',
     options: { ...wide, savedState: { tab: 'layout' } },
     state: () => layersState({ cut: [96] }),

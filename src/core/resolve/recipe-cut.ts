@@ -17,13 +17,13 @@ const oddLayers = 61;
  */
 const cuts: Readonly<Record<number, readonly number[]>> = {
   4: [16, 16, 16, 13],
-  8: [...chunksOf(7, 8), 5],
-  16: [...chunksOf(15, 4), 1],
-  32: [1, ...chunksOf(30, 2), 0],
+  8: [...alike(7, 8), 5],
+  16: [...alike(15, 4), 1],
+  32: [1, ...alike(30, 2), 0],
 };
 
-function chunksOf(count: number, layers: number): number[] {
-  return Array.from({ length: count }, () => layers);
+function alike(chunks: number, layers: number): number[] {
+  return Array.from({ length: chunks }, () => layers);
 }
 
 /**

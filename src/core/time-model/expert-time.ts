@@ -146,7 +146,7 @@ function rowsOfExperts({ training, layout }: CostInputs, active: number, localTo
 }
 
 /**
- * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits, or once per rank and node (`copiesSent`); with
+ * Two all-to-alls, to the experts' ranks and back, of every row once per expert it visits, or once per rank and node (`visited`); with
  * sequence parallelism tensor-parallel ranks share the rows, and ranks that share an expert gather them and scatter what it makes of them.
  * One pass, seconds.
  */

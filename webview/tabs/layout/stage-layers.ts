@@ -88,7 +88,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     const tried = triedOf(state(), sets);
     fill(
       answer,
-      ...triedText(plan, changesText(whatIf.cut, draft), tried),
+      ...triedText(plan, changesText(request, whatIf.cut, draft), tried),
       triedActions(host, sets, tried, () => attempt(null)),
     );
   };
@@ -107,11 +107,16 @@ function isSame(a: Cut, b: Cut): boolean {
 /** Stages that are named one by one. */
 const toldStages = 4;
 
-/** `Layers of stage 3: 9 to 8, layers of stage 4: 9 to 10`. */
-function changesText(from: Cut, to: Cut): string {
+/** What an entry of a cut is: a stage or, where a layout has them, a virtual stage. */
+function stageName({ layout }: PlanRequest, stage: number): string {
+  return layout.virtualStages > 1 ? t('virtual stage {0}', stage) : t('stage {0}', stage);
+}
+
+/** `Layers of stage 3: 9 to 8, Layers of stage 4: 9 to 10`. */
+function changesText(request: PlanRequest, from: Cut, to: Cut): string {
   const changed = to.flatMap((layers, stage) => (layers === from[stage] ? [] : [{ stage, before: from[stage] ?? 0, layers }]));
   if (changed.length > toldStages) return t('{0} stages cut anew', changed.length);
-  return changed.map(({ stage, before, layers }) => t('Layers of stage {0}: {1} to {2}', stage, before, layers)).join(', ');
+  return changed.map(({ stage, before, layers }) => t('Layers of {0}: {1} to {2}', stageName(request, stage), before, layers)).join(', ');
 }
 
 interface StripProps {
@@ -148,7 +153,7 @@ function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly
       if (cell instanceof HTMLElement) {
         cell.style.flexGrow = String(layers);
         cell.classList.toggle('changed', layers !== planned[stage]);
-        cell.title = t('Layers of stage {0}: {1}', stage, layers);
+        cell.title = t('Layers of {0}: {1}', stageName(request, stage), layers);
         if (cell.firstElementChild !== null) cell.firstElementChild.textContent = String(layers);
       }
       at += layers;
@@ -160,7 +165,17 @@ function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly
         'aria-valuemin': Math.min(least, at),
         'aria-valuemax': Math.max(most, at),
         'aria-valuenow': at,
-        'aria-valuetext': t('layers of stage {0}: {1}, of stage {2}: {3}', stage, layers, stage + 1, cut[stage + 1] ?? 0),
+        'aria-label':
+          request.layout.virtualStages > 1
+            ? t('Boundary of virtual stages {0} and {1}', stage, stage + 1)
+            : t('Boundary of stages {0} and {1}', stage, stage + 1),
+        'aria-valuetext': t(
+          'layers of {0}: {1}, of {2}: {3}',
+          stageName(request, stage),
+          layers,
+          stageName(request, stage + 1),
+          cut[stage + 1] ?? 0,
+        ),
       });
     });
   };
@@ -172,7 +187,6 @@ function makeHandle(stage: number, { cut, request, onChange, onEscape }: StripPr
     class: 'cut-handle',
     role: 'slider',
     tabindex: 0,
-    'aria-label': t('Boundary of stages {0} and {1}', stage, stage + 1),
     title: t('Drag it, or move it with the arrow keys; Escape takes it back.'),
   });
   /** Moves the boundary by so many layers from where it lies in `from`. */
