@@ -151,13 +151,17 @@ function narrowProducts(
 
 /**
  * Whether weights are kept in FP8 alone: as the file says; a launcher's file that leaves it out does not ask for it, others get what NeMo's
- * and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`).
+ * and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`): all but
+ * that with scales of blocks of 128 (`bf16_with_fp8_subchannel_scaling_mixed`).
  */
 function narrowWeights({ format, training }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'fp8ParamGather'> {
-  const { fp8ParamGather, runtime } = training;
+  const { fp8ParamGather, fp8Recipe, runtime } = training;
   if (fp8ParamGather === undefined && (isLauncher(format) || (runtime !== undefined && runtime.value !== 'megatron'))) return {};
-  const reason = sentence`as NeMo's and Megatron-Bridge's recipes in FP8 keep weights`;
-  return { fp8ParamGather: fp8ParamGather?.value ?? valueOrDefault('training.fp8ParamGather', undefined, () => ({ value: true, reason })) };
+  const value = fp8Recipe?.value !== 'blockwise';
+  const reason = value
+    ? sentence`as NeMo's and Megatron-Bridge's recipes in FP8 keep weights`
+    : sentence`as NeMo's and Megatron-Bridge's recipe with scales of blocks keeps weights`;
+  return { fp8ParamGather: fp8ParamGather?.value ?? valueOrDefault('training.fp8ParamGather', undefined, () => ({ value, reason })) };
 }
 
 /**

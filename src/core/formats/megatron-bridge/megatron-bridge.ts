@@ -15,7 +15,7 @@ import { sentence } from '../../sentence';
 export const recipePrecision = anyOf((name) =>
   /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
 );
-/** Its recipes of FP8 but those of scales a block set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
+/** Its recipes of FP8 but that with scales of blocks of 128 set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
 const gathersFp8 = anyOf((name) => (/fp8[_-](?:delayed|current)|mxfp8/i.test(name) ? true : undefined));
 const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 

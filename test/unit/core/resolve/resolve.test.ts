@@ -140,6 +140,17 @@ describe('resolving a run', () => {
     assert.equal(await copies('H100-80GB', 'tensorwise'), undefined);
   });
 
+  it('keeps weights in FP8 alone as recipes do: not with scales of blocks of 128, nor under another runtime', async () => {
+    const alone = async (fp8Recipe: string, over: object = {}): Promise<boolean | undefined> => {
+      const training = { gemmPrecision: 'fp8', fp8Recipe, ...over };
+      return (await resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, training })).training.fp8ParamGather;
+    };
+    assert.equal(await alone('tensorwise'), true);
+    assert.equal(await alone('blockwise'), false);
+    assert.equal(await alone('blockwise', { fp8ParamGather: true }), true);
+    assert.equal(await alone('tensorwise', { runtime: 'torchtitan' }), undefined);
+  });
+
   it('falls back to fp16 and unfused attention on a V100', async () => {
     const { training } = await resolved({ model: llama8b, cluster: { gpu: 'V100-32GB' } });
     assert.equal(training.precision, 'fp16');
