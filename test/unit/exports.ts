@@ -7,7 +7,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/formats/megatron/forks#forks',
     'src/core/formats/overrides#overrideKeys',
     'src/core/formats/terapipe/terapipe#terapipeKeys',
-    'src/core/resolve/recipe-cut#recipeCut',
     'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/slice-times/schema#profileParts',

@@ -71,7 +71,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   rules: {
     about:
       'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search'],
+    imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search', 'resolve'],
   },
   load: {
     about:

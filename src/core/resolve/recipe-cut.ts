@@ -26,14 +26,21 @@ function alike(chunks: number, layers: number): number[] {
   return Array.from({ length: chunks }, () => layers);
 }
 
+type CutRun = Omit<GivenRun, 'layout'> & { readonly layout: Given<Layout> };
+
+/** What of a model decides it: its layers, and whether it has experts and latent attention. */
+interface CutModel extends Pick<ModelSpec, 'layers' | 'latent'> {
+  readonly experts: object | number | null;
+}
+
 /**
  * The cut that recipes give a model which Megatron-LM cannot cut evenly, and so refuses without one; null where they have none of their
  * own, where the file gives one, or another framework or launcher decides.
  * @returns layers of each chunk, in order of the layers.
  */
-export function recipeCut(run: Omit<GivenRun, 'layout'> & { readonly layout: Given<Layout> }, model: ModelSpec): readonly number[] | null {
+export function recipeCut(run: CutRun, { layers, experts, latent = null }: CutModel): readonly number[] | null {
   const { pipeline, virtualStages, stageLayers } = run.layout;
-  const isOdd = model.layers === oddLayers && model.experts !== null && (model.latent ?? null) !== null;
+  const isOdd = layers === oddLayers && experts !== null && latent !== null;
   if (!isOdd || stageLayers !== undefined || pipeline === undefined || !isOwnMegatron(run)) return null;
   const [stages, virtual] = [pipeline.value, virtualStages?.value ?? 1];
   const { chunks, placement } = kindFor(run.schedule?.value ?? '1F1B', { virtualStages: virtual });
@@ -41,7 +48,7 @@ export function recipeCut(run: Omit<GivenRun, 'layout'> & { readonly layout: Giv
 }
 
 /** What is given of a layout, with that cut, which is said. */
-export function withCutOfRecipe(run: Parameters<typeof recipeCut>[0], model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
+export function withCutOfRecipe(run: CutRun, model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
   const cut = recipeCut(run, model);
   if (cut === null) return run.layout;
   const reason = sentence`as the recipes of Megatron-Bridge cut it`;

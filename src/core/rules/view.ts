@@ -5,6 +5,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
+import { recipeCut } from '../resolve/recipe-cut';
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec } from '../spec/cluster';
 import type { Layout } from '../spec/request';
@@ -32,7 +33,7 @@ export interface ConfigView {
   readonly launcher: LauncherTraits;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
-  /** A setting or the cluster deals the layers to the stages otherwise than evenly. */
+  /** A setting, the cluster or a recipe that is taken where the file is silent deals the layers to the stages otherwise than evenly. */
   readonly dealsOtherwise: boolean;
   /** Kinds of GPUs that files name. */
   readonly gpus: readonly GpuSpec[];
@@ -123,7 +124,9 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
     facts.cpuOffloading = { value: true, source: facts.activationOffloadLayers.source };
   const { value: layers } = run.model.layers;
   const isCutApart = run.groups !== undefined || run.model.encoderLayers.value !== null;
-  const dealsOtherwise = run.layout.stageLayers !== undefined || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
+  const isCutByRecipe = recipeCut(run, { layers, experts: run.model.experts.value, ...traits }) !== null;
+  const dealsOtherwise =
+    run.layout.stageLayers !== undefined || isCutByRecipe || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
   return {
     facts: facts as ViewFacts,
     format: run.format,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { scheduleChoices } from '../../../../src/core/layout-search/schedules';
+import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { say } from '../../../../src/core/sentence';
@@ -87,6 +88,14 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
     assert.equal(await cutOf({}, 64), undefined);
     assert.equal(await cutOf({ layout: { ...layout, pipeline: 2, data: 16 } }), undefined);
     assert.equal(await cutOf({ schedule: 'DualPipeV' }), undefined);
+  });
+
+  it('is no uneven deal of layers, which Megatron refuses where nobody knows a cut', async () => {
+    const refused = async (changed: object, layers?: number): Promise<boolean> =>
+      findingsOf(await runOf(changed, layers), null).some(({ code }) => code === 'layers-not-divisible');
+    assert.equal(await refused({}), false);
+    assert.equal(await refused({}, 62), true);
+    assert.equal(await refused({ layout: { ...layout, pipeline: 2, data: 16 } }), true);
   });
 
   it('leaves a search as free as before', async () => {
