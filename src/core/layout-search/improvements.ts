@@ -106,6 +106,9 @@ function without(fixed: ReadonlySet<SearchKey>, keys: readonly SearchKey[]): Set
   return new Set([...fixed].filter((key) => !keys.includes(key)));
 }
 
+/** Less than this is no gain. */
+const leastGain = 0.001;
+
 function improvement(
   { change, problem }: Change,
   best: FoundPlan,
@@ -127,6 +130,7 @@ function improvement(
     return nothing(change, best.fits ? sentence`${change}: nothing gained` : sentence`${change}: still nothing fits`);
   const plan = describerOf(problem, evaluator, tokenBudget).plan(found.best.point);
   const speedup = plan.tokensPerSecond / best.tokensPerSecond;
+  if (best.fits && speedup < 1 + leastGain) return nothing(change, sentence`${change}: nothing gained`);
   const gain =
     speedup >= 1.1
       ? sentence`${formatNumber(speedup)}x the tokens per second`

@@ -3,13 +3,16 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { canCut, stageCuts } from '../../../../src/core/layout-search/cuts';
 import { mostHelpful, whatIfs } from '../../../../src/core/layout-search/improvements';
+import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { gapOf, stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProgress } from '../../../../src/core/layout-search/search';
 import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import { stageLayersText } from '../../../../src/core/layout-search/labels';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { comparedSchedules } from '../../../../src/core/spec/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
+import { loadObject } from '../formats/files';
 
 /** Sixteen A100 and a model that needs two of them. */
 const base = {
@@ -156,6 +159,19 @@ describe('layout search', () => {
       assert.ok(named.includes(change), change);
     const doubled = improvements.find(({ change }) => said(change) === 'twice the nodes');
     assert.ok(doubled?.plan && doubled.speedup > 1.5 && doubled.speedup < 2.5, String(doubled?.speedup));
+  });
+
+  it('says that nothing is gained where no layout is faster by as much as figures show', async () => {
+    const run = await loadObject({
+      model: { layers: 7, hidden: 1000, heads: 10, ffn: 4001, vocab: 50257 },
+      cluster: { gpu: 'A10G', nodes: 3, gpusPerNode: 3 },
+      training: { globalBatch: 9, sequenceLength: 1537 },
+    });
+    const roomy = searchProblemOf(run, resolveRun(run, { gpu: 'A10G', nodes: null, gpusPerNode: null }));
+    const improvements = whatIfs(roomy, searchLayouts(roomy)).map(({ searchAgain: look }) => look());
+    assert.ok(improvements.every(({ plan, speedup }) => (plan === null ? speedup === 1 : speedup > 1.0005)));
+    const larger = improvements.find(({ change }) => said(change) === 'twice the memory of each GPU');
+    assert.equal(said(larger?.says), 'twice the memory of each GPU: nothing gained');
   });
 
   it('solves the token slices of the best that TeraPipe has', () => {
