@@ -160,6 +160,47 @@ export const timelineCases: readonly Case[] = [
     },
   },
   {
+    name: 'timeline: wheel and drag work over the memory lane as over the lanes; a range there is of its stage',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const box = (await page.locator('.memory-lane-curve').boundingBox())!;
+      const perPx = stepMs() / (box.width - 56 - 80);
+      const y = box.y + box.height / 2;
+      await page.mouse.move(box.x + 56 + 400, y);
+      await page.keyboard.down('Control');
+      await page.mouse.wheel(0, -600);
+      await page.keyboard.up('Control');
+      const zoomed = (await saved(page)).viewport!;
+      const share = (zoomed.endMs - zoomed.startMs) / stepMs();
+      assert.ok(share < 0.4, `${share} of the step`);
+      const at = zoomed.startMs + 400 * perPx * share;
+      assert.ok(Math.abs(at - 400 * perPx) < stepMs() * 1e-6, `${400 * perPx} moved to ${at}`);
+      await page.mouse.down({ button: 'middle' });
+      await page.mouse.move(box.x + 56 + 300, y, { steps: 4 });
+      await page.mouse.up({ button: 'middle' });
+      const panned = (await saved(page)).viewport!;
+      assert.ok(Math.abs(panned.startMs - zoomed.startMs - 100 * perPx * share) < stepMs() * 1e-6);
+      await page.mouse.move(box.x + 56 + 200, y);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 56 + 350, y + 10, { steps: 4 });
+      await page.mouse.up();
+      const worst = Number(/^Memory of stage (\d+)/.exec(await page.locator('.lane-words').innerText())![1]);
+      const { selection } = await savedState<{ selection: Record<string, unknown> }>(page);
+      const [startMs, endMs] = [200, 350].map((px) => panned.startMs + px * perPx * share) as [number, number];
+      assert.deepEqual([selection['type'], selection['firstStage'], selection['lastStage']], ['range', worst, worst]);
+      assert.ok(Math.abs(Number(selection['startMs']) - startMs) < stepMs() * 1e-6, JSON.stringify(selection));
+      assert.ok(Math.abs(Number(selection['endMs']) - endMs) < stepMs() * 1e-6, JSON.stringify(selection));
+      const range = (await page.locator('.lane-range').boundingBox())!;
+      assert.ok(Math.abs(range.x - box.x - 256) <= 1.5 && Math.abs(range.width - 150) <= 1.5, JSON.stringify(range));
+      await inspector(page).getByText('Selected range').waitFor();
+      await page.mouse.click(box.x + 56 + 250, y);
+      await inspector(page).locator('dt', { hasText: 'Micro-batch' }).waitFor();
+      assert.ok(await page.locator('.lane-range').isHidden());
+      return undefined;
+    },
+  },
+  {
     name: 'timeline: a click gives the details of an operation, a double click zooms to it',
     options: wide,
     state,

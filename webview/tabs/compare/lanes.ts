@@ -4,7 +4,7 @@ import { h } from '../../base/dom';
 import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
-import { wirePointer } from '../timeline/input';
+import { wirePane } from '../timeline/input';
 import type { PageAction } from '../../base/actions';
 import type { Operation } from '../../base/operations';
 import { makePane, type Pointer } from '../timeline/pane';
@@ -45,7 +45,7 @@ export function makeComparedLanes(store: Store): ComparedLanes {
     live,
   );
   for (const side of sides)
-    wirePointer(panes[side], {
+    wirePane(panes[side], {
       operations: () => compared.operations(side),
       viewport: () => compared.viewport(panes[side].extent()),
       show: commands.show,

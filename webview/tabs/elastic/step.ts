@@ -5,7 +5,7 @@ import { h } from '../../base/dom';
 import { lanesAttributes, partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { indexOperations, type Operation, type Operations } from '../../base/operations';
-import { wirePointer } from '../timeline/input';
+import { wirePane } from '../timeline/input';
 import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
 import { makePane } from '../timeline/pane';
 import { clamp, fitAll, fitOperation, fitRange, reveal, type Viewport } from '../../base/viewport';
@@ -60,7 +60,7 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
     }
     pane.redraw();
   };
-  wirePointer(pane, {
+  wirePane(pane, {
     operations: () => operations,
     viewport: current,
     show,

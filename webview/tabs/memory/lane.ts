@@ -29,19 +29,20 @@ export interface MemoryLaneProps {
   readonly shown: () => LaneShown | null;
   /** Start of the operation that is selected on the stage that is shown, ms; null: none is. */
   readonly selectedMs: () => number | null;
-  /** Hears which time is pointed at in the lane, ms; null: none. */
-  readonly onPoint: (ms: number | null) => void;
-  /** Hears which time of a stage was clicked, ms. */
-  readonly onPick: (stage: number, ms: number) => void;
+  /** The time that is selected on the stage that is shown; null: none is. */
+  readonly selectedRange: () => Pick<Viewport, 'startMs' | 'endMs'> | null;
 }
 
 /** Memory in use on one stage under the timeline, on the same time axis. */
 export interface MemoryLane {
   readonly element: HTMLElement;
+  /** Where it hears the pointer. */
+  readonly canvas: HTMLElement;
+  readonly focus: () => void;
   readonly redraw: () => void;
   /** Says what a stage (null: the one that is shown) has in use at a time, ms, that is pointed at; null: none is. */
   readonly point: (ms: number | null, stage: number | null) => void;
-  /** Goes to the selected operation, when another one is. */
+  /** Goes to what is selected, when that is something else. */
   readonly follow: () => void;
 }
 
@@ -66,11 +67,13 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   });
   const readout = h('div', { class: 'tooltip lane-readout', role: 'presentation' });
   const cursor = h('div', { class: 'lane-cursor', 'aria-hidden': 'true', hidden: true }, readout);
+  const range = h('div', { class: 'lane-range', 'aria-hidden': 'true', hidden: true });
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const canvas = h(
     'div',
     { class: 'lane-canvas', role: 'application', tabindex: 0, ...lanesAttributes, 'aria-describedby': title.id },
     surface.canvas,
+    range,
     cursor,
   );
   const element = h(
@@ -93,8 +96,23 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
 
   let pointed: { readonly ms: number; readonly stage: number | null } | null = null;
   const widthPx = (): number => surface.width() - props.leftPx() - gutters.rightPx;
+  const xAt = (ms: number): number => {
+    const { startMs, endMs } = props.viewport();
+    return props.leftPx() + ((ms - startMs) / (endMs - startMs)) * widthPx();
+  };
+  /** Marks the selected time, as far as it is in view. */
+  const placeRange = (): void => {
+    const selected = props.selectedRange();
+    const { startMs, endMs } = props.viewport();
+    range.hidden = selected === null || selected.endMs < startMs || selected.startMs > endMs || surface.width() === 0;
+    if (selected === null || range.hidden) return;
+    const [left, right] = [xAt(Math.max(startMs, selected.startMs)), xAt(Math.min(endMs, selected.endMs))];
+    range.style.transform = `translateX(${Math.round(left)}px)`;
+    range.style.width = `${Math.max(1, Math.round(right) - Math.round(left))}px`;
+  };
   /** Puts the cursor where it is pointed at, else at the selected operation, whose parts are told while the lane has the focus. */
   const place = (): void => {
+    placeRange();
     const shown = props.shown();
     const selectedMs = props.selectedMs();
     const at = pointed ?? (selectedMs === null ? null : { ms: selectedMs, stage: null });
@@ -102,7 +120,7 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const stage = shown?.profile.stages.find((each) => each.stage === at?.stage) ?? shown?.stage;
     cursor.hidden = shown === null || at === null || at.ms < startMs || at.ms > endMs || surface.width() === 0;
     if (cursor.hidden || shown === null || at === null || stage === undefined) return;
-    const xPx = props.leftPx() + ((at.ms - startMs) / (endMs - startMs)) * widthPx();
+    const xPx = xAt(at.ms);
     cursor.style.transform = `translateX(${Math.round(xPx)}px)`;
     cursor.classList.toggle('lane-cursor-kept', pointed === null);
     readout.hidden = pointed === null && document.activeElement !== canvas;
@@ -113,23 +131,13 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const wanted = xPx >= ownPx + besidePx ? xPx - ownPx - besidePx : xPx + besidePx;
     readout.style.left = `${Math.round(Math.max(0, Math.min(surface.width() - ownPx, wanted)) - xPx)}px`;
   };
-  const msAt = ({ clientX }: MouseEvent): number | null => {
-    const { startMs, endMs } = props.viewport();
-    const share = (clientX - surface.canvas.getBoundingClientRect().left - props.leftPx()) / widthPx();
-    return share < 0 || share > 1 ? null : startMs + share * (endMs - startMs);
-  };
-  canvas.addEventListener('pointermove', (event) => props.onPoint(msAt(event)));
-  canvas.addEventListener('pointerleave', () => props.onPoint(null));
-  canvas.addEventListener('click', (event) => {
-    const [ms, shown] = [msAt(event), props.shown()];
-    canvas.focus({ preventScroll: true });
-    if (ms !== null && shown !== null) props.onPick(shown.stage.stage, ms);
-  });
   canvas.addEventListener('focus', place);
   canvas.addEventListener('blur', place);
   onThemeChange(redraw);
   return {
     element,
+    canvas,
+    focus: () => canvas.focus({ preventScroll: true }),
     redraw,
     point: (ms, stage) => {
       pointed = ms === null ? null : { ms, stage };

@@ -1,6 +1,6 @@
 import { formatCount, formatPercent } from '../../../src/core/format';
 import { h, icon } from '../../base/dom';
-import { makeMemoryLane, type MemoryLane, type MemoryLaneProps } from '../memory/lane';
+import { makeMemoryLane, type MemoryLane } from '../memory/lane';
 import { capitalised } from '../../shared/sentence';
 import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
@@ -10,10 +10,10 @@ import type { ViewState } from '../../base/view-state';
 import { timelineCommands, type TimelineCommands } from './commands';
 import { criticalPath } from './dependencies';
 import { makeFindBar } from './find-bar';
-import { wirePointer } from './input';
+import { wirePane, wirePointer, type PointerArea } from './input';
 import { makeMinimap, type Minimap } from './minimap';
 import type { PageAction } from '../../base/actions';
-import { operationBy, type Operation, type Operations } from '../../base/operations';
+import { operationBy, type Operations } from '../../base/operations';
 import { makePane, pointAtTime, type Pane, type PaneProps } from './pane';
 import { makeOperationTable } from './table';
 import type { TimelineActionProps } from './actions';
@@ -21,7 +21,7 @@ import { gutterPx } from './gutter';
 import { makeRowButtons } from './row-buttons';
 import { areCollapsed } from './rows';
 import { tooltipLines } from './tooltips';
-import { clamp, panTime, type Extent, type Viewport } from '../../base/viewport';
+import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { timeText } from './labels';
 import { makeLegend } from './legend';
 import { hiddenTail, lookedAt } from './look';
@@ -44,11 +44,7 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const { operations, comparedOperations } = timeline;
   const leftPx = (): number => gutterPx(timeline.rows());
-  const lane = laneOf(timeline, {
-    viewport: () => timeline.viewport(pane.extent()),
-    onPoint: (ms) => pointAtTime(pane, timeline.viewport(pane.extent()), ms),
-    onPick: (operation) => commands.goTo(operation),
-  });
+  const lane = laneOf(store, timeline, () => timeline.viewport(pane.extent()));
   const pane = makePane({
     ...paneProps(store, timeline, operations, true),
     onTime: lane.point,
@@ -80,8 +76,18 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     focusLanes: focus,
   });
   pane.canvas.after(rowButtons.element);
-  wirePointer(pane, pointerActions({ store, timeline, commands, focus, pane, isMain: true }));
-  wirePointer(otherPane, pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }));
+  wirePane(pane, { operations, ...pointerActions({ store, timeline, commands, focus, pane, isMain: true }) });
+  wirePane(otherPane, {
+    operations: comparedOperations,
+    ...pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }),
+  });
+  wirePointer(laneArea(lane, timeline, pane), {
+    ...pointerActions({ store, timeline, commands, focus, pane, isMain: true }),
+    pick: (operation) => {
+      lane.focus();
+      if (operation !== null) commands.goTo(operation);
+    },
+  });
 
   const parts: Parts = {
     lanes,
@@ -137,12 +143,8 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   };
 }
 
-interface LaneActions extends Pick<MemoryLaneProps, 'viewport' | 'onPoint'> {
-  readonly onPick: (operation: Operation | null) => void;
-}
-
 /** The memory of the marked stage. */
-function laneOf(timeline: ShownTimeline, { viewport, onPoint, onPick }: LaneActions): MemoryLane {
+function laneOf(store: Store, timeline: ShownTimeline, viewport: () => Viewport): MemoryLane {
   const { operations, memoryStage } = timeline;
   return makeMemoryLane({
     leftPx: () => gutterPx(timeline.rows()),
@@ -155,12 +157,32 @@ function laneOf(timeline: ShownTimeline, { viewport, onPoint, onPick }: LaneActi
       const selected = timeline.selected();
       return selected?.stage === memoryStage()?.stage ? (selected?.startMs ?? null) : null;
     },
-    onPoint,
-    onPick: (stage, ms) => {
-      const of = operations();
-      onPick(of === null ? null : operationBy(of, stage, ms));
+    selectedRange: () => {
+      const { selection } = store.view();
+      const stage = memoryStage()?.stage ?? -1;
+      return selection?.type === 'range' && selection.firstStage <= stage && stage <= selection.lastStage ? selection : null;
     },
   });
+}
+
+/** The memory lane as an area on the time axis of a pane, in which everything is of the stage that it shows. */
+function laneArea({ canvas }: MemoryLane, { operations, memoryStage, viewport }: ShownTimeline, pane: Pane): PointerArea {
+  const { leftPx, extent } = pane;
+  const msAt = (x: number): number | null =>
+    x < leftPx() || x > leftPx() + extent().widthPx ? null : timeAt(viewport(extent()), x - leftPx(), extent());
+  return {
+    canvas,
+    leftPx,
+    extent,
+    axisPx: 0,
+    at: (x, y) => {
+      const [ms, of, stage] = [msAt(x), operations(), memoryStage()?.stage ?? null];
+      const operation = ms === null || of === null || stage === null ? null : operationBy(of, stage, ms);
+      return { x, y, row: null, stage, operation };
+    },
+    stagesBetween: () => [memoryStage()?.stage ?? []].flat(),
+    point: (pointer) => pointAtTime(pane, viewport(extent()), pointer === null ? null : msAt(pointer.x)),
+  };
 }
 
 function minimapOf(store: Store, timeline: ShownTimeline, pane: Pane, commands: TimelineCommands): Minimap {
@@ -277,7 +299,6 @@ interface PointedPane {
 
 function pointerActions({ store, timeline, commands, focus, pane, isMain }: PointedPane): Parameters<typeof wirePointer>[1] {
   return {
-    operations: isMain ? timeline.operations : timeline.comparedOperations,
     viewport: () => timeline.viewport(pane.extent()),
     show: commands.show,
     pick: (operation, stage) => {
