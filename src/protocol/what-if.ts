@@ -26,6 +26,8 @@ export function figuresOf(plan: Plan): PlanFigures {
 /** Sizes and settings that a page tries, none at first. */
 export interface WhatIfState {
   readonly chunks: WhatIfChunks;
+  /** Whether the config can leave recompute and the micro-batch to the planner: files of launchers say them. */
+  readonly leavesOpen: boolean;
   /** Layers of each stage as they are planned, or of each virtual stage in the order of the model. */
   readonly cut: readonly number[];
   readonly sets: readonly WhatIfSet[];

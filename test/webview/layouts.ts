@@ -57,5 +57,5 @@ export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState
 /** A tab with a state of the Layout view. */
 export function layoutState(layout: LayoutState | null, plan = usualSearch().plan): PageState {
   const cut = cutOf(plan.request, chosenOf(plan).schedule);
-  return stateOf('tab', plan, { layout, whatIf: { chunks: 'several', cut, sets: [], tried: null, error: null } });
+  return stateOf('tab', plan, { layout, whatIf: { chunks: 'several', leavesOpen: true, cut, sets: [], tried: null, error: null } });
 }

@@ -99,7 +99,7 @@ export const tabCases: readonly Case[] = [
       const slower = { ...figures, tokensPerSecond: figures.tokensPerSecond / 1.08 };
       await send({
         type: 'state',
-        state: stateOf('tab', plan(), { whatIf: { chunks: 'several', cut: [], sets, tried: slower, error: null } }),
+        state: stateOf('tab', plan(), { whatIf: { chunks: 'several', leavesOpen: true, cut: [], sets, tried: slower, error: null } }),
       });
       await page.getByText('+8 %').waitFor();
       assert.match(

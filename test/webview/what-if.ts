@@ -11,7 +11,9 @@ import { planOf, stateOf } from './fixtures';
 
 const wide = { kind: 'tab', width: 1500, height: 820 } as const;
 const plan = planOf({ unit: 56, data: 2, stages: 48 });
-const whatIf: WhatIfState = { chunks: 'several', cut: [], sets: [], tried: null, error: null };
+const whatIf: WhatIfState = { chunks: 'several', leavesOpen: true, cut: [], sets: [], tried: null, error: null };
+/** The same with nothing of the training assumed, as files of launchers have it. */
+const said = { ...plan, request: { ...plan.request, assumptions: [] } };
 const figures = figuresOf(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
 const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
@@ -40,6 +42,35 @@ const loaded: WhatIfState['sets'] = [
 ];
 
 export const whatIfCases: readonly Case[] = [
+  {
+    name: 'what-if: what the file of a launcher says cannot be left to the planner, and the choices say why',
+    options: wide,
+    state: () => state({ whatIf: { ...whatIf, leavesOpen: false } }),
+    steps: async ({ page, send, messages }) => {
+      const microBatch = page.getByRole('spinbutton', { name: 'Micro-batch' });
+      const fewer = page.locator('.stepper', { has: microBatch }).locator('button').first();
+      assert.match(await microBatch.innerText(), /^Auto: \d+$/, 'no file says it: it is left open');
+      await send(show(stateOf('tab', said, { whatIf: { ...whatIf, leavesOpen: false } })));
+      assert.equal(await microBatch.innerText(), '1');
+      assert.ok(await fewer.isDisabled());
+      assert.match(String(await fewer.getAttribute('title')), /launcher says this itself/);
+      await page.getByRole('combobox', { name: 'Recompute' }).click();
+      const auto = page.getByRole('option', { name: 'Auto', exact: true }).locator('visible=true');
+      assert.match(String(await auto.getAttribute('title')), /launcher says this itself/);
+      await auto.click({ force: true });
+      await page.keyboard.press('Escape');
+      assert.deepEqual(
+        (await messages()).filter(({ type }) => type === 'try'),
+        [],
+      );
+      await send(show(stateOf('tab', said, { whatIf })));
+      assert.ok(await fewer.isEnabled());
+      await page.getByRole('combobox', { name: 'Recompute' }).click();
+      await auto.click();
+      assert.deepEqual((await messages()).at(-1), { type: 'try', sets: [['training.recompute', null]] });
+      return undefined;
+    },
+  },
   {
     name: 'what-if: a step is previewed with what follows from it, and written only when asked to',
     options: wide,

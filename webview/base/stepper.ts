@@ -16,6 +16,8 @@ export interface StepperState {
   readonly isChanged: boolean;
   /** What the neighbouring values would be; null: none is valid. */
   readonly fewer: string | null;
+  /** Why there is none below. */
+  readonly whyNoFewer?: string;
   readonly more: string | null;
 }
 
@@ -44,12 +46,12 @@ export function stepper(label: string, onStep: (direction: 1 | -1) => void): Ste
       value.textContent = state.text;
       setAttributes(value, { 'aria-valuenow': state.value, 'aria-valuetext': state.text, title: state.title });
       element.classList.toggle('changed', state.isChanged);
-      for (const [button, target] of [
-        [fewer, state.fewer],
-        [more, state.more],
+      for (const [button, target, why] of [
+        [fewer, state.fewer, state.whyNoFewer],
+        [more, state.more, undefined],
       ] as const) {
         button.disabled = target === null;
-        setAttributes(button, { title: target });
+        setAttributes(button, { title: target ?? why ?? null });
       }
     },
   };

@@ -64,6 +64,8 @@ export interface Choice {
   readonly value: string;
   readonly text: string;
   readonly title?: string;
+  /** Shown, but not to be chosen; the title says why. */
+  readonly disabled?: boolean;
 }
 
 /** A dropdown that is filled and set by `show`. */
@@ -89,7 +91,12 @@ export function dropdown(label: string, onChange: (value: string) => void): Drop
         element.replaceChildren(
           ...choices.map((choice) => {
             const option = document.createElement('vscode-option');
-            setAttributes(option, { value: choice.value, selected: choice.value === value, title: choice.title ?? null });
+            setAttributes(option, {
+              value: choice.value,
+              selected: choice.value === value,
+              title: choice.title ?? null,
+              disabled: choice.disabled === true,
+            });
             option.textContent = choice.text;
             return option;
           }),

@@ -13,7 +13,8 @@ export const automatic = '';
 export interface PlanControl {
   readonly key: WhatIfChoice;
   readonly label: string;
-  readonly choices: (plan: Plan) => readonly Choice[];
+  /** @param leavesOpen whether the config can leave it to the planner. */
+  readonly choices: (plan: Plan, leavesOpen: boolean) => readonly Choice[];
   /** The choice that is planned. */
   readonly value: (plan: Plan) => string;
   /** What a choice sets. */
@@ -49,11 +50,10 @@ export function planControls(): readonly PlanControl[] {
     {
       key: 'training.recompute',
       label: t('Recompute'),
-      choices: (plan) => [
-        {
-          value: automatic,
-          text: isChosen(plan, 'training.recompute') ? t('Auto: {0}', plan.request.training.recompute) : t('Auto'),
-        },
+      choices: (plan, leavesOpen) => [
+        isChosen(plan, 'training.recompute')
+          ? { value: automatic, text: t('Auto: {0}', plan.request.training.recompute) }
+          : { value: automatic, text: t('Auto'), ...(leavesOpen ? {} : { disabled: true, title: saidInLauncher() }) },
         { value: 'none', text: t('none') },
         { value: 'selective', text: t('selective') },
         { value: 'full', text: t('full') },
@@ -62,6 +62,11 @@ export function planControls(): readonly PlanControl[] {
       chosen: (value) => ['training.recompute', value === automatic ? null : value],
     },
   ];
+}
+
+/** Why a setting of a launcher's file cannot be left to the planner. */
+export function saidInLauncher(): string {
+  return t('The file of a launcher says this itself; a terapipe.json can leave it to the planner');
 }
 
 /** Every schedule that can run on the layout, and the one asked for. */

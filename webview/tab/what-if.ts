@@ -7,7 +7,6 @@ import {
   whatIfSets,
   whatIfSizes,
   type WhatIfChosen,
-  type WhatIfChunks,
   type WhatIfKey,
   type WhatIfSet,
   type WhatIfSizes,
@@ -24,7 +23,7 @@ import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
 import { triedActions, triedOf, triedText } from '../shared/tried';
 import { openedLayout } from '../tabs/layout/opened';
-import { automatic, type PlanControl } from './plan-controls';
+import { automatic, saidInLauncher, type PlanControl } from './plan-controls';
 
 /** Sizes to step through and settings to choose, and what they would give before they are written. */
 export interface WhatIfControls {
@@ -51,7 +50,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
   const setsOf = ({ sizes, chosen }: Draft): readonly WhatIfSet[] => (request === null ? [] : [...whatIfSets(request, sizes), ...chosen]);
-  const chunks = (): WhatIfChunks => store.state().whatIf?.chunks ?? 'several';
+  const bounds = (): Bounds => store.state().whatIf ?? { chunks: 'several', leavesOpen: true };
   const attempt = (wanted: Draft | null): void => {
     draft = wanted === null || setsOf(wanted).length === 0 ? null : wanted;
     host.post({ type: 'try', sets: draft === null ? [] : setsOf(draft) });
@@ -62,7 +61,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     key,
     control: stepper(sizeName(key), (direction) => {
       const from = request === null ? null : draftOf(request);
-      const sizes = request === null || from === null ? null : steppedSizes(request, chunks(), from.sizes, key, direction);
+      const sizes = request === null || from === null ? null : stepped(request, bounds(), from.sizes, key, direction);
       if (from !== null && sizes !== null) attempt({ ...from, sizes });
     }),
   }));
@@ -99,10 +98,11 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     follow(state, plan);
     element.hidden = settings.hidden = openedLayout(state) !== null;
     const { sizes, chosen } = draftOf(plan.request);
-    showSizes(plan, { sizes, chunks: chunks(), steppers });
+    const { chunks, leavesOpen } = bounds();
+    showSizes(plan, { sizes, bounds: { chunks, leavesOpen }, steppers });
     for (const { control, list } of lists) {
       const value = chosenValue(control, plan, chosen);
-      list.show(control.choices(plan), value);
+      list.show(control.choices(plan, leavesOpen), value);
       list.element.parentElement?.classList.toggle('changed', value !== control.value(plan));
     }
     answer.hidden = draft === null || element.hidden;
@@ -119,26 +119,47 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   return { element, settings, answer, update };
 }
 
+/** What the config sets bounds to. */
+type Bounds = Pick<WhatIfState, 'chunks' | 'leavesOpen'>;
+
+/** The sizes after a step; null where there is none, or the config cannot leave the micro-batch open. */
+function stepped(
+  request: PlanRequest,
+  { chunks, leavesOpen }: Bounds,
+  sizes: WhatIfSizes,
+  key: WhatIfKey,
+  direction: 1 | -1,
+): WhatIfSizes | null {
+  const next = steppedSizes(request, chunks, sizes, key, direction);
+  return isLeftOpen(request, next, leavesOpen) ? null : next;
+}
+
+function isLeftOpen(request: PlanRequest, sizes: WhatIfSizes | null, leavesOpen: boolean): boolean {
+  return !leavesOpen && sizes?.['training.microBatch'] === 0 && whatIfSizes(request)['training.microBatch'] > 0;
+}
+
 interface ShownSizes {
   readonly sizes: WhatIfSizes;
-  readonly chunks: WhatIfChunks;
+  readonly bounds: Bounds;
   readonly steppers: readonly { readonly key: WhatIfKey; readonly control: Stepper }[];
 }
 
-function showSizes({ request }: Plan, { sizes, chunks, steppers }: ShownSizes): void {
+function showSizes({ request }: Plan, { sizes, bounds, steppers }: ShownSizes): void {
   const now = whatIfSizes(request);
   for (const { key, control } of steppers) {
     control.element.hidden = !matters(request, key);
     const step = (direction: 1 | -1): string | null => {
-      const next = steppedSizes(request, chunks, sizes, key, direction);
+      const next = stepped(request, bounds, sizes, key, direction);
       return next === null ? null : changesText(request, sizes, next);
     };
+    const below = steppedSizes(request, bounds.chunks, sizes, key, -1);
     control.show({
       text: sizeText(request, key, sizes[key]),
       value: sizes[key],
       title: titleOf(request, key),
       isChanged: sizes[key] !== now[key],
       fewer: step(-1),
+      ...(isLeftOpen(request, below, bounds.leavesOpen) ? { whyNoFewer: saidInLauncher() } : {}),
       more: step(1),
     });
   }
@@ -159,7 +180,7 @@ function chosenTexts(controls: readonly PlanControl[], plan: Plan, chosen: reado
   return controls.flatMap((control) => {
     const value = chosenValue(control, plan, chosen);
     if (value === control.value(plan)) return [];
-    const textOf = (wanted: string): string => control.choices(plan).find((choice) => choice.value === wanted)?.text ?? wanted;
+    const textOf = (wanted: string): string => control.choices(plan, true).find((choice) => choice.value === wanted)?.text ?? wanted;
     return [t('{0} {1} to {2}', control.label, textOf(control.value(plan)), textOf(value))];
   });
 }

@@ -9,6 +9,7 @@ import { readerOf } from '../../core/load/readers';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
 import type { WhatIf } from '../sessions/what-ifs';
+import { isSaidByLaunchers, setsBeside, type ConfigSet } from '../sessions/written-sizes';
 import { requireTrustToWrite } from './apply-layout';
 import { createConfigCommand } from './create-config';
 import { createPageEdits, type PageEdits } from './page-edits';
@@ -62,19 +63,11 @@ export async function writeSizes(
       return;
     }
   }
-  await setInConfig(commands, session, sets);
+  const { run } = session;
+  await setInConfig(commands, session, run === null || format === 'terapipe' ? sets : setsBeside(run, sets, plan));
 }
 
-/** Schedules and slices, and what is left to the planner, are told in a terapipe.json. */
-function isSaidByLaunchers([key, value]: WhatIfSet): boolean {
-  return key !== 'schedule' && key !== 'slicing.unit' && (key !== 'training.recompute' || value !== null);
-}
-
-async function setInConfig(
-  commands: ChangeCommands,
-  session: SessionState,
-  sets: readonly (readonly [key: string, value: string | number | readonly number[] | null])[],
-): Promise<void> {
+async function setInConfig(commands: ChangeCommands, session: SessionState, sets: readonly ConfigSet[]): Promise<void> {
   const uri = session.format === 'terapipe' ? vscode.Uri.parse(session.file) : await createConfigCommand(commands, session.file);
   await changeConfig(
     uri,

@@ -1,5 +1,5 @@
 import { layoutFields, modelFields, trainingFields } from '../../core/formats/terapipe/fields';
-import type { FactName, Facts, LauncherFile } from '../../core/formats/facts';
+import type { Facts, LauncherFile } from '../../core/formats/facts';
 import { completeInline } from '../../core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../core/formats/launcher-run';
 import type { Run } from '../../core/formats/run';
@@ -93,13 +93,19 @@ function knownSizes({ facts }: LauncherFile): readonly Line[] {
   });
 }
 
-/** Every number that a model given by numbers would not have by itself. */
+/** What a model given by numbers needs. */
+const neededKeys = ['layers', 'hidden', 'heads'] as const satisfies readonly ModelKey[];
+
+/** Every number that a model given by numbers would not have by itself, and those that it needs. */
 function wholeModel({ model }: Run, { facts, place }: LauncherFile): readonly Line[] {
   const { layers, hidden, heads } = model;
+  // What the others follow from is written itself where it is not what numbers alone would be.
+  const bare = completeInline({ layers, hidden, heads }, place);
   const own = completeInline({ layers, hidden, heads, gatedMlp: model.gatedMlp, maxPositions: model.maxPositions }, place);
   return modelKeys.flatMap((key): Line[] => {
     const { value, source } = model[key];
-    const isSaid = source.kind === 'file' || own[key].value !== value;
+    const usual = key === 'gatedMlp' || key === 'maxPositions' ? bare : own;
+    const isSaid = neededKeys.some((needed) => needed === key) || source.kind === 'file' || usual[key].value !== value;
     return isSaid && value !== null ? [lineOf(key, model[key], facts)] : [];
   });
 }
@@ -156,7 +162,7 @@ function nameOf({ source }: Located<unknown>, facts: Facts): string {
 }
 
 function modelSection(lines: readonly Line[], from: string | null, isIncomplete: boolean, { file, facts }: LauncherFile): string {
-  const missing = (['layers', 'hidden', 'heads'] as const satisfies readonly FactName[]).filter((key) => facts[key] === undefined);
+  const missing = neededKeys.filter((key) => facts[key] === undefined);
   const note = isIncomplete
     ? [`    // ${printable(fileName(file))} does not say ${missing.join(', ')}: write them here, or "from": "config.json" of the model.`]
     : [];

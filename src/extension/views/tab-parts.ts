@@ -70,12 +70,13 @@ function pagePrefillOf({ format, launcher, run, texts }: SessionState, known: Pr
   };
 }
 
-function pageWhatIfOf({ plan: current, texts }: SessionState, tried: WhatIf | null): WhatIfState | null {
+function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
   if (current === null) return null;
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
   return {
     cut: cutOf(current.request, chosenOf(current).schedule),
+    leavesOpen: launcher === null,
     chunks: schedule === null ? 'several' : traitsFor(schedule, { virtualStages: 2 }).chunksPerStage,
     sets,
     tried: plan === null ? null : figuresOf(plan),

@@ -1,0 +1,37 @@
+import type { Run } from '../../core/formats/run';
+import type { WhatIfSet } from '../../core/layout-search/what-if';
+import type { Plan } from '../../core/planner/plan';
+
+/** A key of terapipe.json with what it is set to; null removes it. */
+export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
+
+/** Whether the file of a launcher can say what was tried: schedules and slices are told in a terapipe.json alone. */
+export function isSaidByLaunchers([key]: WhatIfSet): boolean {
+  return key !== 'schedule' && key !== 'slicing.unit';
+}
+
+/**
+ * What a terapipe.json beside a model config or a launcher has to set, so that it is planned as what was tried: beside the sets themselves
+ * what the other file alone says, or has the planner assume.
+ * @param run of that file. @param plan what was tried.
+ */
+export function setsBeside(
+  { layout, training, batchPerReplica, nodes }: Run,
+  sets: readonly WhatIfSet[],
+  plan: Plan,
+): readonly ConfigSet[] {
+  const { request } = plan;
+  const given = new Set<string>(sets.map(([key]) => key));
+  // Files of some launchers say the batch of one replica, and so all sequences of a step only with the layout.
+  const isOfReplicas = training.globalBatch === undefined && batchPerReplica !== undefined;
+  const isOpen = sets.some(([key, value]) => key === 'schedule' && value === null);
+  const added: readonly (ConfigSet | null)[] = [
+    isOfReplicas ? ['training.globalBatch', request.training.globalBatch] : null,
+    ...(['tensor', 'pipeline', 'data'] as const).map((key): ConfigSet | null =>
+      isOfReplicas && layout[key] === undefined ? [`layout.${key}`, request.layout[key]] : null,
+    ),
+    nodes === undefined && request.cluster.groups === undefined ? ['cluster.nodes', request.cluster.nodes] : null,
+    isOpen && request.runs !== undefined ? ['schedules', request.runs] : null,
+  ];
+  return [...sets, ...added.filter((set) => set !== null).filter(([key]) => !given.has(key))];
+}
