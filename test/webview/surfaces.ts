@@ -40,7 +40,7 @@ function worked(): PageState {
   return stateOf('tab', plan, {
     findings: findings.slice(1),
     profile: profilesOf([known(profileOf())]),
-    whatIf: { chunks: 'several', cut: cutOf(plan.request, chosenOf(plan).schedule), sets: [], tried: null, error: null },
+    whatIf: { chunks: 'several', leavesOpen: true, cut: cutOf(plan.request, chosenOf(plan).schedule), sets: [], tried: null, error: null },
     history: {
       plans: [
         { ...past, id: 2, isSaved: false, isPinned: false },
@@ -75,7 +75,7 @@ const broken: Partial<PageState> = {
 const stale: Partial<PageState> = { staleEdits: 2, progress: 0.4 };
 
 const states = (kind: Surface['kind']): readonly Surface[] => {
-  const of = { kind, savedState: { tab: 'timeline' }, widths: [kind === 'side' ? 280 : 1500] };
+  const of = { kind, savedState: { tab: 'timeline' } };
   return [
     { ...of, name: `${kind}-error`, state: () => stateOf(kind, gpt3(), broken) },
     { ...of, name: `${kind}-error-alone`, state: () => stateOf(kind, null, { ...broken, staleEdits: 0 }) },
@@ -119,11 +119,11 @@ export const surfaces: readonly Surface[] = [
   ...states('tab'),
   {
     ...tabs('timeline-export'),
-    widths: [1500],
+    widths: [500, 1500],
     act: (page) => page.getByRole('button', { name: 'Export' }).locator('visible=true').click(),
   },
-  { ...tabs('timeline-history'), widths: [1500], act: (page) => page.locator('.history-summary').click() },
-  { ...tabs('timeline-memory'), widths: [500, 1500], act: pointedMemory },
+  { ...tabs('timeline-history'), widths: [500, 1500], act: (page) => page.locator('.history-summary').click() },
+  { ...tabs('timeline-memory'), widths: [500, 1500, 2400], act: pointedMemory },
 ];
 
 /** Zooms into the ramp of the forwards, on a few stages. */

@@ -68,21 +68,25 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
               focusKey: 'show-error',
               onClick: () => host.post({ type: 'reveal', place }),
             }),
-        button({
-          label: t('Show log'),
-          appearance: 'secondary',
-          focusKey: 'show-log',
-          onClick: () => host.post({ type: 'command', command: 'terapipe.showLog' }),
-        }),
+        // What is wrong in a file is said here as a whole.
+        place !== null
+          ? null
+          : button({
+              label: t('Show log'),
+              appearance: 'secondary',
+              focusKey: 'show-log',
+              onClick: () => host.post({ type: 'command', command: 'terapipe.showLog' }),
+            }),
         error.placeText === null ? null : h('span', { class: 'notice-place' }, error.placeText),
       ),
     ),
   );
 }
 
-/** A note that the view is older than the file; null when it is current. */
-export function staleness({ plan, schedule, elastic, staleEdits }: PageState): HTMLElement | null {
+/** A note that the view is older than the file; null when it is current, and where the verdict says how old it is. */
+export function staleness({ plan, schedule, elastic, staleEdits, error }: PageState): HTMLElement | null {
   if ((plan === null && schedule === null && elastic === null) || staleEdits === 0) return null;
+  if (error !== null && schedule === null) return null;
   return h('span', { class: 'stale', role: 'status' }, t('from {0} ago', plural(staleEdits, t('edit'), t('edits'))));
 }
 

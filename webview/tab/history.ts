@@ -109,7 +109,7 @@ function row(store: Store, plan: PastPlan, { before, isCurrent, isFull }: RowPla
     ),
     h('td', { class: 'number' }, formatDuration(figures.iterationMs)),
     h('td', { class: 'number' }, before === null ? '' : differenceText(before, plan)),
-    h('td', { class: figures.verdict.fits ? '' : 'history-over' }, say(verdictText(figures.verdict), t)),
+    h('td', { class: figures.verdict.fits ? 'history-fit' : 'history-fit history-over' }, say(verdictText(figures.verdict), t)),
     h(
       'td',
       { class: 'history-acts' },
