@@ -245,7 +245,10 @@ function showDrawn(
   if (isNew || differs('viewport', 'criticalPath', 'stage', 'timelineLook', 'timelineRows')) {
     pane.redraw();
     if (!otherPane.element.hidden) otherPane.redraw();
-    lanes.style.maxHeight = `${pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx())}px`;
+    const highestPx = pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx());
+    lanes.style.maxHeight = `${highestPx}px`;
+    // The style sheet's least height is for many stages.
+    lanes.style.minHeight = highestPx < lanesLeastPx ? `${highestPx}px` : '';
     lane.redraw();
   } else if (differs('selection')) pane.redrawOverlay();
   if (differs('selection')) lane.follow();
@@ -286,6 +289,9 @@ function paneProps(store: Store, timeline: ShownTimeline, operations: () => Oper
       }),
   };
 }
+
+/** Least height of the lanes where they have as many rows as want it, CSS px. */
+const lanesLeastPx = 136;
 
 interface PointedPane {
   readonly store: Store;
