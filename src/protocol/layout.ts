@@ -160,7 +160,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     assumed: assumedBy(result),
     gap: gapOf(result),
     keptFree: keptFreeText(result),
-    needs: [...runtimesNeeded(result.perSchedule), ...notTried(result)],
+    needs: [...runtimesNeeded(result), ...notTried(result)],
   };
 }
 

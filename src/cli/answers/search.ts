@@ -110,7 +110,7 @@ function searchText(result: SearchResult): string {
     ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
-    ...section('Not run by usual launchers', [...runtimesNeeded(perSchedule), ...notTried(result)].map((needs) => say(needs)).join('\n')),
+    ...section('Not run by usual launchers', [...runtimesNeeded(result), ...notTried(result)].map((needs) => say(needs)).join('\n')),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),
     ...section('What would help, each searched anew', shown.join('\n')),

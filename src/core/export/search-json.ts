@@ -3,7 +3,9 @@ import { withBecause } from './reasons-json';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
-import { keptFreeText, layoutText, neededFor } from '../layout-search/labels';
+import { keptFreeText, layoutText } from '../layout-search/labels';
+import { neededFor } from '../schedules/needs';
+import type { PlanRequest } from '../spec/request';
 import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';
 
@@ -22,11 +24,12 @@ export function searchJson(result: SearchResult): SearchJson {
   const { request, best, cost, paretoFront, perSchedule, runnersUp, notFitting, improvements, counts, keptFree } = result;
   const free = keptFreeText(result);
   const against = launchedAgainstBest(result);
+  const ofPlan = (found: FoundPlan): object => foundJson(found, request);
   return {
     version: 1,
     plan: {
       title: request.title,
-      ...foundJson(best),
+      ...ofPlan(best),
       rangeMs: rangeOf(best.iterationMs, cost.range),
       scheme: best.scheme,
       memory: {
@@ -54,19 +57,19 @@ export function searchJson(result: SearchResult): SearchJson {
         keptFree === null
           ? null
           : { share: keptFree.share, best: keptFree.best, slowdown: keptFree.slowdown ?? null, says: free === null ? null : say(free) },
-      launched: against === null ? null : { ...foundJson(against.launched), speedup: against.speedup, says: say(against.says) },
-      paretoFront: paretoFront.map(foundJson),
+      launched: against === null ? null : { ...ofPlan(against.launched), speedup: against.speedup, says: say(against.says) },
+      paretoFront: paretoFront.map(ofPlan),
       // the name that it had first
-      front: paretoFront.map(foundJson),
-      perSchedule: perSchedule.map(foundJson),
-      runnersUp: runnersUp.map(({ plan, why }) => ({ ...foundJson(plan), why: say(why) })),
+      front: paretoFront.map(ofPlan),
+      perSchedule: perSchedule.map(ofPlan),
+      runnersUp: runnersUp.map(({ plan, why }) => ({ ...ofPlan(plan), why: say(why) })),
       notFitting: notFitting.map((large) => ({ ...large, layout: say(large.layout), why: say(large.why) })),
       improvements: improvements.map(({ change, method, plan, speedup, says }) => ({
         change: say(change),
         method,
         speedup,
         says: say(says),
-        plan: plan === null ? null : foundJson(plan),
+        plan: plan === null ? null : ofPlan(plan),
       })),
       lowerBoundMs: result.lowerBoundMs,
       gap: gapOf(result),
@@ -76,12 +79,12 @@ export function searchJson(result: SearchResult): SearchJson {
   };
 }
 
-function foundJson(found: FoundPlan): object {
+function foundJson(found: FoundPlan, request: PlanRequest): object {
   const { point, name, scheme, ...plan } = found;
   const { layout, training, schedule, slices, stageLayers } = point;
   const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
   const { offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
-  const needs = neededFor(found);
+  const needs = neededFor(point.schedule, request);
   return {
     name: say(name),
     layout: withOldNames(layout),

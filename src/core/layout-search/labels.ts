@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { scheduleDescriptions } from '../schedules/descriptions';
+import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
 import { usablePeakBytes } from '../memory-model/verdict';
@@ -59,18 +59,13 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
   return sentence`${counts.join(', ')} layers`;
 }
 
-/** What a plan needs to run that the usual launchers are not: `a runtime that splits backward, such as TorchTitan's`; null for nothing. */
-export function neededFor({ point }: Pick<FoundPlan, 'point'>): Sentence | null {
-  return scheduleDescriptions[point.schedule].needs;
-}
-
 /**
- * A line for each of some plans that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble
+ * A line for the best of each schedule that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble
  * Megatron-LM`.
  */
-export function runtimesNeeded(plans: readonly FoundPlan[]): Sentence[] {
-  return plans.flatMap((plan) => {
-    const needs = neededFor(plan);
+export function runtimesNeeded({ perSchedule, request }: Pick<SearchResult, 'perSchedule' | 'request'>): Sentence[] {
+  return perSchedule.flatMap((plan) => {
+    const needs = neededFor(plan.point.schedule, request);
     return needs === null ? [] : [sentence`${plan.name} needs ${needs}`];
   });
 }

@@ -12,7 +12,8 @@ import { groupsAlone } from '../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { AnalyticPlan, Candidate, Plan } from './plan';
-import { againstAnalytic, betterElsewhere, notCompared, reasonsFor, runtimeNeeded, slicesFound } from './reasons';
+import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
+import { betterElsewhere, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from './refusals';
 import { boundarySendsMs } from './transfers';
 import type { Sentence } from '../sentence';
@@ -34,12 +35,12 @@ export function reasonsOf(
   signal: CancelSignal | undefined,
 ): readonly Sentence[] {
   return [
-    ...runtimeNeeded(chosen, candidates),
+    ...runtimeNeeded(chosen, candidates, request),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
     ...groupsAlone(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
-    ...betterElsewhere(chosen, candidates, cost.errorPercent),
+    ...betterElsewhere(chosen, candidates, { request, cost }),
     ...notCompared(skipped),
     ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
     ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),

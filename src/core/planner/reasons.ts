@@ -18,7 +18,7 @@ export function isTie(plan: Plan, { id, iterationMs }: Pick<Candidate, 'id' | 'i
 }
 
 /** Whether two step times are closer than the error bar. */
-function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
+export function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
   return Math.max(aMs, bMs) <= Math.min(aMs, bMs) * (1 + errorPercent / 100);
 }
 /** Peaks this close are alike. */
@@ -81,40 +81,6 @@ export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'
 /** Whether TeraPipe's runtime or common launchers run a candidate. */
 export function isUsual(candidate: Pick<Candidate, 'id' | 'schedule'>): boolean {
   return otherRuntime(candidate) === null;
-}
-
-/** One line on the runtime that the chosen schedule needs, and on the best that needs none: only where there is something to say. */
-export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[]): Sentence[] {
-  const needs = otherRuntime(chosen);
-  if (needs === null) return [];
-  const usual = candidates.filter(isUsual);
-  const fitting = usual.filter(({ fits }) => fits);
-  const best = fastestOf(fitting.length > 0 ? fitting : usual);
-  const needed = sentence`${chosen.name} needs ${needs}`;
-  if (best === undefined) return [needed];
-  const other = sentence`of what usual launchers run ${best.name} takes ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}`;
-  return [sentence`${needed}; ${best.fits ? other : sentence`${other} and ${verdictWord(best)}`}`];
-}
-
-function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
-  return [...candidates].sort((a, b) => a.iterationMs - b.iterationMs)[0];
-}
-
-/**
- * One line on the fastest candidate that fits, where the chosen one does not, or another runtime has one that is faster by more than
- * nothing.
- */
-export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): Sentence[] {
-  const fitting = candidates.filter((candidate) => candidate.fits && candidate.id !== chosen.id);
-  const best = fastestOf(
-    chosen.fits ? fitting.filter((candidate) => !isUsual(candidate) && candidate.iterationMs * tie < chosen.iterationMs) : fitting,
-  );
-  if (best === undefined) return [];
-  const taken = sentence`${best.name} would take ${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}`;
-  const fit = chosen.fits ? taken : sentence`${taken}, which fits`;
-  const said = isWithin(chosen.iterationMs, best.iterationMs, errorPercent) ? sentence`${fit}, within error of it` : fit;
-  const needs = otherRuntime(best);
-  return [needs === null ? said : sentence`${said}; it needs ${needs}`];
 }
 
 /** One line on the schedules that were not evaluated. */

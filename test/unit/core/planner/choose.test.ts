@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
 import { isUsual, otherRuntime } from '../../../../src/core/planner/reasons';
+import { neededFor } from '../../../../src/core/schedules/needs';
 import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { Runtime } from '../../../../src/core/spec/runtime';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { cases } from '../../../property/cases';
 
@@ -95,6 +97,20 @@ describe('the choice among candidates', () => {
       }),
       { numRuns: cases(300, 10_000) },
     );
+  });
+
+  it('needs no other runtime for what that of the files runs under the name that it is asked for by', () => {
+    const needs = (name: ScheduleName, runtime?: Runtime, schedule: ScheduleName | null = null): boolean => {
+      const { training, ...request } = asking({ schedule });
+      return neededFor(name, { ...request, training: { ...training, ...(runtime === undefined ? {} : { runtime }) } }) !== null;
+    };
+    assert.deepEqual(
+      [needs('ZBVZeroBubble'), needs('ZBVZeroBubble', 'megatron'), needs('ZBVZeroBubble', 'torchtitan')],
+      [true, true, false],
+    );
+    assert.deepEqual([needs('ZeroBubbleV', 'torchtitan'), needs('1F1B', 'deepspeed')], [true, false]);
+    assert.deepEqual([needs('Interleaved1F1B', 'megatron'), needs('Interleaved1F1B', 'torchtitan', 'Interleaved1F1B')], [true, false]);
+    assert.equal(needs('ZB-H1', 'torchtitan', 'ZB-H1'), true, 'asked for, but TorchTitan has it under no name');
   });
 
   it('knows the runtime of every variant', () => {
