@@ -119,18 +119,23 @@ export function membersOf(document: JsonDocument, node: Node, what: Value): Read
   return members;
 }
 
-/** A node in words, for `..., not a list`: numbers as written, strings quoted. */
+/** Most characters of numbers that are said as they are written. */
+const saidAsWritten = 40;
+
+/** A node in words, for `..., not an object`: numbers and short lists of them as written, strings quoted. */
 export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): Value {
+  const written = text.slice(node.offset, node.offset + node.length);
   switch (node.type) {
     case 'string':
       return quoted(String(node.value));
     case 'number':
-      return node.length > 40 ? sentence`a number of ${node.length} digits` : text.slice(node.offset, node.offset + node.length);
+      return node.length > saidAsWritten ? sentence`a number of ${node.length} digits` : written;
     case 'boolean':
     case 'null':
       return String(node.value);
     case 'array':
-      return node.children?.length === 0 ? sentence`an empty list` : kindOf(node);
+      if (node.children?.length === 0) return sentence`an empty list`;
+      return node.length <= saidAsWritten && /^[\d.,eE+ [\]-]*$/.test(written) ? written : kindOf(node);
     case 'object':
     case 'property':
       return kindOf(node);

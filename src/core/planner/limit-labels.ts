@@ -69,7 +69,7 @@ export function slowestStage(limits: readonly StageLimits[]): number | null {
 
 /**
  * `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which
- * stages something else limits; null where that is not known.
+ * stages something else limits; of one stage alone no more than that. Null where it is not known.
  */
 export function limitedBy(limits: readonly StageLimits[] | null): Sentence | null {
   const slowest = limits === null ? null : slowestStage(limits);
@@ -79,7 +79,8 @@ export function limitedBy(limits: readonly StageLimits[] | null): Sentence | nul
   const others = runsOf(limits).filter(({ limiter }) => limiter !== first.limiter);
   const shown = others.slice(0, shownRuns).map(runText);
   const more = others.length > shownRuns ? [sentence`and ${formatCount(others.length - shownRuns)} more`] : [];
-  return sentence`${clausesOf([sentence`${listOf(shares)} on stage ${formatCount(slowest)}, the slowest`, ...shown, ...more])}`;
+  const where = limits.length === 1 ? listOf(shares) : sentence`${listOf(shares)} on stage ${formatCount(slowest)}, the slowest`;
+  return sentence`${clausesOf([where, ...shown, ...more])}`;
 }
 
 /** Most runs of stages that are reported. */

@@ -48,7 +48,7 @@ export function resolveLayout(
   return {
     tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, reason: reason() })),
     pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, reason: reason() })),
-    data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: sentence`what is left of ${formatCount(world)} GPUs` })),
+    data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: replicasLeft(world, tensor * pipeline * context) })),
     context: valueOrDefault('layout.context', given.context, () => ({ value: context, reason: sentence`no context parallelism set` })),
     expert:
       model.experts === null
@@ -80,4 +80,11 @@ export function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<
   const virtual = virtualStages?.value ?? 1;
   const layout = { pipeline: pipeline?.value ?? value.length / virtual, virtualStages: virtual, stageLayers: value };
   requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
+}
+
+/** Why there are so many replicas, of so many GPUs each. */
+function replicasLeft(world: number, replica: number): Sentence {
+  return replica > world
+    ? sentence`one replica: it has ${formatCount(replica)} GPUs, more than the ${formatCount(world)} there are`
+    : sentence`what is left of ${formatCount(world)} GPUs`;
 }

@@ -148,6 +148,14 @@ describe('terapipe solve', () => {
     assert.equal(refusal({ ...problem, cost: { table: { ...table, ms: [[10], [-1]] } } }).at, '[[10],[-1]]');
   });
 
+  it('says short lists of numbers as they are written, and of others that they are lists', () => {
+    const said = (stageFactors: unknown): string => refusal({ ...problem, stageFactors }).message;
+    assert.equal(said([1, 0]), 'stageFactors is [1,0]');
+    assert.equal(said([]), 'stageFactors is an empty list');
+    assert.equal(said(['<b>']), 'stageFactors is a list');
+    assert.equal(said(Array.from({ length: 40 }, () => 0)), 'stageFactors is a list');
+  });
+
   it('refuses slices longer than the sequence and problems beyond its memory', () => {
     assert.equal(refusal({ ...problem, minimumTokens: 513 }).at, '513');
     assert.equal(refusal({ ...problem, tokens: 1_000_000, unit: 1 }).code, 'solve-too-large');

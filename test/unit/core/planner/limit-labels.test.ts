@@ -24,6 +24,10 @@ describe('what limits the stages, in words', () => {
     );
   });
 
+  it('names no slowest stage where there is one alone', () => {
+    assert.equal(said(limitedBy([stage('math', { math: 60, memory: 40 })])), 'compute 60 %, memory traffic 40 %');
+  });
+
   it('says nothing of measured times', () => {
     assert.equal(limitedBy(null), null);
     assert.equal(slowestStage([]), null);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { say } from '../../../../src/core/sentence';
 import { loadRun } from '../../../load-run';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
@@ -130,6 +131,16 @@ describe('resolving a run', () => {
   it('takes enough nodes for a layout that is fixed', async () => {
     const { cluster } = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 4, data: 2 } });
     assert.equal(cluster.nodes, 8);
+  });
+
+  it('says of GPUs that are fewer than a replica has that they are, not what is left of them', async () => {
+    const reason = async (pipeline: number): Promise<string> => {
+      const { assumptions } = await resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, layout: { tensor: 8, pipeline } });
+      const found = assumptions.find(({ key }) => key === 'layout.data');
+      return found === undefined ? '' : say(found.reason);
+    };
+    assert.equal(await reason(16), 'one replica: it has 128 GPUs, more than the 8 there are');
+    assert.equal(await reason(1), 'what is left of 8 GPUs');
   });
 
   it('keeps one copy of FP8 weights where the GPU takes them either way round and a tensor has one scale', async () => {
