@@ -9,6 +9,14 @@ import { sentence, type Sentence } from '../sentence';
 /** What is switched on. In the order in which the paper adds it. */
 export type VariantId = 'none' | 'freezing' | 'pipe' | 'pipe-cache' | 'pipe-dp' | 'all';
 
+/** What adds one mechanism to a run, and the run that it is added to. */
+export const additions = [
+  ['freezing', 'none'],
+  ['pipe', 'freezing'],
+  ['pipe-dp', 'pipe'],
+  ['pipe-cache', 'pipe'],
+] as const satisfies readonly (readonly [VariantId, VariantId])[];
+
 /** What each is called, with PipeTransformer's names of what it adds. */
 export const variantNames: Readonly<Record<VariantId, Sentence>> = {
   none: sentence`no freezing`,

@@ -1,4 +1,4 @@
-import type { ElasticVariant, VariantId } from '../../../src/core/elastic/plan';
+import { additions, type ElasticVariant, type VariantId } from '../../../src/core/elastic/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
@@ -55,20 +55,13 @@ export function elasticSetting({ plan: { request, parameters } }: PageElastic): 
   ];
 }
 
-/** The run that each adds one mechanism to; none and all stand for themselves. */
-const addedTo: Readonly<Record<VariantId, VariantId | null>> = {
-  none: null,
-  freezing: 'none',
-  pipe: 'freezing',
-  'pipe-cache': 'pipe',
-  'pipe-dp': 'pipe',
-  all: null,
-};
+/** The run that each adds a mechanism to; none and all stand for themselves. */
+const addedTo: ReadonlyMap<VariantId, VariantId> = new Map(additions);
 
 /** What each mechanism gains, as a waterfall of the run's time: each bar reaches from the time without it to the time with it. */
 export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement {
   const most = Math.max(...variants.map(({ totalMs }) => totalMs));
-  const before = ({ id }: ElasticVariant): number => variants.find((other) => other.id === addedTo[id])?.totalMs ?? 0;
+  const before = ({ id }: ElasticVariant): number => variants.find((other) => other.id === addedTo.get(id))?.totalMs ?? 0;
   return h(
     'table',
     { class: 'mechanisms' },
@@ -84,7 +77,7 @@ export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement 
 
 function mechanismRow({ id, speedup, totalMs }: ElasticVariant, beforeMs: number, most: number): HTMLElement {
   const [start, end] = [Math.min(beforeMs, totalMs), Math.max(beforeMs, totalMs)];
-  const isLoss = addedTo[id] !== null && totalMs > beforeMs;
+  const isLoss = addedTo.has(id) && totalMs > beforeMs;
   const bar = h('span', { class: `mechanism-bar mechanism-${id}${isLoss ? ' mechanism-loss' : ''}` });
   bar.style.marginInlineStart = `${(100 * start) / most}%`;
   bar.style.width = `${(100 * (end - start)) / most}%`;

@@ -1,5 +1,5 @@
 import { epochVerdict } from '../../../src/core/elastic/memory';
-import type { VariantId } from '../../../src/core/elastic/plan';
+import { additions, type VariantId } from '../../../src/core/elastic/plan';
 import { formatBytes, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { t } from '../../base/strings';
@@ -8,14 +8,6 @@ import { epochCount } from './epochs';
 
 /** Less than this is no gain that the figures would show. */
 const leastGain = 1.005;
-
-/** What adds to a run, and the run that it is added to. */
-const mechanisms = [
-  ['freezing', 'none'],
-  ['pipe', 'freezing'],
-  ['pipe-dp', 'pipe'],
-  ['pipe-cache', 'pipe'],
-] as const satisfies readonly (readonly [VariantId, VariantId])[];
 
 /** The verdict on a run that freezes layers: what that gains, or that it does not fit; how long it takes; and where the gain is from. */
 export function elasticVerdict({ plan, spans }: PageElastic): Told {
@@ -31,12 +23,12 @@ export function elasticVerdict({ plan, spans }: PageElastic): Told {
     const where = t('Does not fit: {0} over on stage {1} from epoch {2} on.', formatBytes(-roomBytes), stage, over.epoch);
     return { sentences: [where, gain, instead], isOver: true, helps: [] };
   }
-  const [most] = mechanisms.map(([id, to]) => [id, msOf(to) - msOf(id)] as const).sort(([, a], [, b]) => b - a);
+  const [most] = additions.map(([id, to]) => [id, msOf(to) - msOf(id)] as const).sort(([, a], [, b]) => b - a);
   const because = gains && most !== undefined && most[1] > 0 ? [t('Most of that comes from {0}.', mechanismName(most[0]))] : [];
   return { sentences: [gain, instead, ...because], isOver: false, helps: [] };
 }
 
-function mechanismName(id: (typeof mechanisms)[number][0]): string {
+function mechanismName(id: (typeof additions)[number][0]): string {
   return {
     freezing: t('layers that are not trained any more'),
     pipe: t('shorter pipelines'),
