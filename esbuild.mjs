@@ -1,7 +1,7 @@
 // Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production`
 // minifies.
 import esbuild from 'esbuild';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
@@ -60,11 +60,54 @@ const report = {
   },
 };
 
+/**
+ * Writes the parts of a split bundle as CommonJS: esbuild splits modules alone, and VS Code before 1.100 loads no extension that is one.
+ */
+const asCommonJs = {
+  name: 'as-common-js',
+  setup(build) {
+    build.onEnd(async ({ outputFiles = [] }) => {
+      for (const { path: file, text } of outputFiles) {
+        if (!file.endsWith('.js')) {
+          if (!file.endsWith('.map')) await put(file, text);
+          continue;
+        }
+        const { code, map } = await esbuild.transform(text, {
+          format: 'cjs',
+          platform: 'node',
+          target: 'node20',
+          // `import()` becomes `require`, which VS Code hands its interface to.
+          supported: { 'dynamic-import': false },
+          minify: production,
+          sourcefile: file,
+          sourcemap: production ? false : 'external',
+        });
+        await put(file, production ? code : `${code}//# sourceMappingURL=${path.basename(file)}.map\n`);
+        if (!production) await put(`${file}.map`, map);
+      }
+    });
+  },
+};
+
+async function put(file, text) {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
 const builds = [
   {
     ...node,
+    entryPoints: { extension: 'src/extension/main.ts' },
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'extension/[name]-[hash]',
+    sourcemap: production ? false : 'inline',
+    write: false,
+    plugins: [asCommonJs, report],
+  },
+  {
+    ...node,
     entryPoints: {
-      extension: 'src/extension/main.ts',
       worker: 'src/worker/main.ts',
       profiler: 'src/profiler/child.ts',
       command: 'src/cli/command-thread.ts',

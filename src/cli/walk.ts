@@ -4,9 +4,8 @@ import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/load/re
 import { configError } from '../core/formats/errors';
 import { startOf } from '../core/formats/json-document';
 import { ExpectedError, messageOf } from '../core/errors';
-import type { Finding } from '../core/findings';
+import { findingOfError, type Finding } from '../core/findings';
 import { formatCount } from '../core/format';
-import { findingOfError } from '../core/rules/run-findings';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
 import { systemCode } from '../files/system-reason';
 import { readRegularFile, type SourceText } from './read-file';

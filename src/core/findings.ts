@@ -1,3 +1,4 @@
+import type { ExpectedError } from './errors';
 import { formatCount } from './format';
 import type { Sentence } from './sentence';
 import type { Place } from './spec/located';
@@ -79,4 +80,24 @@ export function countsByCode(codes: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
   return [...counts].map(([code, count]) => (count === 1 ? code : `${code} (${formatCount(count)})`)).join(', ');
+}
+
+/** A model of a kind that is not read or not planned: nothing that the user has to mend. */
+export function isOfAnotherKind({ code }: ExpectedError): boolean {
+  return code === 'config-unknown-model-type' || code === 'model-not-planned';
+}
+
+/**
+ * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do
+ * not read is nothing wrong with the file, so only information.
+ */
+export function findingOfError(error: ExpectedError, fallback: Place): Finding {
+  return {
+    code: error.code,
+    severity: isOfAnotherKind(error) ? 'information' : 'error',
+    place: error.place ?? fallback,
+    message: error.what,
+    remedy: error.remedy,
+    fixes: [],
+  };
 }

@@ -7,7 +7,7 @@ import type { Run } from '../core/formats/run';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Plan } from '../core/planner/plan';
 import type { PreparedRehearsal, RehearsalAsked } from '../core/rehearsal/prepare';
-import type { Remedy } from '../core/rules/plan/remedies';
+import type { Remedy } from '../core/rules/plan/remedy';
 import type { PlanRequest } from '../core/spec/request';
 import type { SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';

@@ -4,10 +4,10 @@
 // `terapipe`) as if a terapipe.json said the same, so that the rules about what is
 // planned without a launcher meet as many configs.
 import { ExpectedError } from '../../src/core/errors';
-import type { Finding } from '../../src/core/findings';
+import { findingOfError, type Finding } from '../../src/core/findings';
 import { startOf } from '../../src/core/formats/json-document';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
-import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
+import { findingsOf } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';

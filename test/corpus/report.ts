@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readReferenced } from '../../src/cli/read-file';
 import { ExpectedError } from '../../src/core/errors';
-import type { Finding, Severity } from '../../src/core/findings';
+import { findingOfError, type Finding, type Severity } from '../../src/core/findings';
 import { startOf } from '../../src/core/formats/json-document';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import type { Run } from '../../src/core/formats/run';
@@ -16,7 +16,7 @@ import { hasLauncherEnding, recogniseConfig } from '../../src/core/load/readers'
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { assumedGpuName } from '../../src/core/resolve/defaults';
-import { findingOfError, findingsOf } from '../../src/core/rules/run-findings';
+import { findingsOf } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/formats/registry';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';

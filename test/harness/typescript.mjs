@@ -13,29 +13,33 @@ const root = path.join(import.meta.dirname, '../..');
 /** What was compiled before, by path; the last line of each says of what text. */
 const cache = path.join(root, 'out/cache/typescript');
 
+/** What all files are compiled with. `import()` is a `require` here, as in the bundle of the extension: files are imported without an ending. */
+const options = /** @type {const} */ ({
+  loader: 'ts',
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  supported: { 'dynamic-import': false },
+  sourcemap: 'inline',
+  sourcesContent: false,
+  define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename', 'import.meta.url': '__address' },
+});
+
 /**
  * @param {string} file
  * @param {string} text
  */
 function compile(file, text) {
   const address = text.includes('import.meta.url') ? "const __address = require('node:url').pathToFileURL(__filename).href;" : '';
-  return transformSync(text, {
-    loader: 'ts',
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20',
-    banner: address,
-    sourcefile: file,
-    sourcemap: 'inline',
-    sourcesContent: false,
-    define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename', 'import.meta.url': '__address' },
-  }).code;
+  return transformSync(text, { ...options, banner: address, sourcefile: file }).code;
 }
 
 /** @param {string} file */
 function compiled(file) {
   const text = readFileSync(file, 'utf8');
-  const mark = `//${createHash('sha1').update(`${version} ${file} ${text}`).digest('hex')}\n`;
+  const mark = `//${createHash('sha1')
+    .update(`${version} ${JSON.stringify(options)} ${file} ${text}`)
+    .digest('hex')}\n`;
   const kept = path.join(cache, `${path.relative(root, file).replaceAll(/[/\\:]/g, '+')}.js`);
   try {
     const code = readFileSync(kept, 'utf8');

@@ -18,7 +18,7 @@ const allowed = [
   /^LICENSE(\.txt|\.md)?$/,
   /^THIRD_PARTY_NOTICES\.md$/,
   /^dist\/[\w-]+\.(js|css)(\.LEGAL\.txt)?$/,
-  /^dist\/page\/[\w-]+\.js(\.LEGAL\.txt)?$/,
+  /^dist\/(extension|page)\/[\w-]+\.js(\.LEGAL\.txt)?$/,
   /^dist\/(web-tree-sitter|tree-sitter-bash)\.wasm$/,
   /^dist\/node_modules\/onnxruntime-(node|common)\/(package\.json|dist\/[\w/-]+\.js|dist\/cjs\/package\.json)$/,
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),

@@ -1,8 +1,8 @@
 import { startOf } from '../../core/formats/json-document';
 import { ExpectedError } from '../../core/errors';
-import { countsByCode, fewInformations, type Finding } from '../../core/findings';
+import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
-import { findingOfError, findingsOf } from '../../core/rules/run-findings';
+import { findingsOf } from '../../core/rules/run-findings';
 import { heeded } from '../../core/rules/switched-off';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { sentence } from '../../core/sentence';
 import { quoted } from '../../core/text';
-import { servedRequest, usualPrompt } from '../../core/export/prefill-answer';
+import { servedRequest } from '../../core/export/prefill-answer';
+import { usualPrompt } from '../../core/export/usual-prompt';
 import { prefillOf, servedPrefill, timesOfLengths } from '../../core/planner/prefill';
 import { servingRuntimes } from '../../core/planner/serving';
 import { prefillAnswer, type PrefillExport } from '../answers/prefill';

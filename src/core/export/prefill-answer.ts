@@ -10,9 +10,6 @@ import type { NamedProfile } from '../spec/profile';
 import type { PlanRequest } from '../spec/request';
 import { servingCommand, type ServingCommand } from './serving-command';
 
-/** The prompt where nothing names one, and the model has more positions. */
-const longestUsual = 131_072;
-
 /** A prefill that is asked for. */
 export interface PrefillAsked {
   readonly tokens: number;
@@ -33,11 +30,6 @@ export interface PrefillAnswer {
   readonly prefill: Prefill;
   readonly engines: readonly ServedEngine[];
   readonly remedy: Sentence | null;
-}
-
-/** As many tokens as a model has positions for, up to a usual limit. */
-export function usualPrompt({ model }: Run): number {
-  return Math.min(model.maxPositions.value ?? longestUsual, longestUsual);
 }
 
 /** A run as a server runs a prompt of so many tokens: one replica, one sequence, nothing kept for backward. */

@@ -28,6 +28,11 @@ export interface Composition {
 /** A reader of one file that can compose a run of several. */
 export type ComposingReader = LauncherReader & { readonly composition?: Composition };
 
+/** Reads one file of a launcher whose runs are composed of several. */
+export function composing(composition: Composition): ComposingReader {
+  return Object.assign((file: string, text: string) => composition.read([{ file, text }]), { composition });
+}
+
 /** The layer that was opened. @throws Error where there is none. */
 export function ownLayer(layers: readonly Layer[]): Layer {
   const own = layers.at(-1);

@@ -1,6 +1,6 @@
 import type { Runtime } from '../spec/runtime';
-import type { Composition } from './composition';
-import type { Facts, LauncherReader } from './facts';
+import type { ComposingReader } from './composition';
+import type { Facts } from './facts';
 import { topLevelKeys } from './json-document';
 import { yamlHead, type YamlHead } from './yaml/recognise';
 import type { Sentence } from '../sentence';
@@ -84,10 +84,8 @@ export interface Launcher {
   readonly isIts: (glance: Glance) => boolean;
   /** The same of a text that a user named, where less is enough. */
   readonly isItsNamed?: (text: string) => boolean;
-  /** Null: its grammar is loaded by the terminal or VS Code when it is needed. */
-  readonly read: LauncherReader | null;
-  /** Where a run is composed of several files; `read` reads one alone. */
-  readonly composition?: Composition;
+  /** Loads its reader, with the library that parses its files. Null: that library is WebAssembly, which the terminal or VS Code loads. */
+  readonly reader: (() => Promise<ComposingReader>) | null;
   readonly traits: LauncherTraits;
   /** The model that a flavour or class of its own means. */
   readonly modelNamed?: (flavor: string, facts: Facts) => ModelOfLauncher;

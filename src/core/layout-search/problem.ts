@@ -1,8 +1,9 @@
+import type { Given } from '../formats/given';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/kept-free';
 import { abilitiesOf } from './abilities';
+import type { Located } from '../spec/located';
 import type { PlanRequest } from '../spec/request';
-import { fixedBy } from './space';
 import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
@@ -46,4 +47,21 @@ export function searchProblemOf(run: Run, request: PlanRequest, free: readonly S
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };
+}
+
+/** What the files of a run (or the command line) fix. */
+function fixedBy(run: Run): Set<SearchKey> {
+  const { layout, training } = run;
+  const fixed = new Set<SearchKey>();
+  const note = <T>(given: Given<T>): void => {
+    for (const key of searchKeys) {
+      const located = (given as Readonly<Record<string, Located<unknown> | undefined>>)[key];
+      if (located !== undefined && located.source.kind !== 'default') fixed.add(key);
+    }
+  };
+  note(layout);
+  note(training);
+  if (layout.stageLayers !== undefined) for (const key of ['pipeline', 'virtualStages'] as const) fixed.add(key);
+  if (run.schedule !== undefined || run.scheme !== undefined) fixed.add('schedule');
+  return fixed;
 }

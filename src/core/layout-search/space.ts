@@ -1,13 +1,10 @@
 import { memoized } from '../memoized';
 import type { CandidateGroup } from './candidate-group';
 import type { Sizes } from './sizes';
-import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
-import type { Run } from '../formats/run';
-import type { Given } from '../formats/given';
+import type { SearchProblem } from './search-problem';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { joinedGpus } from '../spec/cluster';
-import type { Located } from '../spec/located';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
@@ -20,23 +17,6 @@ import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { sentence } from '../sentence';
-
-/** What the files of a run (or the command line) fix. */
-export function fixedBy(run: Run): Set<SearchKey> {
-  const { layout, training } = run;
-  const fixed = new Set<SearchKey>();
-  const note = <T>(given: Given<T>): void => {
-    for (const key of searchKeys) {
-      const located = (given as Readonly<Record<string, Located<unknown> | undefined>>)[key];
-      if (located !== undefined && located.source.kind !== 'default') fixed.add(key);
-    }
-  };
-  note(layout);
-  note(training);
-  if (layout.stageLayers !== undefined) for (const key of ['pipeline', 'virtualStages'] as const) fixed.add(key);
-  if (run.schedule !== undefined || run.scheme !== undefined) fixed.add('schedule');
-  return fixed;
-}
 
 /** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
 export function gpusOf({ request, fixed, launched = false }: SearchProblem): number {

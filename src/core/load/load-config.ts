@@ -9,7 +9,7 @@ import { megatronDefaults } from '../formats/megatron/megatron-defaults';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
-import { isLauncher, launchers, launcherTraitsOf } from '../formats/registry';
+import { isLauncher, launcherTraitsOf } from '../formats/registry';
 import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
 import { readComposed } from './compose';
@@ -60,7 +60,7 @@ export async function loadConfig(
   if (format === null) throw unknownFormat(file, text);
   if (isLauncher(format)) {
     const reader = await readerOf(format, host.shell);
-    const composition = launchers[format].composition ?? reader.composition;
+    const { composition } = reader;
     const launcher = composition === undefined ? reader(file, text) : await readComposed({ file, text }, composition, host.read);
     return loadLauncher(launcher, format, host.read);
   }

@@ -58,9 +58,9 @@ function launcherOf(text: string, isLooked: (launcher: Launcher) => boolean): La
   return launcherFormats.find((format) => isLooked(launchers[format]) && launchers[format].isIts(glance)) ?? null;
 }
 
-/** The reader of a format. Shell needs a parser that the terminal or VS Code loads, when it is needed. */
+/** The reader of a format, which is loaded with the first file of it. */
 export async function readerOf(format: LauncherFormat, shell: () => Promise<ComposingReader>): Promise<ComposingReader> {
-  return launchers[format].read ?? shell();
+  return (launchers[format].reader ?? shell)();
 }
 
 /**

@@ -1,12 +1,10 @@
 import type { Run } from '../formats/run';
-import type { ExpectedError } from '../errors';
 import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findings';
 import { formatNumber } from '../format';
-import type { Place } from '../spec/located';
 import type { Plan } from '../planner/plan';
 import { issuesWithFixes, placeOf } from './launch-findings';
 import { memoryFindings } from './plan/memory-findings';
-import type { Remedy } from './plan/remedies';
+import type { Remedy } from './plan/remedy';
 import { listed, type Change, type Issue, type Rule } from './rule';
 import { settingEdits } from './settings';
 import { rules } from './table';
@@ -61,25 +59,4 @@ function fixOf(run: Run, change: Change, preferred: boolean): Fix[] {
     );
   }
   return [{ title: upperFirst(allOf(titles)), edits, preferred }];
-}
-
-/** A model of a kind that is not read or not planned: nothing that the user has to mend. */
-export function isOfAnotherKind({ code }: ExpectedError): boolean {
-  return code === 'config-unknown-model-type' || code === 'model-not-planned';
-}
-
-/**
- * An error as the one finding of a file that cannot be read or planned; `fallback` is its place when it has none. A model of a family we do
- * not read is
- * nothing wrong with the file, so only information.
- */
-export function findingOfError(error: ExpectedError, fallback: Place): Finding {
-  return {
-    code: error.code,
-    severity: isOfAnotherKind(error) ? 'information' : 'error',
-    place: error.place ?? fallback,
-    message: error.what,
-    remedy: error.remedy,
-    fixes: [],
-  };
 }

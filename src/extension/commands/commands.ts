@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { pageCommandIds, type PageCommandId } from '../../protocol/page-keys';
 import type { PageFocusKeeper } from '../views/page-focus';
-import { runCommand } from './run-command';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
 import { chooseClusterCommand } from './choose-cluster';
@@ -94,12 +93,4 @@ function pageCommands({ act }: PageFocusKeeper): Readonly<Record<PageCommandId, 
 /** Opens VS Code's list of keys at ours. */
 async function changeKeysCommand({ extension }: vscode.ExtensionContext): Promise<void> {
   await vscode.commands.executeCommand('workbench.action.openGlobalKeybindings', `@ext:${extension.id}`);
-}
-
-/** Registers them, each with the one way of failing. */
-export function registerCommands(commands: Commands, log: vscode.LogOutputChannel): vscode.Disposable {
-  const registered = Object.entries(commands as unknown as Record<string, (...given: unknown[]) => unknown>).map(([id, action]) =>
-    vscode.commands.registerCommand(id, (...given: unknown[]) => runCommand(log, id, () => action(...given))),
-  );
-  return vscode.Disposable.from(...registered);
 }

@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
-import { countsByCode, fewInformations, type Finding, type Severity } from '../../core/findings';
+import { countsByCode, fewInformations, findingOfError, isOfAnotherKind, type Finding, type Severity } from '../../core/findings';
 import type { Place } from '../../core/spec/located';
-import { findingOfError, isOfAnotherKind } from '../../core/rules/run-findings';
 import { isOpen } from '../sessions/follow-files';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';

@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { hoverAt } from './hover-text';
 import { markdownParagraphs } from './markdown-text';
 import type { Prefills } from '../sessions/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
@@ -8,7 +7,8 @@ import { isEnabled } from '../platform/settings';
 /** Hovers on the values of every file that a session read. */
 export function registerHovers(sessions: PlanSessions, prefills: Prefills, selector: vscode.DocumentSelector): vscode.Disposable {
   return vscode.languages.registerHoverProvider(selector, {
-    provideHover: (document, position) => {
+    provideHover: async (document, position) => {
+      const { hoverAt } = await import('./hover-text');
       const file = document.uri.toString();
       if (!isEnabled('hover', document.uri)) return null;
       const text = document.getText();

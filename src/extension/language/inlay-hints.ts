@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { inlayTexts } from './inlay-text';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import { isEnabled } from '../platform/settings';
 
@@ -11,8 +10,9 @@ export function registerInlayHints(sessions: PlanSessions, selector: vscode.Docu
     changed,
     vscode.languages.registerInlayHintsProvider(selector, {
       onDidChangeInlayHints: changed.event,
-      provideInlayHints: (document, visible) => {
+      provideInlayHints: async (document, visible) => {
         if (!isEnabled('inlayHints', document.uri)) return [];
+        const { inlayTexts } = await import('./inlay-text');
         const file = document.uri.toString();
         const state = sessions.get(file);
         if (state === undefined) return [];

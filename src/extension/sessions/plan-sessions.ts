@@ -1,7 +1,6 @@
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { heeded } from '../../core/rules/switched-off';
-import { runPass } from './plan-pass';
 import type { SessionHost } from './session-host';
 import { newState, type SessionFormat, type SessionState } from './session-state';
 import { sentence } from '../../core/sentence';
@@ -135,6 +134,8 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
       return text;
     };
     try {
+      // Much code, which is loaded with the first config.
+      const { runPass } = await import('./plan-pass');
       await runPass({
         host,
         file,

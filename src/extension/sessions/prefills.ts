@@ -1,4 +1,5 @@
-import { usualPrompt, type PrefillAnswer, type PrefillAsked } from '../../core/export/prefill-answer';
+import type { PrefillAnswer, PrefillAsked } from '../../core/export/prefill-answer';
+import { usualPrompt } from '../../core/export/usual-prompt';
 import { ExpectedError } from '../../core/errors';
 import { sentence } from '../../core/sentence';
 import type { Run } from '../../core/formats/run';

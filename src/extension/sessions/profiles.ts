@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import type { PlanRequest } from '../../core/spec/request';
 import { profileMismatch } from '../../core/slice-times/match';
 import type { NamedProfile, Profile } from '../../core/spec/profile';
-import { profileRequest, type MeasureProgress, type ProfileRun } from '../../profiler/profile-run';
+import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { ProfileState } from '../../protocol/page';
 import type { PlanSessions } from './plan-sessions';
@@ -86,6 +86,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
     errors.delete(config);
     changed.fire(config);
     try {
+      const { profileRequest } = await import('../../profiler/profile-run');
       const done = await profileRequest(request, {
         ...profilerSettings(vscode.Uri.parse(config)),
         childFile,

@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import type { RehearsalDesign } from '../../core/rehearsal/design';
 import type { Rehearsal } from '../../core/rehearsal/result';
 import { sentence } from '../../core/sentence';
-import { rehearse, type RehearsalProgress } from '../../profiler/rehearsal-run';
+import type { RehearsalProgress } from '../../profiler/rehearsal-run';
 import { profilerSettings } from '../platform/settings';
 import { requireTrust } from './profiles';
 
@@ -41,6 +41,7 @@ export function createRehearsals(childFile: string): Rehearsals {
       void vscode.commands.executeCommand('setContext', 'terapipe.isRehearsing', true);
       const { provider, libraryPath } = profilerSettings(vscode.Uri.parse(config));
       try {
+        const { rehearse } = await import('../../profiler/rehearsal-run');
         return await rehearse(design, {
           childFile,
           provider: provider ?? 'cpu',

@@ -1,7 +1,6 @@
 import type { Finding } from '../../core/findings';
 import { formatCount } from '../../core/format';
-import { problemOfFile } from '../../core/schedules/pytorch-csv/problems';
-import { findingOf } from '../../core/schedules/pytorch-csv/schedule-file';
+import { findingOf, problemOfFile } from '../../core/schedules/pytorch-csv/problems';
 import { sentence } from '../../core/sentence';
 
 /**

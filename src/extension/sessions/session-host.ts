@@ -4,7 +4,7 @@ import type { LauncherReader } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
-import type { Remedy } from '../../core/rules/plan/remedies';
+import type { Remedy } from '../../core/rules/plan/remedy';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../../core/slicing/solve';
 import type { NamedProfile } from '../../core/spec/profile';

@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { mayFit } from '../../core/memory-model/verdict';
-import { startErrors } from '../../core/findings';
-import { isOfAnotherKind as isErrorOfAnotherKind } from '../../core/rules/run-findings';
+import { isOfAnotherKind as isErrorOfAnotherKind, startErrors } from '../../core/findings';
 import { refusalText } from '../language/lens-text';
 import { markdownParagraphs } from '../language/markdown-text';
 import { isEnabled } from '../platform/settings';

@@ -5,7 +5,7 @@ import type { Finding, TextEdit } from '../../findings';
 import { isLauncher } from '../../formats/registry';
 import { memoryFindings } from '../../rules/plan/memory-findings';
 import type { Plan } from '../../planner/plan';
-import type { Remedy } from '../../rules/plan/remedies';
+import type { Remedy } from '../../rules/plan/remedy';
 import { requireEdited, writtenInto } from './edit-launcher';
 import { isEditable } from './editors';
 import { stepOf } from './launch-settings';

@@ -5,10 +5,12 @@ import { ownLayer, upwards, type Base, type Composition, type Layer } from '../c
 import type { Facts } from '../facts';
 import { choice, count, fixed, on } from '../shell/flag-reads';
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
-import { createKeyReader, key, lenient, type KeyReader, type KeyTable } from '../yaml/keys';
+import { key, lenient, type KeyTable } from '../yaml/key-table';
+import { createKeyReader, type KeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, word } from '../yaml/reads';
-import { yamlHead, type YamlHead } from '../yaml/recognise';
+import { yamlHead } from '../yaml/recognise';
+import { isAccelerate } from './recognise';
 import { environmentOnly } from '../yaml/references';
 import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
 
@@ -66,12 +68,6 @@ const ofType: Readonly<Record<string, KeyTable>> = {
     ],
   },
 };
-
-/** Whether a YAML is one of Accelerate's. */
-export function isAccelerate({ sections }: YamlHead): boolean {
-  const own = ['num_processes', 'mixed_precision', 'compute_environment', 'machine_rank', 'main_training_function'];
-  return sections.has('distributed_type') && own.some((name) => sections.has(name));
-}
 
 /** A DeepSpeed JSON that the file names is looked for beside it and above it: the path is from where the launcher is started. */
 export const accelerateFiles: Composition = {

@@ -1,5 +1,6 @@
+import { composing } from '../composition';
 import { megatronTraits, type Launcher } from '../launcher';
-import { accelerateFiles, isAccelerate } from './accelerate';
+import { isAccelerate } from './recognise';
 import { sentence } from '../../sentence';
 
 /** Accelerate's YAML: processes, precision and sharding of a run whose model and batch a training script decides. */
@@ -7,7 +8,6 @@ export const accelerate: Launcher = {
   file: sentence`an Accelerate YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isAccelerate(yaml()),
-  read: (file, text) => accelerateFiles.read([{ file, text }]),
-  composition: accelerateFiles,
+  reader: async () => composing((await import('./accelerate')).accelerateFiles),
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
 };

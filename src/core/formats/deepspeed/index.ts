@@ -1,5 +1,4 @@
 import { megatronTraits, type Launcher } from '../launcher';
-import { readDeepSpeed } from './reader';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -8,6 +7,6 @@ export const deepspeed: Launcher = {
   file: sentence`a DeepSpeed JSON`,
   endings: ['json', 'jsonc'],
   isIts: ({ text, jsonKeys }) => isDeepSpeed(jsonKeys()) || isDeepSpeed(text),
-  read: readDeepSpeed,
+  reader: async () => (await import('./reader')).readDeepSpeed,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
 };

@@ -1,6 +1,6 @@
+import { composing } from '../composition';
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny, parallelSizes } from '../yaml/recognise';
-import { flagScaleFiles } from './flagscale';
 import { sentence } from '../../sentence';
 
 /** FlagScale's training: the task with its nodes, and files of the group `train`. */
@@ -8,8 +8,7 @@ export const flagScale: Launcher = {
   file: sentence`a FlagScale YAML`,
   endings: ['yaml', 'yml'],
   isIts: isFlagScale,
-  read: (file, text) => flagScaleFiles.read([{ file, text }]),
-  composition: flagScaleFiles,
+  reader: async () => composing((await import('./flagscale')).flagScaleFiles),
   traits: { ...megatronTraits, takesMegatronArguments: true },
 };
 

@@ -1,7 +1,7 @@
+import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
-import { trainerFiles } from './hf-trainer';
 import { sentence } from '../../sentence';
 
 /** Axolotl's and LLaMA-Factory's YAML, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
@@ -9,8 +9,7 @@ export const hfTrainer: Launcher = {
   file: sentence`an Axolotl or LLaMA-Factory YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isTrainer(yaml()),
-  read: (file, text) => trainerFiles.read([{ file, text }]),
-  composition: trainerFiles,
+  reader: async () => composing((await import('./hf-trainer')).trainerFiles),
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
   modelNamed: modelOfHub,
 };

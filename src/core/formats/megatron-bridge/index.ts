@@ -1,9 +1,8 @@
+import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { bridgeClassConfig } from './bridge-classes';
-import { readMegatronBridge } from './megatron-bridge';
-import { recipeFiles } from './recipe';
 import { sentence } from '../../sentence';
 
 /** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
@@ -11,7 +10,7 @@ export const megatronBridge: Launcher = {
   file: sentence`a Megatron-Bridge YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isMegatronBridge(yaml()),
-  read: readMegatronBridge,
+  reader: async () => (await import('./megatron-bridge')).readMegatronBridge,
   traits: { ...megatronTraits, leavesOpen: true },
   modelNamed: modelOfBridge,
 };
@@ -24,8 +23,7 @@ export const bridgePython: Launcher = {
   namedEndings: ['py'],
   paths: /(^|[/\\])recipes[/\\].*\.py$/,
   isIts: ({ text }) => text.includes('megatron.bridge') && /^def [a-z]\w*\([^)]{0,400}\)\s*->\s*"?(?:\w+\.)*ConfigContainer\b/m.test(text),
-  read: (file, text) => recipeFiles.read([{ file, text }]),
-  composition: recipeFiles,
+  reader: async () => composing((await import('./recipe')).recipeFiles),
 };
 
 function modelOfBridge(flavor: string): ModelOfLauncher {

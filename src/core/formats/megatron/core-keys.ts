@@ -1,6 +1,6 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
 import { choice, count, fixed, keep, on, share } from '../shell/flag-reads';
-import { key, lenient, type KeyTable } from '../yaml/keys';
+import { key, lenient, type KeyTable } from '../yaml/key-table';
 import { anyOf, layerPattern, layoutPattern, windowSize, word, words, phrase } from '../yaml/reads';
 
 const positions = {

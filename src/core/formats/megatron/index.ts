@@ -1,7 +1,6 @@
 import { megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
-import { readMegatronYaml } from './megatron-yaml';
 import { sentence } from '../../sentence';
 
 const traits: LauncherTraits = { ...megatronTraits, takesMegatronArguments: true };
@@ -13,7 +12,7 @@ export const megatronShell: Launcher = {
   namedEndings: ['args'],
   isIts: ({ text }) => isMegatronShell(text),
   isItsNamed: mentionsMegatron,
-  read: null,
+  reader: null,
   traits,
 };
 
@@ -22,7 +21,7 @@ export const megatronYaml: Launcher = {
   file: sentence`a Megatron-LM YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isMegatronYaml(yaml()),
-  read: readMegatronYaml,
+  reader: async () => (await import('./megatron-yaml')).readMegatronYaml,
   traits,
 };
 

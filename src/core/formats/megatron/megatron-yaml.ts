@@ -7,7 +7,8 @@ import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-f
 import { nvidia } from './forks/nvidia';
 import { coreKeys, gated } from './core-keys';
 import { sharedExperts, withoutIdleExperts } from '../yaml/derived';
-import { createKeyReader, joined, key, under, type KeyTable } from '../yaml/keys';
+import { joined, key, under, type KeyTable } from '../yaml/key-table';
+import { createKeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly, plainOf } from '../yaml/references';
 import { removalOf } from '../yaml/removal';

@@ -1,6 +1,5 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
-import { readNanotron } from './nanotron';
 import { sentence } from '../../sentence';
 
 /** Hugging Face's nanotron. */
@@ -8,7 +7,7 @@ export const nanotron: Launcher = {
   file: sentence`a nanotron YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNanotron(yaml()),
-  read: readNanotron,
+  reader: async () => (await import('./nanotron')).readNanotron,
   traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
 };
 

@@ -1,7 +1,8 @@
 import { byDefault } from '../../spec/located';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, on } from '../shell/flag-reads';
-import { createKeyReader, key, lenient, under, type KeyTable } from '../yaml/keys';
+import { key, lenient, under, type KeyTable } from '../yaml/key-table';
+import { createKeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly } from '../yaml/references';
 import { anyOf } from '../yaml/reads';

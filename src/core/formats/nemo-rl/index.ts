@@ -1,7 +1,7 @@
+import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny } from '../yaml/recognise';
-import { nemoRlFiles } from './nemo-rl';
 import { sentence } from '../../sentence';
 
 /** NeMo-RL: GRPO, DPO, SFT, distillation and others, with Megatron Core or PyTorch's DTensor. */
@@ -9,8 +9,7 @@ export const nemoRl: Launcher = {
   file: sentence`a NeMo-RL YAML`,
   endings: ['yaml', 'yml'],
   isIts: isNemoRl,
-  read: (file, text) => nemoRlFiles.read([{ file, text }]),
-  composition: nemoRlFiles,
+  reader: async () => composing((await import('./nemo-rl')).nemoRlFiles),
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   modelNamed: modelOfHub,
 };

@@ -1,6 +1,6 @@
+import { composing } from '../composition';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
-import { nemoFiles, readNemo } from './nemo';
 import { sentence } from '../../sentence';
 
 /** NeMo 1.x, as in NeMo-Framework-Launcher. */
@@ -8,8 +8,7 @@ export const nemo: Launcher = {
   file: sentence`a NeMo YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNemo(yaml()),
-  read: readNemo,
-  composition: nemoFiles,
+  reader: async () => composing((await import('./nemo')).nemoFiles),
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
 };
 

@@ -1,6 +1,5 @@
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
-import { readGptNeox } from './gpt-neox';
 import { sentence } from '../../sentence';
 
 /** GPT-NeoX, which runs on DeepSpeed's engine. */
@@ -8,7 +7,7 @@ export const gptNeox: Launcher = {
   file: sentence`a GPT-NeoX YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isGptNeox(yaml()),
-  read: readGptNeox,
+  reader: async () => (await import('./gpt-neox')).readGptNeox,
   traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
 };
 

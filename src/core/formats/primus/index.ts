@@ -1,10 +1,9 @@
+import { composing } from '../composition';
 import { familiarModel, hubModel, modelOfHub } from '../hub-models';
 import { megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';
 import { torchtitan } from '../torchtitan';
 import { flavorConfig, flavorOfPreset } from '../torchtitan/flavors';
 import { hasAny } from '../yaml/recognise';
-import { primusBridgeFiles, primusTitanFiles } from './backends';
-import { primusFiles } from './primus';
 import { sentence } from '../../sentence';
 
 /** AMD's Primus with its Megatron backend: experiments, and the presets of models that they build on. */
@@ -12,8 +11,7 @@ export const primus: Launcher = {
   file: sentence`a Primus YAML`,
   endings: ['yaml', 'yml'],
   isIts: isPrimus,
-  read: (file, text) => primusFiles.read([{ file, text }]),
-  composition: primusFiles,
+  reader: async () => composing((await import('./primus')).primusFiles),
   traits: { ...megatronTraits, takesMegatronArguments: true },
   modelNamed: modelOfPreset,
 };
@@ -24,8 +22,7 @@ export const primusTorchtitan: Launcher = {
   file: sentence`a Primus YAML for TorchTitan`,
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'torchtitan'),
-  read: (file, text) => primusTitanFiles.read([{ file, text }]),
-  composition: primusTitanFiles,
+  reader: async () => composing((await import('./backends')).primusTitanFiles),
   modelNamed: (flavor, facts) => {
     const known = torchtitan.modelNamed?.(flavor, facts);
     if (facts.modelType !== undefined && known !== undefined) return known;
@@ -39,8 +36,7 @@ export const primusBridge: Launcher = {
   file: sentence`a Primus YAML for Megatron-Bridge`,
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
-  read: (file, text) => primusBridgeFiles.read([{ file, text }]),
-  composition: primusBridgeFiles,
+  reader: async () => composing((await import('./backends')).primusBridgeFiles),
   traits: { ...megatronTraits, leavesOpen: true },
   modelNamed: (flavor) => (hubModel(flavor) === null ? modelOfPreset(flavor) : modelOfHub(flavor)),
 };

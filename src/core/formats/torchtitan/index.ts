@@ -1,7 +1,6 @@
+import { composing } from '../composition';
 import { megatronTraits, type Launcher } from '../launcher';
-import { registryFiles } from './config-registry';
 import { flavorConfig } from './flavors';
-import { readTorchTitan } from './reader';
 import { isTorchTitan } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -10,7 +9,7 @@ export const torchtitan: Launcher = {
   file: sentence`a TorchTitan TOML`,
   endings: ['toml'],
   isIts: ({ text }) => isTorchTitan(text),
-  read: readTorchTitan,
+  reader: async () => (await import('./reader')).readTorchTitan,
   traits: {
     ...megatronTraits,
     runtime: 'torchtitan',
@@ -35,6 +34,5 @@ export const torchtitanPython: Launcher = {
   namedEndings: ['py'],
   paths: /(^|[/\\])config_registry\.py$/,
   isIts: ({ text }) => text.includes('torchtitan') && /^def [a-z]\w*\([^)]{0,400}\)\s*->\s*"?(?:\w+\.)*Trainer\.Config\b/m.test(text),
-  read: (file, text) => registryFiles.read([{ file, text }]),
-  composition: registryFiles,
+  reader: async () => composing((await import('./config-registry')).registryFiles),
 };

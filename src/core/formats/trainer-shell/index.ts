@@ -1,17 +1,17 @@
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
-import { verlProgram } from '../verl/verl';
+import { isVerlScript } from '../verl/recognise';
 import { modelOfMetaseq, optOfHub } from './metaseq';
-import { trainerProgram } from './trainer-shell';
+import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
 
 /** Scripts that start a Trainer of Hugging Face, DeepSpeed's or OpenRLHF's programs, or metaseq's launcher of OPT. */
 export const trainerShell: Launcher = {
   file: sentence`a script that starts Hugging Face's Trainer or metaseq`,
   endings: ['sh', 'bash', 'slurm', 'sbatch'],
-  isIts: ({ text }) => !isMegatronShell(text) && !verlProgram.isIts(text) && trainerProgram.isIts(text),
-  read: null,
+  isIts: ({ text }) => !isMegatronShell(text) && !isVerlScript(text) && isTrainerScript(text),
+  reader: null,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
   modelNamed: (name, facts) => modelOfMetaseq(name, facts) ?? optOfHub(name) ?? modelOfHub(name),
 };

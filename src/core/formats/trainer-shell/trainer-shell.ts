@@ -11,11 +11,11 @@ import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
-import { mentionsOf } from '../shell/recognise';
 import { vocabOfName } from '../tokenizers';
-import { lenient } from '../yaml/keys';
+import { lenient } from '../yaml/key-table';
 import { pathWord, word } from '../yaml/reads';
 import { metaseqFacts } from './metaseq';
+import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
 
 /** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
@@ -105,18 +105,10 @@ const known = new Map<string, FlagRead<unknown>['words']>([
   ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
 ]);
 
-const batches =
-  /--(?:per_device|per-device|per_gpu|micro)[_-]train[_-]batch[_-]size(?=[\s=\\"']|$)|--train[_-]batch[_-]size(?=[\s=\\"']|$)/g;
-const models =
-  /--(?:actor_)?(?:model_name_or_path|model_id_or_path|model_name|model_type|config_name|pretrain|model|bert_model)(?=[\s=\\"']|$)/g;
-const metaseqProgram = /\bopt-baselines\b|\bopt_baselines\b/g;
-
 /** Programs that train by the flags of Hugging Face's Trainer, and metaseq's launcher of OPT. */
 export const trainerProgram: ShellProgram = {
   format: 'trainer-shell',
-  isIts: (text) =>
-    (mentionsOf(text, batches, 1).size === 1 && mentionsOf(text, models, 1).size === 1) ||
-    (mentionsOf(text, metaseqProgram, 1).size === 1 && mentionsOf(text, /--model-size(?=[\s=\\"']|$)/g, 1).size === 1),
+  isIts: isTrainerScript,
   settings: {
     words: (key) => known.get(key),
     short: new Map([

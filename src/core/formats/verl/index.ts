@@ -1,15 +1,15 @@
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
-import { verlProgram } from './verl';
+import { isVerlScript } from './recognise';
 import { sentence } from '../../sentence';
 
 /** Scripts that start verl: reinforcement learning and fine-tuning of a model, with FSDP or Megatron Core. */
 export const verl: Launcher = {
   file: sentence`a script that starts verl`,
   endings: ['sh', 'bash', 'slurm', 'sbatch'],
-  isIts: ({ text }) => !isMegatronShell(text) && verlProgram.isIts(text),
-  read: null,
+  isIts: ({ text }) => !isMegatronShell(text) && isVerlScript(text),
+  reader: null,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   modelNamed: modelOfHub,
 };

@@ -7,7 +7,7 @@ import { anyOf, pathWord, word } from '../yaml/reads';
 import { count, largestCount, names, on } from '../shell/flag-reads';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
-import { mentionsOf } from '../shell/recognise';
+import { isVerlScript } from './recognise';
 import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
 
@@ -75,9 +75,7 @@ for (const key of [
 /** verl's trainers, started by `python -m` with settings as Hydra takes them. */
 export const verlProgram: ShellProgram = {
   format: 'verl',
-  isIts: (text) =>
-    mentionsOf(text, /\bverl\.(?:\w+\.){0,3}(?:main_\w+|\w+_main|fsdp_sft_trainer|sft_trainer\w*)|\brecipe\.\w+\.(?:src\.)?main_\w+/g, 1)
-      .size === 1 && mentionsOf(text, /(?<![\w.])(?:actor_rollout_ref|data|trainer|model)\.[a-z][\w.]*=/g, 2).size === 2,
+  isIts: isVerlScript,
   settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
   read: (flags) => {
     const written = factsOfTable(table, flags);

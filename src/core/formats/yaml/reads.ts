@@ -1,5 +1,5 @@
 import type { FlagRead } from '../shell/flag-reads';
-import type { NodeRead } from './keys';
+import type { NodeRead } from './key-table';
 import type { YamlNode } from './yaml-document';
 
 /** `[0, 1, 1]` or a period or a Python expression, as Megatron's `moe_layer_freq` takes them; a list becomes `[0,1,1]`. */

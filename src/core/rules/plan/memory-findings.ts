@@ -3,7 +3,7 @@ import type { Finding, Fix, TextEdit } from '../../findings';
 import { mayFit, verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { lowerFirst, sentence } from '../../sentence';
-import { remedyText, type Remedy } from './remedies';
+import { remedyText, type Remedy } from './remedy';
 import { findingAt, settingAt, settingsEdits } from '../settings';
 
 /** What to do where no remedy is known. */

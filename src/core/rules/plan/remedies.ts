@@ -4,7 +4,7 @@ import { lacksBf16 } from '../../spec/cluster';
 import { applyOverrides } from '../../formats/overrides';
 import type { Run } from '../../formats/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
-import { formatCount, formatDuration, formatPercent } from '../../format';
+import { formatCount, formatDuration } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
@@ -14,26 +14,7 @@ import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
 import { counted, sentence, type Sentence } from '../../sentence';
-
-/** A change of settings of terapipe.json. */
-export interface Change {
-  /** Dotted key and value; two where one follows from the other; none where no file can say it. */
-  readonly sets: readonly (readonly [key: string, value: string | number | boolean])[];
-  /** `Recompute all layers`. */
-  readonly label: Sentence;
-}
-
-/** A change with which a step fits that does not fit as it is: planned, not estimated. */
-export interface Remedy extends Change {
-  readonly iterationMs: number;
-  /** Time for as many tokens, over that of the plan as it is, less 1: 0.03 is 3 % slower. */
-  readonly slower: number;
-  /**
-   * The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its
-   * candidates.
-   */
-  readonly plan: Plan | null;
-}
+import type { Change, Remedy } from './remedy';
 
 /** As many are offered, and beside recompute of all stages alike that of each stage. */
 const mostRemedies = 3;
@@ -134,13 +115,6 @@ function plannedOrNull(run: Run, planOf: (run: Run) => Plan): Plan | null {
     if (error instanceof ExpectedError) return null;
     throw error;
   }
-}
-
-/** `Recompute all layers: fits, +31 %`. */
-export function remedyText({ label, slower }: Remedy): Sentence {
-  const cost =
-    slower >= 0.005 ? `+${formatPercent(slower)}` : slower <= -0.005 ? sentence`${formatPercent(-slower)} faster` : sentence`as fast`;
-  return sentence`${label}: fits, ${cost}`;
 }
 
 function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {

@@ -1,3 +1,4 @@
+import type { Finding } from '../../findings';
 import type { TextRange } from '../../spec/located';
 import { rowText, type ActionTable } from './actions';
 import { sentence, type Sentence } from '../../sentence';
@@ -87,4 +88,13 @@ export function problemOfFile(text: string, code: CsvProblemCode, message: Sente
 /** `2F0 of rank 1`. */
 export function actionOfRank(table: LocatedTable, row: number): Sentence {
   return sentence`${rowText(table, row)} of rank ${table.rank[row] ?? 0}`;
+}
+
+/** What leaves a schedule whole, though the program that loads it may refuse it. */
+const harmless: readonly CsvProblemCode[] = ['blank', 'reduce-grad', 'sharding'];
+
+/** A problem of a schedule file as a finding. */
+export function findingOf({ code, range, message, remedy }: CsvProblem, file: string): Finding {
+  const severity = harmless.includes(code) ? 'warning' : 'error';
+  return { code: `schedule-csv-${code}`, severity, place: { file, range }, message, remedy, fixes: [] };
 }

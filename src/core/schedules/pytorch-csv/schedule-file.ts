@@ -3,7 +3,7 @@ import type { IdleTimes } from '../simulate/gaps';
 import { busyTimes, idleTimes } from '../simulate/idle';
 import { operationKind, type Schedule, type Timeline } from '../schedule';
 import { noTransfers, simulate } from '../simulate/simulate';
-import type { CsvProblem, CsvProblemCode } from './problems';
+import { findingOf } from './problems';
 import { readScheduleCsv, type CsvFormat } from './read';
 import type { CsvVersion } from './version';
 
@@ -29,9 +29,6 @@ export interface ScheduleFile {
   readonly drawn: SteppedSchedule | null;
 }
 
-/** What leaves a schedule whole, though the program that loads it may refuse it. */
-const harmless: readonly CsvProblemCode[] = ['blank', 'reduce-grad', 'sharding'];
-
 /**
  * Reads, checks and draws a schedule in PyTorch's CSV. Problems are errors at their cells under `schedule-csv-` and the problem's code,
  * warnings when the schedule runs all the same. Never throws.
@@ -42,12 +39,6 @@ export function readScheduleFile(text: string, file: string, name: string): Sche
   const { format, version, problems, schedule } = readScheduleCsv(text, name);
   const findings = problems.map((problem) => findingOf(problem, file));
   return { findings, drawn: schedule === null ? null : { format, version, ...inSteps(schedule) } };
-}
-
-/** A problem of a schedule file as a finding. */
-export function findingOf({ code, range, message, remedy }: CsvProblem, file: string): Finding {
-  const severity = harmless.includes(code) ? 'warning' : 'error';
-  return { code: `schedule-csv-${code}`, severity, place: { file, range }, message, remedy, fixes: [] };
 }
 
 function inSteps(schedule: Schedule): Omit<SteppedSchedule, 'format' | 'version'> {

@@ -1,0 +1,225 @@
+import * as vscode from 'vscode';
+import type { ResolveDefaults } from '../core/resolve/defaults';
+import { createPlannerClient, type PlannerClient } from '../worker/client';
+import { registerCodeLens } from './language/code-lens';
+import { comparisonHost } from './sessions/comparison-context';
+import { createComparisons } from './sessions/comparisons';
+import type { Commands } from './commands/commands';
+import { registerCommands } from './commands/register';
+import { welcomeToSample } from './commands/open-sample';
+import { registerDiagnostics } from './language/diagnostics';
+import { registerExplorer } from './views/explorer';
+import { scheduleLanguage } from './sessions/find-configs';
+import { followFiles } from './sessions/follow-files';
+import { registerHovers } from './language/hovers';
+import { registerInlayHints } from './language/inlay-hints';
+import { createLayoutDiffs } from './sessions/layout-diff';
+import { layoutQuestions } from './sessions/layout-questions';
+import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
+import { createPageFocus } from './views/page-focus';
+import type { PageServices } from './views/page-host';
+import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
+import { createPageEdits, type PageEdits } from './commands/page-edits';
+import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
+import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
+import { createPrefills, modelFolder, type Prefills } from './sessions/prefills';
+import { createRehearsals } from './sessions/rehearsals';
+import { createProfiles, type Profiles } from './sessions/profiles';
+import { registerQuickFixes } from './language/quick-fixes';
+import { reportBug, runCommand } from './commands/run-command';
+import { registerScheduleView } from './views/schedule-view';
+import { configEndings } from '../core/load/readers';
+import { pythonGlob } from './sessions/find-configs';
+import { limitSessions } from './sessions/session-limit';
+import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
+import { shellReader } from './platform/shell-reader';
+import { createShownConfig, type ShownConfig } from './sessions/shown-config';
+import { readText, resolvePath } from './sessions/sources';
+import { registerStatusBar } from './views/status-bar';
+import { registerScheduleLens } from './language/schedule-lens';
+import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
+
+/** Files that may be configs or launchers: JSON with or without comments, YAML, TOML, shell scripts and modules of configs in Python. */
+const selector: readonly vscode.DocumentFilter[] = [
+  ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
+  // Where no extension knows the language.
+  { pattern: `**/*.{${configEndings.join(',')}}` },
+  { pattern: pythonGlob },
+];
+
+/** Files that may be schedules in PyTorch's CSV: where no extension knows the ending, VS Code knows their first line. */
+const scheduleSelector: readonly vscode.DocumentFilter[] = [{ pattern: '**/*.csv' }, { language: scheduleLanguage }];
+
+/** Builds everything bottom up. */
+export function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): void {
+  const keep = <T extends { dispose: () => unknown }>(part: T): T => {
+    context.subscriptions.push(part);
+    return part;
+  };
+  const onError = (error: unknown): void => reportBug(log, 'background', error);
+
+  const profilerFile = context.asAbsolutePath('dist/profiler.js');
+  const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
+  const rehearsals = keep(createRehearsals(profilerFile));
+  const workerFile = context.asAbsolutePath('dist/worker.js');
+  const planner = keep(createPlannerClient(workerFile));
+  // Plans are waited for: a search never stands before one.
+  const searcher = keep(createPlannerClient(workerFile));
+  // Nor does a measured run that is read.
+  const comparer = keep(createPlannerClient(workerFile));
+  const shell = shellReader(context.extensionUri);
+  const defaultsOf = (file: string): ResolveDefaults => planDefaults(vscode.Uri.parse(file), log);
+  const sessions: PlanSessions = keep(
+    createPlanSessions({
+      readText,
+      resolvePath,
+      shell,
+      resolve: (run, found, options) => planner.resolve({ run, found, defaults: defaultsOf(run.file) }, options),
+      remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: defaultsOf(run.file) }, plan, options),
+      plan: planner.plan,
+      planElastic: planner.planElastic,
+      readSchedule: planner.readSchedule,
+      profiles: (file) => profiles.found(file),
+      defaults: defaultsOf,
+      switchedOff,
+      delayMs: planDelayMs,
+      reportBug: (error) => reportBug(log, 'planning', error),
+    }),
+  );
+  const layouts = keep(
+    createLayoutSearches(sessions, {
+      ...layoutQuestions,
+      search: searcher.search,
+      plan: planner.plan,
+      isAutomatic: searchesLayouts,
+      reportBug: (error) => reportBug(log, 'search', error),
+    }),
+  );
+  const comparisons = keep(
+    createComparisons(sessions, {
+      ...comparisonHost(layouts, planner.plan),
+      compare: comparer.compare,
+      reportBug: (error) => reportBug(log, 'comparison', error),
+    }),
+  );
+  const changes = planChanges(keep, sessions, {
+    plan: async (run, sets, options) =>
+      planner.whatIf({ run, found: await profiles.found(run.file), defaults: defaultsOf(run.file) }, sets, options),
+    reportBug: (error) => reportBug(log, 'what-if', error),
+  });
+  const prefills = keep(createPrefills(sessions, servingPlanner(searcher, profiles, defaultsOf)));
+  const diffs = keep(createLayoutDiffs());
+  const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
+  keep(followFiles(sessions, onError));
+
+  const answers = { layouts, comparisons, prefills };
+  const commandParts = { ...changes, ...answers, context, sessions, shown, log, diffs, shell, plan: planner.plan, profiles, focus };
+  const pages: PageServices = {
+    extensionUri: context.extensionUri,
+    sessions,
+    layouts,
+    comparisons,
+    profiles,
+    prefills,
+    ...changes,
+    log,
+    focus,
+    act: (message, session) =>
+      void runCommand(log, `page ${message.type}`, async () => {
+        const { actForPage } = await import('./views/page-actions');
+        await actForPage({ ...commandParts, panels }, message, session);
+      }),
+  };
+  const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
+  keep(registerScheduleView(pages, shown, onError));
+  const explorer = keep(registerExplorer(sessions, log));
+  // One that is in view would be planned again at once, and push out another.
+  const isInView = (file: string): boolean =>
+    vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
+  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(file)));
+
+  const commands = async (): Promise<Commands> => {
+    const { createCommands } = await import('./commands/commands');
+    return createCommands({
+      ...commandParts,
+      rehearsals,
+      prepareRehearsal: planner.prepareRehearsal,
+      panels,
+      refreshExplorer: explorer.refresh,
+    });
+  };
+  keep(registerCommands(context.extension, commands, log));
+  keepLanguage(context, keep, { sessions, layouts, prefills, shown, onError });
+  keep(registerStatusBar(sessions, shown));
+  keep(followSettings(sessions, onError));
+  void welcomeToSample(context).catch(onError);
+}
+
+/** Plans again when a setting changes that plans are made with. */
+function followSettings(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((event) => {
+    if (affectsPlans(event)) for (const { file } of sessions.all()) void sessions.replan(file).catch(onError);
+  });
+}
+
+/** Which page has the keyboard focus: the context key of their keys. */
+const focus = createPageFocus((on) => void vscode.commands.executeCommand('setContext', 'terapipe.pageFocus', on));
+
+/** What stands in the editor. */
+function keepLanguage(
+  context: vscode.ExtensionContext,
+  keep: (part: { dispose: () => unknown }) => unknown,
+  {
+    sessions,
+    layouts,
+    prefills,
+    shown,
+    onError,
+  }: {
+    readonly sessions: PlanSessions;
+    readonly layouts: LayoutSearches;
+    readonly prefills: Prefills;
+    readonly shown: ShownConfig;
+    readonly onError: (error: unknown) => void;
+  },
+): void {
+  keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
+  keep(registerQuickFixes(sessions, layouts, selector));
+  keep(registerCodeLens(sessions, { layouts, prefills }, shown, selector, onError));
+  keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
+  keep(registerHovers(sessions, prefills, [...selector, ...scheduleSelector]));
+  keep(registerInlayHints(sessions, selector));
+}
+
+/** Answers for prompts, with the profiles near a config. */
+function servingPlanner(
+  searcher: PlannerClient,
+  profiles: Profiles,
+  defaultsOf: (file: string) => ResolveDefaults,
+): Parameters<typeof createPrefills>[1] {
+  return async (run, asked, signal) => {
+    const found = await profiles.found(run.file);
+    return searcher.prefill({ run, found, defaults: defaultsOf(run.file), model: modelFolder(run.file) }, asked, { signal });
+  };
+}
+
+/** Sizes that are tried, the plans that there were, and the edits of pages. */
+function planChanges(
+  keep: <T extends { dispose: () => unknown }>(part: T) => T,
+  sessions: PlanSessions,
+  host: WhatIfHost,
+): { readonly whatIfs: WhatIfs; readonly histories: PlanHistories; readonly edits: PageEdits } {
+  const isDirty = (file: string): boolean =>
+    vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.toString() === file);
+  const histories = keep(createPlanHistories(sessions, isDirty));
+  keep(vscode.workspace.onDidSaveTextDocument(({ uri }) => histories.saved(uri.toString())));
+  return { whatIfs: keep(createWhatIfs(sessions, host)), histories, edits: createPageEdits() };
+}
+
+/** docs/findings.md in the project's repository, where the codes of problems are explained. */
+function documentationOf({ extension, extensionUri }: vscode.ExtensionContext): vscode.Uri {
+  const manifest = extension.packageJSON as { readonly repository?: { readonly url?: unknown } };
+  const url = manifest.repository?.url;
+  if (typeof url !== 'string' || !url.startsWith('https://')) return vscode.Uri.joinPath(extensionUri, 'docs', 'findings.md');
+  return vscode.Uri.parse(`${url.replace(/(\.git)?\/?$/, '')}/blob/main/docs/findings.md`);
+}
