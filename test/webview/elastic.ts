@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { totalBytes } from '../../src/core/elastic/memory';
 import { formatDuration, formatNumber } from '../../src/core/format';
 import { answerElastic } from '../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../src/core/elastic/request';
@@ -294,6 +295,12 @@ export const elasticCases: readonly Case[] = [
       const small = elasticOf({ cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: 2 ** 30 } } });
       await send(show(stateOf(kind, null, { elastic: small, file: 'vit-elastic/terapipe.json' })));
       await words.getByText(/^Does not fit: [\d.]+\s[GM]iB over on stage \d+\sfrom epoch 0\son\.$/).waitFor();
+      const peaks = vit.spans.map(({ epoch: { stageBytes } }) => Math.max(...stageBytes.map(totalBytes)));
+      const between = 1.05 * ((Math.max(...peaks) + Math.min(...peaks)) / 2) + 2 ** 30;
+      const atFirst = elasticOf({ cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: between } } });
+      assert.ok(atFirst.spans.some(({ epoch }) => epoch.fits) && atFirst.spans[0]?.epoch.fits === false);
+      await send(show(stateOf(kind, null, { elastic: atFirst, file: 'vit-elastic/terapipe.json' })));
+      await words.getByText(/^Does not fit: [\d.]+\s[GM]iB over on stage \d+\sin epoch 0\.$/).waitFor();
       assert.equal(await page.locator('.glance-over:visible').count(), 1);
       assert.equal(await overflows(open), false);
       return undefined;

@@ -17,10 +17,14 @@ export function elasticVerdict({ plan, spans }: PageElastic): Told {
   const epochs = plural(epochCount({ spans }), t('epoch'), t('epochs'));
   const instead = t('{0} for {1} instead of {2}.', formatDuration(totalMs), epochs, formatDuration(msOf('none')));
   const gain = gains ? t('{0} times as fast with frozen layers.', formatNumber(speedup)) : t('Freezing layers gains nothing.');
-  const over = spans.find(({ epoch }) => !epoch.fits)?.epoch;
+  const firstOver = spans.findIndex(({ epoch }) => !epoch.fits);
+  const over = spans[firstOver]?.epoch;
   if (over !== undefined) {
     const { roomBytes, stage } = epochVerdict(over.stageBytes, request.cluster.gpu);
-    const where = t('Does not fit: {0} over on stage {1} from epoch {2} on.', formatBytes(-roomBytes), stage, over.epoch);
+    const isToTheEnd = spans.slice(firstOver).every(({ epoch }) => !epoch.fits);
+    const where = isToTheEnd
+      ? t('Does not fit: {0} over on stage {1} from epoch {2} on.', formatBytes(-roomBytes), stage, over.epoch)
+      : t('Does not fit: {0} over on stage {1} in epoch {2}.', formatBytes(-roomBytes), stage, over.epoch);
     return { sentences: [where, gain, instead], isOver: true, helps: [] };
   }
   const [most] = additions.map(([id, to]) => [id, msOf(to) - msOf(id)] as const).sort(([, a], [, b]) => b - a);
