@@ -92,16 +92,16 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
         assert.match(await saidAt(page, tab, first.x, first.y), /^Forward · micro-batch 0 · chunk 0\s/);
         const color = async () => (await pixelsOf(tab, '.lanes', first)).data.join();
         const shown = await color();
-        for (const name of ['Forward', 'Chunk 0']) {
+        for (const name of ['Forward', 'Chunks 0 to 3']) {
           const button = legend(tab, name);
           await button.click();
           await tab.locator('.timeline-legend [aria-pressed="false"]', { hasText: name }).waitFor();
           await until(`no ${name}`, async () => (await color()) !== shown || undefined);
-          await look(`without-${name.toLowerCase().replace(' ', '-')}`);
+          await look(`without-${name.toLowerCase().replaceAll(' ', '-')}`);
           await button.click();
           await until(`${name} again`, async () => (await color()) === shown || undefined);
         }
-        for (const name of ['Backward', 'Chunk 1', 'Gradient exchange', 'Optimizer', 'micro-batch', 'chunk'])
+        for (const name of ['Backward', 'Chunks 4 to 7', 'Gradient exchange', 'Optimizer', 'micro-batch', 'chunk'])
           await legend(tab, name).waitFor();
         assert.equal(await legend(tab, 'slice').count(), 0);
         await page.mouse.click(...(await placeOf(tab, first)));

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import { cutOf } from '../../src/core/partition/scheduling';
+import { verdictOf, verdictSentence } from '../../src/core/memory-model/verdict';
 import { chosenOf } from '../../src/core/planner/plan';
-import { sentence } from '../../src/core/sentence';
-import { emptyPage, type PageState } from '../../src/protocol/page';
+import { lowerFirst, sentence } from '../../src/core/sentence';
+import { emptyPage, type PageKind, type PageState } from '../../src/protocol/page';
 import { figuresOf } from '../../src/protocol/what-if';
 import { comparedState, comparisonOf, plansCompared, traceCompared } from './comparisons';
 import { elasticOf, elasticState } from './elastic';
@@ -28,8 +29,15 @@ export const widths = { side: [220, 280, 400], tab: [500, 1500, 2400] } as const
 export const heights = { side: 900, tab: 1000 } as const;
 
 const gpt3 = () => planOf({ unit: 56 });
-const fixes = [{ title: sentence`Recompute attention: fits, +3 %`, preferred: true, edits: [] }];
-const tooLarge = findings.slice(0, 1).map((finding) => ({ ...finding, fixes }));
+
+/** A plan that does not fit, and what the planner says of it. */
+function over(page: PageKind): PageState {
+  const plan = planOf({ stages: 24, tensor: 8, nodes: 24 });
+  const title = sentence`Recompute attention: fits, +3 %`;
+  const [message, remedy] = [verdictSentence(verdictOf(chosenOf(plan).memory)), lowerFirst(title)];
+  const fixes = [{ title, preferred: true, edits: [] }];
+  return stateOf(page, plan, { findings: findings.slice(0, 1).map((finding) => ({ ...finding, message, remedy, fixes })) });
+}
 
 /** A plan with its sizes as steppers, and two that there were before it. */
 function worked(): PageState {
@@ -86,7 +94,7 @@ const states = (kind: Surface['kind']): readonly Surface[] => {
 /** Every surface of both pages. */
 export const surfaces: readonly Surface[] = [
   { name: 'side', kind: 'side', state: () => stateOf('side', gpt3(), { findings: findings.slice(1) }) },
-  { name: 'side-over', kind: 'side', state: () => stateOf('side', planOf({ stages: 24, tensor: 8, nodes: 24 }), { findings: tooLarge }) },
+  { name: 'side-over', kind: 'side', state: () => over('side') },
   { name: 'side-elastic', kind: 'side', state: () => stateOf('side', null, { elastic: elasticOf() }) },
   { name: 'side-empty', kind: 'side', state: () => emptyPage('side', true) },
   tabs('timeline'),
@@ -96,7 +104,7 @@ export const surfaces: readonly Surface[] = [
     ...tabs('timeline-rows'),
     savedState: { tab: 'timeline', criticalPath: true, timelineRows: { pinned: [0, 61], collapsed: true, except: [3, 30] } },
   },
-  tabs('timeline-over', () => stateOf('tab', planOf({ stages: 24, tensor: 8, nodes: 24 }), { findings: tooLarge })),
+  tabs('timeline-over', () => over('tab')),
   tabs('memory'),
   tabs('slices'),
   tabs('slices-whole', () => stateOf('tab', planOf({ schedule: '1F1B', training: { globalBatch: 96 } }))),

@@ -115,7 +115,7 @@ export const timelineCases: readonly Case[] = [
       assert.ok((await drawnColors(open, '.lanes')) < all / 2, 'what is hidden is drawn');
       await button('Forward').click();
       const both = await drawnColors(open, '.lanes');
-      await button('Chunk 1').click();
+      await button('Chunks 4 to 7').click();
       assert.ok((await drawnColors(open, '.lanes')) <= both);
       assert.equal(await page.evaluate(`document.activeElement.dataset.focus`), 'legend-chunk-1');
       const at = await spot(page, 56 + 4, 24 + 8);

@@ -88,9 +88,18 @@ function kindText(kind: LegendKind, split: boolean): string {
 function chunkToggle(place: number, operations: Operations, { look, onLook }: LegendProps): HTMLElement {
   const { hiddenChunks } = look();
   const shade = shadingOf(operations, look()) === 'chunk' ? `swatch-shade shade-${place % 4}` : '';
-  return toggle(shade, t('Chunk {0}', place), `chunk-${place}`, !hiddenChunks.includes(place), () =>
+  return toggle(shade, chunksText(place, operations), `chunk-${place}`, !hiddenChunks.includes(place), () =>
     onLook({ ...look(), hiddenChunks: switched(hiddenChunks, place) }),
   );
+}
+
+/** `Chunks 4 to 7`: those that stand at the same place of their stages, by the numbers that passes are labelled with. */
+function chunksText(place: number, { timeline, ofFile }: Operations): string {
+  const chunks = [...chunksOnStages(timeline).entries()].flatMap(([chunk, each]) => (each === place ? [chunk] : []));
+  const [first = 0, last = first] = [chunks[0], chunks.at(-1)];
+  if (chunks.length === 1) return ofFile ? t('Stage {0}', first) : t('Chunk {0}', first);
+  if (last - first + 1 > chunks.length) return ofFile ? t('Stages {0}', chunks.join(', ')) : t('Chunks {0}', chunks.join(', '));
+  return ofFile ? t('Stages {0} to {1}', first, last) : t('Chunks {0} to {1}', first, last);
 }
 
 function shadingButton(shading: Exclude<Shading, 'auto'>, operations: Operations, { look, onLook }: LegendProps): HTMLElement {
