@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
-import { figures, figuresOnBoth, pageFrame, timelineFrame, type Figures } from './plan-page';
+import { figures, figuresOnBoth, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
@@ -119,13 +119,12 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         await retype(page, '"unit": 8 }', '}', '');
         await errorShown(true);
         await figures(page, 'side', same);
-        for (const kind of ['side', 'tab'] as const)
-          await (await pageFrame(page, kind)).locator('.stale', { hasText: /^from \d edits? ago$/ }).waitFor();
+        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^\d edits? ago: Fits/);
         await look('broken');
         await page.keyboard.press('Control+Z');
         await errorShown(false);
         await figuresOnBoth(page, same);
-        for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator('.stale').waitFor({ state: 'detached' });
+        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^Fits/);
       },
     },
     {
