@@ -50,7 +50,7 @@ describe('a rehearsal', () => {
   it('ends its processes when it is cancelled', async () => {
     const uri = await openConfig(1024);
     const command = vscode.commands.executeCommand('terapipe.rehearse', uri);
-    await until('the processes of the stages', () => children().length > 0 || undefined, 60_000);
+    await until('the processes of the stages', () => children().length > 0 || undefined);
     await vscode.commands.executeCommand('terapipe.cancelRehearsal');
     await until('end of the processes', () => children().length === 0 || undefined);
     await command;
@@ -59,7 +59,7 @@ describe('a rehearsal', () => {
   it('survives the death of a stage', async () => {
     const uri = await openConfig(1024);
     const command = vscode.commands.executeCommand('terapipe.rehearse', uri);
-    const first = await until('the processes of the stages', () => children()[0], 60_000);
+    const first = await until('the processes of the stages', () => children()[0]);
     process.kill(first, 'SIGKILL');
     await command;
     await until('end of the other processes', () => children().length === 0 || undefined);
