@@ -2,8 +2,7 @@ import type { Run } from '../core/formats/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
-import { sliceFindings } from '../core/export/slices/slice-findings';
-import { launchedMemoryFindings } from '../core/export/launchers/memory-fixes';
+import { launchedFindings } from '../core/export/launched-findings';
 import { isLauncher } from '../core/formats/registry';
 import type { LoadedConfig } from '../core/load/load-config';
 import { findingsOf } from '../core/rules/run-findings';
@@ -58,9 +57,7 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
  */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
   const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
-  const found = isLauncher(run.format)
-    ? [...config.findings, ...launchedMemoryFindings(run, plan, remedies), ...sliceFindings(run, plan)]
-    : findingsOf(run, plan, remedies);
+  const found = isLauncher(run.format) ? [...config.findings, ...launchedFindings(run, plan, remedies)] : findingsOf(run, plan, remedies);
   return heeded(found, run.file, run.texts ?? new Map());
 }
 

@@ -15,6 +15,8 @@ export interface GpuRecord {
   readonly driverName: RegExp;
   /** Where the driver's name covers GPUs with different memory: this one's, GB. */
   readonly soldWithGB?: number;
+  /** Of NVIDIA's GPUs, as developer.nvidia.com/cuda-gpus lists it: `9.0`. */
+  readonly computeCapability?: string;
   readonly gpu: Omit<GpuSpec, 'name'> & { readonly pcieGeneration: PcieGeneration };
   readonly links: LinkSpec;
   readonly gpusPerNode: number;

@@ -74,6 +74,12 @@ export function gpuTitle(name: GpuPresetName): string {
   return records[name].title;
 }
 
+/** Compute capability of an NVIDIA GPU with a preset (`9.0`); null of others. */
+export function computeCapabilityOf(name: string): string | null {
+  const record: GpuRecord | undefined = Object.hasOwn(records, name) ? records[name as GpuPresetName] : undefined;
+  return record?.computeCapability ?? null;
+}
+
 /** Presets by name. Every figure can be overridden in `terapipe.json`. */
 export const gpuPresets = Object.fromEntries(gpuPresetNames.map((name) => [name, presetOf(name)])) as Readonly<
   Record<GpuPresetName, GpuPreset>

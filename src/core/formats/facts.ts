@@ -1,6 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../spec/located';
 import type { StateKind } from '../spec/model';
+import type { Fp8Recipe } from '../spec/number-formats';
 import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { GivenAdapters } from './adapters';
@@ -174,6 +175,8 @@ export interface FactValues {
   /** Gradients are exchanged beside backward, weights gathered beside forward. */
   readonly overlapGradReduce: boolean;
   readonly overlapParamGather: boolean;
+  /** How FP8 is scaled; absent: as its runtime does by default. */
+  readonly fp8Recipe: Fp8Recipe;
   /** The layers' weights are kept in FP8 alone. */
   readonly fp8ParamGather: boolean;
   readonly cudaGraphs: CudaGraphScope;

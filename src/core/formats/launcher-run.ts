@@ -219,6 +219,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'attention',
       'overlapGradReduce',
       'overlapParamGather',
+      'fp8Recipe',
       'fp8ParamGather',
       'cudaGraphs',
       'expertDispatcher',

@@ -202,6 +202,12 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: "The rates of the GPU's data sheet, in `src/core/cluster/gpus`.",
     ignore: 'the model diverges in fp16 and the time does not matter.',
   },
+  'gpu-number-format': {
+    example:
+      '`"gemmPrecision": "fp8", "fp8Recipe": "mxfp8"` on H100. "MXFP8 does not run on H100-80GB, whose compute capability is 9.0: "Device compute capability 10.0 or higher required for MXFP8 execution.""',
+    source: `Transformer Engine at d0067d0d, \`transformer_engine/pytorch/quantization.py\`, lines 154, 162, 168, 175 and 184, asserted in lines 760 to 769; ${torchtitan('torchtitan/components/quantization', '`float8.py` line 92, `mx.py` line 71, `nvfp4.py` line 292')}`,
+    ignore: 'the run is started on other GPUs than the files name.',
+  },
   'unknown-key': {
     example: '`"trainning": {}` in a terapipe.json. ""trainning" is not a key of the config and is ignored"',
     source: 'The reader of `terapipe.json`: [docs/configuration.md](configuration.md) lists its keys.',

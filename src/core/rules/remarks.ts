@@ -28,6 +28,10 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. It is a warning, "may not fit", where it needs some of what is kept free for fragmentation alone, of which a run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the launcher or, where the files name none, usual launchers run; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, this is information only.',
   },
   {
+    code: 'gpu-number-format',
+    doc: 'The layers are multiplied in a number format that the GPU does not compute: FP8 needs a compute capability of 8.9 (Ada, Hopper), FP8 scaled by blocks 9.0, MXFP8 and NVFP4 10.0 (Blackwell). An error where the runtime stops, a warning where it may emulate the format or no file says which runtime it is; information only where no file names the GPU. GPUs without a preset and those of AMD are not judged.',
+  },
+  {
     code: 'slices-slower',
     doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message says what the best split takes that the same flags can give; the remedy also what solved slices take, which most runtimes are given in their source ([docs/slices-in-runtimes.md](slices-in-runtimes.md)). The quick fix changes the flags.',
   },

@@ -3,6 +3,7 @@ import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findi
 import { formatNumber } from '../format';
 import type { Plan } from '../planner/plan';
 import { issuesWithFixes, placeOf } from './launch-findings';
+import { formatFindings } from './plan/format-findings';
 import { memoryFindings } from './plan/memory-findings';
 import type { Remedy } from './plan/remedy';
 import { listed, type Change, type Issue, type Rule } from './rule';
@@ -20,7 +21,7 @@ import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const view = viewOfRun(run, plan?.request.layout);
   const ofRules = rules.flatMap((rule) => issuesWithFixes(rule, view).map((issue) => findingOf(run, view, rule, issue)));
-  return mostSevereFirst([...ofRules, ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
+  return mostSevereFirst([...ofRules, ...formatFindings(run, plan), ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
 }
 
 function findingOf(run: Run, { facts }: ConfigView, { code, planCode = code, ...rule }: Rule, issue: Issue): Finding {

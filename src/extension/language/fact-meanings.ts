@@ -122,6 +122,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   variableSequenceLengths: (t) => t('Sequences of different lengths: the size of P2P transfers differs from one micro-batch to the next.'),
   overlapGradReduce: 'training.overlapGradReduce',
   overlapParamGather: 'training.overlapParamGather',
+  fp8Recipe: 'training.fp8Recipe',
   fp8ParamGather: 'training.fp8ParamGather',
   cudaGraphs: 'training.cudaGraphs',
   expertDispatcher: 'training.expertDispatcher',

@@ -68,7 +68,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'attention',
       'cpuOffloading',
     ] as const),
-    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8ParamGather'] as const),
+    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8Recipe', 'fp8ParamGather'] as const),
     ...(['cudaGraphs', 'expertDispatcher', 'overlapExpertComm'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
     ...(['slices', 'sliceRule', 'sliceLengths'] as const),

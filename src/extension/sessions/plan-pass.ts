@@ -2,8 +2,7 @@ import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
-import { sliceFindings } from '../../core/export/slices/slice-findings';
-import { launchedMemoryFindings } from '../../core/export/launchers/memory-fixes';
+import { launchedFindings } from '../../core/export/launched-findings';
 import type { Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
@@ -150,7 +149,7 @@ async function offerRemedies(
     const judgedAgain =
       launched === null
         ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
-        : [...findings, ...launchedMemoryFindings(run, plan, remedies, launched), ...sliceFindings(run, plan, launched)];
+        : [...findings, ...launchedFindings(run, plan, remedies, launched)];
     if (!signal.aborted) update({ findings: judgedAgain });
   } catch (error) {
     if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
@@ -160,7 +159,7 @@ async function offerRemedies(
 /** The findings of a config, including those of its plan once there is one. */
 function judged({ format, run, findings }: LoadedConfig, plan: Plan | null): readonly Finding[] {
   if (run === null) return findings;
-  if (isLauncher(format)) return [...findings, ...launchedMemoryFindings(run, plan), ...sliceFindings(run, plan)];
+  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan)];
   return findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
 }
 

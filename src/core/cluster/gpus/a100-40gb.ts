@@ -4,6 +4,7 @@ import { a100Links } from '../links';
 export const a100_40GB: GpuRecord = {
   title: 'NVIDIA A100 40 GB SXM, 8 a node',
   driverName: /\ba100\b/,
+  computeCapability: '8.0',
   soldWithGB: 40,
   gpu: {
     memoryBytes: 40_960 * mib,

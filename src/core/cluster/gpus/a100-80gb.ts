@@ -4,6 +4,7 @@ import { a100Links } from '../links';
 export const a100_80GB: GpuRecord = {
   title: 'NVIDIA A100 80 GB SXM, 8 a node',
   driverName: /\ba100\b/,
+  computeCapability: '8.0',
   soldWithGB: 80,
   gpu: {
     memoryBytes: 81_920 * mib,

@@ -4,6 +4,7 @@ import { pcieLinks } from '../links';
 export const a10g: GpuRecord = {
   title: 'NVIDIA A10G 24 GB, over PCIe',
   driverName: /\ba10g\b/,
+  computeCapability: '8.6',
   gpu: {
     memoryBytes: 23_028 * mib,
     peakTflops: { fp16: 70, bf16: 70, fp32: 35.2 },

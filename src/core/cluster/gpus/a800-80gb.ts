@@ -4,6 +4,7 @@ import { a800Links } from '../links';
 export const a800_80GB: GpuRecord = {
   title: 'NVIDIA A800 80 GB SXM, 8 a node',
   driverName: /\ba800\b/,
+  computeCapability: '8.0',
   soldWithGB: 80,
   gpu: {
     memoryBytes: 81_920 * mib,

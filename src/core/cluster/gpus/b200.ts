@@ -4,6 +4,7 @@ import { b200Links } from '../links';
 export const b200: GpuRecord = {
   title: 'NVIDIA B200 SXM, 8 a node',
   driverName: /\bb200\b/,
+  computeCapability: '10.0',
   gpu: {
     memoryBytes: 183_359 * mib,
     peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 9000 },

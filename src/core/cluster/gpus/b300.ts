@@ -4,6 +4,7 @@ import { b300Links } from '../links';
 export const b300: GpuRecord = {
   title: 'NVIDIA B300 SXM, 8 a node',
   driverName: /\bb300\b/,
+  computeCapability: '10.3',
   gpu: {
     memoryBytes: 275_040 * mib,
     peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 13500 },

@@ -4,6 +4,7 @@ import { gb200Links } from '../links';
 export const gb200: GpuRecord = {
   title: 'NVIDIA GB200 NVL72, 4 a node',
   driverName: /\bgb200\b/,
+  computeCapability: '10.0',
   gpu: {
     memoryBytes: 189_471 * mib,
     peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 10000 },

@@ -4,6 +4,7 @@ import { gb300Links } from '../links';
 export const gb300: GpuRecord = {
   title: 'NVIDIA GB300 NVL72, 4 a node',
   driverName: /\bgb300\b(?! ws)/,
+  computeCapability: '10.3',
   gpu: {
     memoryBytes: 284_208 * mib,
     peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 15000 },

@@ -4,6 +4,7 @@ import { gh200Links } from '../links';
 export const gh200: GpuRecord = {
   title: 'NVIDIA GH200 96 GB, 4 a node',
   driverName: /\bgh200\b(?! 144)/,
+  computeCapability: '9.0',
   gpu: {
     memoryBytes: 97_871 * mib,
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },

@@ -4,6 +4,7 @@ import { h100Links } from '../links';
 export const h100_80GB: GpuRecord = {
   title: 'NVIDIA H100 80 GB SXM, 8 a node',
   driverName: /\bh100\b/,
+  computeCapability: '9.0',
   soldWithGB: 80,
   gpu: {
     memoryBytes: 81_559 * mib,

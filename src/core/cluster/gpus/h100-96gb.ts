@@ -4,6 +4,7 @@ import { h100x4Links } from '../links';
 export const h100_96GB: GpuRecord = {
   title: 'NVIDIA H100 96 GB SXM, 4 a node',
   driverName: /\bh100\b/,
+  computeCapability: '9.0',
   soldWithGB: 96,
   gpu: {
     memoryBytes: 97_871 * mib,

@@ -4,6 +4,7 @@ import { h100Links } from '../links';
 export const h20: GpuRecord = {
   title: 'NVIDIA H20 96 GB SXM, 8 a node',
   driverName: /\bh20\b(?! 3e)/,
+  computeCapability: '9.0',
   gpu: {
     memoryBytes: 97_871 * mib,
     peakTflops: { fp16: 148, bf16: 148, fp32: 44, fp8: 296 },

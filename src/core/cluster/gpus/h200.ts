@@ -4,6 +4,7 @@ import { h100Links } from '../links';
 export const h200: GpuRecord = {
   title: 'NVIDIA H200 141 GB SXM, 8 a node',
   driverName: /\bh200\b/,
+  computeCapability: '9.0',
   gpu: {
     memoryBytes: 143_771 * mib,
     peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },

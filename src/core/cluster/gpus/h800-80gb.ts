@@ -4,6 +4,7 @@ import { h800Links } from '../links';
 export const h800_80GB: GpuRecord = {
   title: 'NVIDIA H800 80 GB SXM, 8 a node',
   driverName: /\bh800\b/,
+  computeCapability: '9.0',
   soldWithGB: 80,
   gpu: {
     memoryBytes: 81_559 * mib,

@@ -4,6 +4,7 @@ import { pcieLinks } from '../links';
 export const l4: GpuRecord = {
   title: 'NVIDIA L4 24 GB, over PCIe',
   driverName: /\bl4\b/,
+  computeCapability: '8.9',
   gpu: {
     memoryBytes: 23_034 * mib,
     peakTflops: { fp16: 121, bf16: 121, fp32: 30.3, fp8: 242.5 },

@@ -4,6 +4,7 @@ import { pcieLinks } from '../links';
 export const l40s: GpuRecord = {
   title: 'NVIDIA L40S 48 GB, over PCIe',
   driverName: /\bl40s\b/,
+  computeCapability: '8.9',
   gpu: {
     memoryBytes: 46_068 * mib,
     peakTflops: { fp16: 362, bf16: 362, fp32: 91.6, fp8: 733 },

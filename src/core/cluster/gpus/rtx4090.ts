@@ -4,6 +4,7 @@ import { pcieLinks } from '../links';
 export const rtx4090: GpuRecord = {
   title: 'NVIDIA GeForce RTX 4090 24 GB, over PCIe',
   driverName: /\brtx ?4090\b(?! (d|laptop))/,
+  computeCapability: '8.9',
   gpu: {
     memoryBytes: 24_564 * mib,
     peakTflops: { fp16: 165.2, bf16: 165.2, fp32: 82.6, fp8: 330.3 },

@@ -4,6 +4,7 @@ import { pcie5Links } from '../links';
 export const rtx5090: GpuRecord = {
   title: 'NVIDIA GeForce RTX 5090 32 GB, over PCIe',
   driverName: /\brtx ?5090\b(?! (d|laptop))/,
+  computeCapability: '12.0',
   gpu: {
     memoryBytes: 32_607 * mib,
     peakTflops: { fp16: 209.5, bf16: 209.5, fp32: 104.8, fp8: 419, nvfp4: 1676 },

@@ -4,6 +4,7 @@ import { v100Links } from '../links';
 export const v100_16GB: GpuRecord = {
   title: 'NVIDIA V100 16 GB, 8 a node (p3.16xlarge)',
   driverName: /\bv100\b/,
+  computeCapability: '7.0',
   soldWithGB: 16,
   gpu: {
     memoryBytes: 16_384 * mib,

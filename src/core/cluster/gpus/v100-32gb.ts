@@ -4,6 +4,7 @@ import { v100Links } from '../links';
 export const v100_32GB: GpuRecord = {
   title: 'NVIDIA V100 32 GB, 8 a node',
   driverName: /\bv100s?\b/,
+  computeCapability: '7.0',
   soldWithGB: 32,
   gpu: {
     memoryBytes: 32_768 * mib,

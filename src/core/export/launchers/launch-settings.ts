@@ -9,7 +9,7 @@ import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
 import type { Precision } from '../../spec/cluster';
-import type { NarrowFormat } from '../../spec/number-formats';
+import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
 import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
@@ -71,6 +71,8 @@ export interface LaunchSettings {
   readonly cudaGraphs?: CudaGraphScope;
   readonly expertDispatcher?: ExpertDispatcher;
   readonly overlapExpertComm?: boolean;
+  /** How FP8 is scaled; absent: not in FP8, or as the launcher does. */
+  readonly fp8Recipe?: Fp8Recipe;
   readonly fp8ParamGather?: boolean;
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
@@ -213,13 +215,17 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
   };
 }
 
-type Issued = Pick<LaunchSettings, 'cudaGraphs' | 'expertDispatcher' | 'overlapExpertComm' | 'fp8ParamGather'>;
+type Issued = Pick<LaunchSettings, 'cudaGraphs' | 'expertDispatcher' | 'overlapExpertComm' | 'fp8Recipe' | 'fp8ParamGather'>;
 
-function issuedAs({ cudaGraphs, expertDispatcher, overlapExpertComm, fp8ParamGather }: TrainingSpec, hasExperts: boolean): Issued {
+function issuedAs(
+  { cudaGraphs, expertDispatcher, overlapExpertComm, gemmPrecision, fp8Recipe, fp8ParamGather }: TrainingSpec,
+  hasExperts: boolean,
+): Issued {
   return {
     ...(cudaGraphs === undefined ? {} : { cudaGraphs }),
     ...(hasExperts && expertDispatcher !== undefined ? { expertDispatcher } : {}),
     ...(hasExperts && overlapExpertComm !== undefined ? { overlapExpertComm } : {}),
+    ...(gemmPrecision !== 'fp8' || fp8Recipe === undefined ? {} : { fp8Recipe }),
     ...(fp8ParamGather === undefined ? {} : { fp8ParamGather }),
   };
 }

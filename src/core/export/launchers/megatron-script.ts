@@ -11,6 +11,7 @@ function issueFlags({
   cudaGraphs,
   expertDispatcher = 'alltoall',
   overlapExpertComm,
+  fp8Recipe,
   fp8ParamGather,
 }: LaunchSettings): readonly string[] {
   const hasExperts = model.experts !== null;
@@ -24,6 +25,8 @@ function issueFlags({
     ...(hasExperts && isFlex ? [`--moe-flex-dispatcher-backend ${expertDispatcher}`] : []),
     ...(overlapExpertComm === true ? ['--overlap-moe-expert-parallel-comm'] : []),
     ...(cudaGraphs === undefined ? [] : graphs[cudaGraphs]),
+    // torchao's, which Transformer Engine lacks
+    ...(fp8Recipe === undefined || fp8Recipe === 'rowwise' ? [] : [`--fp8-recipe ${fp8Recipe}`]),
     ...(fp8ParamGather === true ? ['--fp8-param-gather'] : []),
   ];
 }
@@ -34,7 +37,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
   const words = edits.flatMap((edit) => flagOf(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
-  const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|recompute)/.test(flag);
+  const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
   return `#!/usr/bin/env bash
@@ -110,8 +113,10 @@ function lines(flags: readonly string[]): string {
   return flags.map((flag) => `  ${flag}`).join('\n');
 }
 
+const narrowFlags: Readonly<Record<string, string>> = { fp8: '--fp8-format hybrid', nvfp4: '--fp4-format e2m1' };
+
 function flagOf({ fact, value, flag: own }: SettingEdit): string | null {
-  if (fact === 'precision') return value === 'fp8' ? '--fp8-format hybrid' : `--${String(value)}`;
+  if (fact === 'precision') return narrowFlags[String(value)] ?? `--${String(value)}`;
   const flag = own ?? (megatronFlags as KeyNames)[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;

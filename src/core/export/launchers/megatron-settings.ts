@@ -50,7 +50,7 @@ interface Dialect {
 const plain: Dialect = { narrow: [], barsInPattern: true, countsVirtualStages: false, offloadsByNumber: false, saysNodes: false };
 
 const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
-  'megatron-shell': { ...plain, narrow: ['fp8'], offloadsByNumber: true },
+  'megatron-shell': { ...plain, narrow: ['fp8', 'nvfp4'], offloadsByNumber: true },
   'megatron-yaml': plain,
   nemo: { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
   'megatron-bridge': { ...plain, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true },

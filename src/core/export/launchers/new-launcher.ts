@@ -1,5 +1,6 @@
 import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
+import type { Fp8Recipe } from '../../spec/number-formats';
 import { plural } from '../../format';
 import { editors } from './editors';
 import { headerLines, type LaunchSettings, type PlannedStep, type Remark } from './launch-settings';
@@ -108,9 +109,19 @@ function settingsByPath(
 }
 
 /** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
-function narrowRecipe({ gemmPrecision }: LaunchSettings): string {
-  return gemmPrecision === undefined ? '' : { fp8: '_with_fp8_current_scaling', nvfp4: '_with_nvfp4' }[gemmPrecision];
+function narrowRecipe({ gemmPrecision, fp8Recipe = 'tensorwise' }: LaunchSettings): string {
+  if (gemmPrecision === undefined) return '';
+  return gemmPrecision === 'nvfp4' ? '_with_nvfp4' : fp8Recipes[fp8Recipe];
 }
+
+const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
+  delayed: '_with_fp8_delayed_scaling',
+  tensorwise: '_with_fp8_current_scaling',
+  // torchao's, which Transformer Engine lacks
+  rowwise: '_with_fp8_current_scaling',
+  mxfp8: '_with_mxfp8',
+  blockwise: '_with_fp8_subchannel_scaling',
+};
 
 function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };

@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
-import { coreKeys } from '../megatron/core-keys';
+import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../python/as-settings';
 import { sharedExperts } from '../yaml/derived';
 import { joined, key, lenient, under, type KeyTable } from '../yaml/key-table';
@@ -18,6 +18,18 @@ export const recipePrecision = anyOf((name) =>
 );
 /** Its recipes of FP8 but that with scales of blocks of 128 set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
 const gathersFp8 = anyOf((name) => (/fp8[_-](?:delayed|current)|mxfp8/i.test(name) ? true : undefined));
+/** `nanov2_bf16_with_fp8_current_scaling_mixed` scales by blocks, whatever its name. */
+const recipeScaling = anyOf((name) =>
+  /mxfp8/i.test(name)
+    ? 'mxfp8'
+    : /fp8[_-]subchannel|nanov2.*fp8/i.test(name)
+      ? 'blockwise'
+      : /fp8[_-]current/i.test(name)
+        ? 'tensorwise'
+        : /fp8/i.test(name)
+          ? 'delayed'
+          : undefined,
+);
 const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
 const bridgeKeys: KeyTable = joined(
@@ -32,6 +44,7 @@ const bridgeKeys: KeyTable = joined(
       key('mixed_precision', recipePrecision),
       key(`mixed_precision.${classKey}`, recipePrecision),
       key('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
+      key('mixed_precision.fp4', lenient(choice({ e2m1: 'nvfp4' }))),
       key('mixed_precision.bf16', fixed('bf16')),
       key('mixed_precision.fp16', fixed('fp16')),
       key('mixed_precision.dtype', recipePrecision),
@@ -48,6 +61,11 @@ const bridgeKeys: KeyTable = joined(
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
     overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
+    fp8Recipe: [
+      key('mixed_precision.fp8_recipe', lenient(choice(fp8RecipeWords))),
+      key('mixed_precision', recipeScaling),
+      key(`mixed_precision.${classKey}`, recipeScaling),
+    ],
     fp8ParamGather: [
       key('mixed_precision', gathersFp8),
       key(`mixed_precision.${classKey}`, gathersFp8),

@@ -20,6 +20,14 @@ const norms = {
 } as const;
 const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
 /** What `cuda_graph_impl` records; `flex` leaves the dispatcher to its backend. */
+/** `custom` is a function of the user's own. */
+export const fp8RecipeWords = {
+  delayed: 'delayed',
+  tensorwise: 'tensorwise',
+  mxfp8: 'mxfp8',
+  blockwise: 'blockwise',
+  custom: null,
+} as const;
 export const graphScopes = { local: 'layers', transformer_engine: 'layers', full_iteration: 'iteration', none: null } as const;
 export const flexDispatchers = { deepep: 'deepep', hybridep: 'hybridep' } as const;
 export const tokenDispatchers = { alltoall: 'alltoall', allgather: null, flex: null, alltoall_seq: null } as const;
@@ -99,6 +107,7 @@ export const coreKeys: KeyTable = {
   sequenceLength: [key('seq_length', count(1))],
   precision: [
     key('fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8', true: 'fp8' }))),
+    key('fp4', lenient(choice({ e2m1: 'nvfp4' }))),
     key('bf16', fixed('bf16')),
     key('fp16', fixed('fp16')),
   ],
@@ -115,6 +124,7 @@ export const coreKeys: KeyTable = {
   gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
+  fp8Recipe: [key('fp8_recipe', lenient(choice(fp8RecipeWords)))],
   fp8ParamGather: [key('fp8_param_gather', on(true))],
   cudaGraphs: [
     key('cuda_graph_impl', lenient(choice(graphScopes))),

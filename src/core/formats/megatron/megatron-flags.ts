@@ -3,13 +3,14 @@ import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import type { Fact, Facts } from '../facts';
 import { isHybrid } from '../hybrid';
-import { flexDispatchers, graphScopes, tokenDispatchers } from './core-keys';
+import { flexDispatchers, fp8RecipeWords, graphScopes, tokenDispatchers } from './core-keys';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
 import { scheduleOf, slicedFacts } from './schedule-flags';
 import { factsOfTable, readsOf, rule, type FlagTable } from '../shell/flag-table';
 import { sliceFlags } from '../slice-runtimes/flags';
+import { lenient } from '../yaml/key-table';
 import {
   any,
   choice,
@@ -157,6 +158,8 @@ const flagTable: FlagTable = {
   precision: [
     rule('fp8-format', choice({ e4m3: 'fp8', hybrid: 'fp8' })),
     rule('fp8', choice({ e4m3: 'fp8', hybrid: 'fp8' })),
+    rule('fp4-format', lenient(choice({ e2m1: 'nvfp4' }))),
+    rule('fp4', lenient(choice({ e2m1: 'nvfp4' }))),
     rule('bf16', fixed('bf16')),
     rule('fp16', fixed('fp16')),
   ],
@@ -196,6 +199,7 @@ const flagTable: FlagTable = {
   maxPendingBackward: [rule('zero-bubble-max-pending-backward', count(1))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
+  fp8Recipe: [rule('fp8-recipe', lenient(choice(fp8RecipeWords)))],
   fp8ParamGather: [rule('fp8-param-gather', on(true))],
   cudaGraphs: [
     rule('cuda-graph-impl', choice(graphScopes)),

@@ -4,7 +4,7 @@ import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
 import type { Fact, Facts, LauncherFile } from '../facts';
-import { coreKeys } from '../megatron/core-keys';
+import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../shell/flag-reads';
 import { joined, key, lenient, under, type KeyTable } from '../yaml/key-table';
 import { createKeyReader, firstPlace, type KeyReader } from '../yaml/keys';
@@ -90,9 +90,11 @@ function asMegatronRuns(reader: KeyReader, written: Facts): Facts {
   const recompute = recomputeGranularity ?? (isOn && { ...isOn, value: 'full' });
   const isFp8 = reader.one('policy.megatron_cfg.fp8_cfg.enabled', on(true))?.value === true;
   const fp8 = isFp8 ? reader.one('policy.megatron_cfg.fp8_cfg.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))) : undefined;
+  const fp8Recipe = isFp8 ? reader.one('policy.megatron_cfg.fp8_cfg.fp8_recipe', lenient(choice(fp8RecipeWords))) : undefined;
   return {
     ...rest,
     ...(fp8 && { precision: fp8 }),
+    ...(fp8Recipe && { fp8Recipe }),
     ...(isOn?.value === true && recompute && { recomputeGranularity: recompute }),
     ...(isOn?.value === true && recompute?.value === 'selective' && recomputeModules && { recomputeModules }),
   };

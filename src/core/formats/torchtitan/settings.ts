@@ -55,6 +55,17 @@ const precisions: ReadonlyMap<string, 'bf16' | 'fp16' | 'fp32'> = new Map([
 ]);
 const precisionOf = (name: string) => precisions.get(name) ?? null;
 
+/** Converters of linear layers (`float8`, `quantize.linear.mx`) and their classes (`MXFP8LinearConverter`), by version. */
+const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
+const converts = (names: readonly string[] | string, kind: RegExp): boolean => [names].flat().some((name) => kind.test(name));
+const formatOf = (names: readonly string[] | string) =>
+  converts(names, /nvfp4/i) ? 'nvfp4' : converts(names, /float8/i) || converts(names, mxfp8Converter) ? 'fp8' : null;
+/** The classes of 2026 scale by rows unless told otherwise; the names before them as `recipe_name` says, by tensors without one. */
+const recipeOfConverters = (names: readonly string[] | string) =>
+  converts(names, mxfp8Converter) ? 'mxfp8' : [names].flat().some((name) => name.startsWith('Float8LinearConverter')) ? 'rowwise' : null;
+/** `rowwise_with_gw_hp` computes gradients of weights in bf16. */
+const recipeOf = (name: string) => (name === 'tensorwise' ? 'tensorwise' : name.startsWith('rowwise') ? 'rowwise' : null);
+
 /**
  * What a TorchTitan TOML can say of a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from 2024-03
  * to 2026-02, when Python configs replaced TOML.
@@ -65,8 +76,10 @@ export const entries: readonly Entry[] = [
   entry('sequenceLength', integer(1, 100_000_000), 'training.seq_len'),
   entry('localBatch', integer(1, 1_000_000), 'training.local_batch_size', 'training.batch_size'),
   entryAs('globalBatch', size, given, 'training.global_batch_size'),
-  entryAs('precision', words, (names) => (/float8|mxfp8/i.test([names].flat().join()) ? 'fp8' : null), 'model.converters'),
+  entryAs('precision', words, formatOf, 'model.converters'),
   entryAs('precision', boolean, (on) => (on ? 'fp8' : null), 'float8.enable_float8_linear', 'training.fp8_linear'),
+  entryAs('fp8Recipe', words, recipeOfConverters, 'model.converters'),
+  entryAs('fp8Recipe', word, recipeOf, 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
   entryAs('precision', word, (name) => (name === 'float32' ? null : precisionOf(name)), 'training.dtype'),
   entryAs('precision', word, precisionOf, 'training.mixed_precision_param'),
   entryAs('optimizer', word, filled, 'optimizer.name'),

@@ -12,7 +12,7 @@ const newerFlags: SliceRuntime['lacks'] = {
       ...(['account-for-embedding-in-pipeline-split', 'account-for-loss-in-pipeline-split', 'add-qkv-bias', 'cp-comm-type'] as const),
       ...(['cpu-offloading-num-layers', 'cuda-graph-impl', 'cuda-graph-scope', 'no-check-for-nan-in-loss-and-grad'] as const),
       ...(['decoder-first-pipeline-num-layers', 'decoder-last-pipeline-num-layers', 'pipeline-model-parallel-layout'] as const),
-      ...(['fp8-param-gather', 'hybrid-layer-pattern', 'hybrid-override-pattern', 'is-hybrid-model', 'spec'] as const),
+      ...(['fp8-param-gather', 'fp8-recipe', 'hybrid-layer-pattern', 'hybrid-override-pattern', 'is-hybrid-model', 'spec'] as const),
       ...(['moe-router-topk', 'moe-ffn-hidden-size', 'moe-grouped-gemm', 'moe-layer-freq', 'moe-token-dispatcher-type'] as const),
       ...(['mtp-num-layers', 'multi-latent-attention', 'overlap-grad-reduce', 'overlap-param-gather', 'qk-layernorm'] as const),
       ...(['recompute-modules', 'experimental-attention-variant'] as const),

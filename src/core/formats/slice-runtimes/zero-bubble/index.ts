@@ -23,7 +23,14 @@ export const zeroBubble: SliceRuntime = {
       [
         ...(['account-for-embedding-in-pipeline-split', 'account-for-loss-in-pipeline-split', 'cp-comm-type'] as const),
         ...(['decoder-first-pipeline-num-layers', 'decoder-last-pipeline-num-layers', 'pipeline-model-parallel-layout'] as const),
-        ...(['cpu-offloading-num-layers', 'cuda-graph-impl', 'cuda-graph-scope', 'fp8-param-gather', 'hybrid-layer-pattern'] as const),
+        ...([
+          'cpu-offloading-num-layers',
+          'cuda-graph-impl',
+          'cuda-graph-scope',
+          'fp8-param-gather',
+          'fp8-recipe',
+          'hybrid-layer-pattern',
+        ] as const),
         ...(['moe-ffn-hidden-size', 'moe-layer-freq', 'mtp-num-layers', 'multi-latent-attention', 'recompute-modules'] as const),
       ].map((flag) => [flag, null]),
     ),

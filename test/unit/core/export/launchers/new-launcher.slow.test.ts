@@ -77,11 +77,23 @@ describe('a new launcher file', () => {
       return [runOfLauncher(readers[format](fileName, text), 'run', joinedLlama).training.precision?.value, facts.precision?.value, isGap];
     };
     assert.deepEqual(written('megatron-shell', 'fp8'), ['bf16', 'fp8', false]);
-    assert.deepEqual(written('megatron-shell', 'nvfp4'), ['bf16', 'bf16', true]);
+    assert.deepEqual(written('megatron-shell', 'nvfp4'), ['bf16', 'nvfp4', false]);
     assert.deepEqual(written('megatron-bridge', 'fp8'), ['bf16', 'fp8', false]);
     assert.deepEqual(written('megatron-bridge', 'nvfp4'), ['bf16', 'nvfp4', false]);
     assert.deepEqual(written('torchtitan', 'fp8'), ['bf16', 'bf16', true]);
     assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
+  });
+
+  it('says how FP8 is scaled', () => {
+    const recipes = ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'rowwise', undefined] as const;
+    const written = (format: NewFormat) =>
+      recipes.map((fp8Recipe) => {
+        const plan = planWith({ gemmPrecision: 'fp8', ...(fp8Recipe && { fp8Recipe }) });
+        const { text, fileName } = newLauncher(plan, format);
+        return readers[format](fileName, text).facts.fp8Recipe?.value;
+      });
+    assert.deepEqual(written('megatron-shell'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', undefined, undefined]);
+    assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
   });
 
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {

@@ -161,6 +161,16 @@ describe('TorchTitan TOML reader', () => {
     assert.equal(precision('[model]\nconverters = []'), undefined);
   });
 
+  it('knows how FP8 is scaled by the converter, or by its recipe', () => {
+    const recipe = (lines: string) => read(`[training]\nseq_len = 8\n${lines}\n`).facts.fp8Recipe?.value;
+    const float8 = '[model]\nconverters = ["quantize.linear.float8"]\n';
+    assert.equal(recipe(float8), undefined);
+    assert.equal(recipe(`${float8}[quantize.linear.float8]\nrecipe_name = "rowwise"`), 'rowwise');
+    assert.equal(recipe('[model]\nconverters = ["float8"]\n[float8]\nrecipe_name = "tensorwise"'), 'tensorwise');
+    assert.equal(recipe('[model]\nconverters = ["quantize.linear.mx"]'), 'mxfp8');
+    assert.equal(recipe('[model]\nconverters = ["mx"]'), 'mxfp8');
+  });
+
   it('counts virtual stages of looped schedules as TorchTitan does', () => {
     const virtual = (lines: string) => read(`[parallelism]\npipeline_parallel_degree = 4\n${lines}\n`).facts.virtualStages?.value;
     assert.equal(virtual('pipeline_parallel_schedule = "1F1B"'), undefined);

@@ -261,6 +261,7 @@ describe('Megatron-Bridge YAML', () => {
       microBatch: 1,
       distributedOptimizer: true,
       precision: 'fp8',
+      fp8Recipe: 'tensorwise',
       fp8ParamGather: true,
     });
     assert.equal(
@@ -268,6 +269,18 @@ describe('Megatron-Bridge YAML', () => {
       true,
     );
     assert.deepEqual(read(bridge).placeholders, ['TP']);
+  });
+
+  it('knows how FP8 is scaled by the name of the recipe', () => {
+    const recipeOf = (line: string) => read(bridge.replace(/mixed_precision: .*/, line)).facts.fp8Recipe?.value;
+    const named = (name: string) => recipeOf(`mixed_precision: ${name}`);
+    assert.equal(named('bf16_with_mxfp8_mixed'), 'mxfp8');
+    assert.equal(named('bf16_with_fp8_delayed_scaling_mixed'), 'delayed');
+    assert.equal(named('bf16_with_fp8_subchannel_scaling_mixed'), 'blockwise');
+    assert.equal(named('nanov2_bf16_with_fp8_current_scaling_mixed'), 'blockwise');
+    assert.equal(named('bf16_mixed'), undefined);
+    assert.equal(recipeOf('mixed_precision:\n  fp8: hybrid\n  fp8_recipe: mxfp8'), 'mxfp8');
+    assert.equal(recipeOf('mixed_precision:\n  fp8: hybrid\n  fp8_recipe: custom'), undefined);
   });
 
   it('says where the sizes are, unless they are in the file', () => {

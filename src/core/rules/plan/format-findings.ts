@@ -1,0 +1,107 @@
+import { computeCapabilityOf } from '../../cluster/presets';
+import type { Finding, Fix } from '../../findings';
+import { isLauncher, launcherTraitsOf } from '../../formats/registry';
+import type { Run } from '../../formats/run';
+import type { Plan } from '../../planner/plan';
+import { sentence, upperFirst, type Sentence } from '../../sentence';
+import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
+import type { Runtime } from '../../spec/runtime';
+import { findingAt, settingsEdits } from '../settings';
+import { isGpuGiven } from './memory-findings';
+
+/** Which NVIDIA GPUs compute a number format, and what Transformer Engine says where it stops on others. */
+interface Need {
+  readonly name: string;
+  /** The setting that asks for it. */
+  readonly key: 'training.gemmPrecision' | 'training.fp8Recipe';
+  readonly least: ComputeCapability;
+  /** The first that does not compute it again. */
+  readonly below?: ComputeCapability;
+}
+
+interface ComputeCapability {
+  readonly capability: string;
+  readonly says: string;
+}
+
+const required = (capability: string, format: string): ComputeCapability => ({
+  capability,
+  says: `Device compute capability ${capability} or higher required for ${format} execution.`,
+});
+
+const fp8: Need = { name: 'FP8', key: 'training.gemmPrecision', least: required('8.9', 'FP8') };
+const nvfp4: Need = { name: 'NVFP4', key: 'training.gemmPrecision', least: required('10.0', 'NVFP4') };
+const byRecipe: Readonly<Partial<Record<Fp8Recipe, Need>>> = {
+  mxfp8: {
+    name: 'MXFP8',
+    key: 'training.fp8Recipe',
+    least: required('10.0', 'MXFP8'),
+    below: { capability: '12.0', says: 'MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet.' },
+  },
+  blockwise: {
+    name: 'FP8 scaled by blocks',
+    key: 'training.fp8Recipe',
+    least: { capability: '9.0', says: 'FP8 block scaled GEMM requires compute capability 9.0 or higher and CUDA >= 12.9.' },
+  },
+};
+
+/**
+ * The finding that a GPU of a plan does not compute its number format: an error where the runtime stops, a warning where it may emulate the
+ * format or is not known. A file that names no GPU is not to blame for the one that is assumed: it gets information only. GPUs of no known
+ * compute capability are not judged.
+ * Source: Transformer Engine at d0067d0d, transformer_engine/pytorch/quantization.py 150 to 185 and 759 to 769; TorchTitan at b5bcd76c,
+ * torchtitan/components/quantization.
+ */
+export function formatFindings(run: Run, plan: Plan | null): Finding[] {
+  // as asked for: a plan leaves out what its GPU has no rate for
+  const { gemmPrecision, fp8Recipe } = run.training;
+  if (plan === null || gemmPrecision?.value === undefined) return [];
+  const { training, cluster } = plan.request;
+  const need = needOf(gemmPrecision.value, fp8Recipe?.value);
+  const runtime = training.runtime ?? (isLauncher(run.format) ? launcherTraitsOf(run.format).runtime : undefined);
+  for (const { gpu } of cluster.groups ?? [cluster]) {
+    const capability = computeCapabilityOf(gpu.name);
+    const missed = capability === null ? null : missedBy(capability, need, runtime);
+    if (capability === null || missed === null) continue;
+    const code = 'gpu-number-format';
+    if (!isGpuGiven(run)) {
+      const message = sentence`${need.name} does not run on ${gpu.name}, which is assumed: its compute capability is ${capability}`;
+      return [findingAt(run, need.key, code, 'information', { message, remedy: sentence`plan for your GPU (cluster.gpu)` })];
+    }
+    const what = sentence`${need.name} does not run on ${gpu.name}, whose compute capability is ${capability}`;
+    const message = runtime === 'megatron' ? sentence`${what}: "${missed.says}"` : what;
+    const { remedy, sets } = otherFormat(capability);
+    const edits = settingsEdits(run, sets);
+    const fixes: Fix[] = edits === null ? [] : [{ title: upperFirst(remedy), edits, preferred: true }];
+    const severity = stops(runtime, need) ? 'error' : 'warning';
+    return [findingAt(run, need.key, code, severity, { message, remedy: sentence`${remedy}, or plan for other GPUs` }, fixes)];
+  }
+  return [];
+}
+
+function needOf(format: NarrowFormat, recipe: Fp8Recipe | undefined): Need {
+  return format === 'nvfp4' ? nvfp4 : (byRecipe[recipe ?? 'tensorwise'] ?? fp8);
+}
+
+/** The bound that a GPU misses; null: none. TorchTitan asks for the least alone. */
+function missedBy(capability: string, { least, below }: Need, runtime: Runtime | undefined): ComputeCapability | null {
+  if (Number(capability) < Number(least.capability)) return least;
+  return below !== undefined && runtime !== 'torchtitan' && Number(capability) >= Number(below.capability) ? below : null;
+}
+
+/** TorchTitan's `float8.emulate` runs FP8 on any GPU; some libraries that Accelerate takes for FP8 do, too. */
+function stops(runtime: Runtime | undefined, need: Need): boolean {
+  return runtime === 'megatron' || (runtime === 'torchtitan' && need !== fp8);
+}
+
+/** What a GPU computes instead, as settings of terapipe.json. */
+function otherFormat(capability: string): { readonly remedy: Sentence; readonly sets: readonly (readonly [string, string | null])[] } {
+  const hasFp8 = Number(capability) >= Number(fp8.least.capability);
+  return {
+    remedy: hasFp8 ? sentence`multiply in FP8 with a scale for each tensor` : sentence`multiply in bf16 or fp16`,
+    sets: [
+      ['training.gemmPrecision', hasFp8 ? 'fp8' : null],
+      ['training.fp8Recipe', hasFp8 ? 'tensorwise' : null],
+    ],
+  };
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import type { Finding } from '../../../../src/core/findings';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { formatFindings } from '../../../../src/core/rules/plan/format-findings';
+import { say } from '../../../../src/core/sentence';
+import { runOfLauncher } from '../../../../src/core/formats/launcher-run';
+import { loadObject } from '../formats/files';
+import { shellReader } from '../formats/shell/shell-reader';
+
+const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+const model = { layers: 4, hidden: 1024, heads: 8, vocab: 1024 };
+
+interface Asked {
+  readonly gpu?: string;
+  readonly training: object;
+}
+
+async function findings({ gpu, training }: Asked): Promise<readonly Finding[]> {
+  const run = await loadObject({
+    model,
+    ...(gpu === undefined ? {} : { cluster: { gpu } }),
+    training: { sequenceLength: 1024, globalBatch: 8, ...training },
+    layout: { tensor: 1, pipeline: 2, data: 1 },
+    schedule: '1F1B',
+  });
+  return formatFindings(run, makePlan(resolveRun(run, defaults)));
+}
+
+const severities = async (asked: Asked) => (await findings(asked)).map(({ severity }) => severity);
+const megatron = (format: object) => ({ runtime: 'megatron', gemmPrecision: 'fp8', ...format });
+
+describe('a number format that a GPU does not compute', () => {
+  it('is an error where Transformer Engine stops, in its words, and the fix takes what the GPU computes', async () => {
+    const [mxfp8, ...others] = await findings({ gpu: 'H100-80GB', training: megatron({ fp8Recipe: 'mxfp8' }) });
+    assert.deepEqual(others, []);
+    assert.deepEqual([mxfp8!.code, mxfp8!.severity], ['gpu-number-format', 'error']);
+    assert.equal(
+      say(mxfp8!.message),
+      'MXFP8 does not run on H100-80GB, whose compute capability is 9.0: "Device compute capability 10.0 or higher required for MXFP8 execution."',
+    );
+    assert.match(mxfp8!.fixes[0]!.edits.map(({ newText }) => newText).join(), /tensorwise/);
+    const [fp8] = await findings({ gpu: 'A100-80GB', training: megatron({}) });
+    assert.match(say(fp8!.message), /^FP8 does not run on A100-80GB, .* is 8\.0: "Device compute capability 8\.9 /);
+    assert.equal(say(fp8!.fixes[0]!.title), 'Multiply in bf16 or fp16');
+  });
+
+  it('is none where the GPU computes it, and none of GPUs whose compute capability is not known', async () => {
+    for (const [gpu, format] of [
+      ['H100-80GB', {}],
+      ['H100-80GB', { fp8Recipe: 'blockwise' }],
+      ['L40S', {}],
+      ['B200', { fp8Recipe: 'mxfp8' }],
+      ['GB300', { gemmPrecision: 'nvfp4' }],
+      ['MI300X', { fp8Recipe: 'mxfp8' }],
+      ['A100-80GB', { gemmPrecision: undefined }],
+    ] as const)
+      assert.deepEqual(await severities({ gpu, training: megatron(format) }), [], `${gpu} ${JSON.stringify(format)}`);
+  });
+
+  it('depends on the recipe, and on the runtime', async () => {
+    assert.deepEqual(await severities({ gpu: 'L40S', training: megatron({ fp8Recipe: 'blockwise' }) }), ['error']);
+    assert.deepEqual(await severities({ gpu: 'H100-80GB', training: megatron({ gemmPrecision: 'nvfp4' }) }), ['error']);
+    assert.deepEqual(await severities({ gpu: 'RTX5090', training: megatron({ fp8Recipe: 'mxfp8' }) }), ['error']);
+    const torchtitan = { runtime: 'torchtitan', gemmPrecision: 'fp8' };
+    assert.deepEqual(await severities({ gpu: 'RTX5090', training: { ...torchtitan, fp8Recipe: 'mxfp8' } }), []);
+    assert.deepEqual(await severities({ gpu: 'A100-80GB', training: { ...torchtitan, fp8Recipe: 'mxfp8' } }), ['error']);
+    // its float8.emulate runs it all the same
+    assert.deepEqual(await severities({ gpu: 'A100-80GB', training: torchtitan }), ['warning']);
+    assert.deepEqual(await severities({ gpu: 'A100-80GB', training: { gemmPrecision: 'fp8' } }), ['warning']);
+  });
+
+  it('is information where no file names the GPU', async () => {
+    const [finding] = await findings({ training: megatron({ fp8Recipe: 'mxfp8' }) });
+    assert.equal(finding!.severity, 'information');
+    assert.match(say(finding!.message), /^MXFP8 does not run on H100-80GB, which is assumed/);
+  });
+
+  it("stands at the flag of a launcher's file", async () => {
+    const script = `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 \
+  --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 16 --bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --vocab-size 1024
+`;
+    const run = runOfLauncher((await shellReader())('run.sh', script), 'run', null);
+    const given = { ...run, gpu: (await loadObject({ model, cluster: { gpu: 'H100-80GB' } })).gpu! };
+    const [finding] = formatFindings(given, makePlan(resolveRun(given, defaults)));
+    assert.equal(finding!.severity, 'error');
+    assert.equal(script.slice(finding!.place.range.start, finding!.place.range.end), 'mxfp8');
+    assert.deepEqual(finding!.fixes, []);
+  });
+});
