@@ -114,6 +114,22 @@ export const compareCases: readonly Case[] = [
     },
   },
   {
+    name: 'compare: the runtime of the files is no other one for its own schedules',
+    options: wide,
+    state: () => {
+      const shown = state();
+      const plan = shown.plan!;
+      const training = { ...plan.request.training, runtime: 'torchtitan' as const };
+      return { ...shown, plan: { ...plan, request: { ...plan.request, training } } };
+    },
+    steps: async ({ page }) => {
+      const inRow = (id: string) => page.locator(`tr[data-candidate="${id}"]`).getByText('another runtime');
+      await page.locator('tr[data-candidate="ZB-H1"]').getByText('another runtime').waitFor();
+      assert.equal(await inRow('ZBVZeroBubble').count(), 0);
+      return undefined;
+    },
+  },
+  {
     name: 'compare: a click shows the timeline of a schedule with the memory of its worst stage under it',
     options: wide,
     state,

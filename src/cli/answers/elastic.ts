@@ -8,6 +8,7 @@ import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../../cor
 import { resolveElastic } from '../../core/elastic/resolve';
 import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
+import { elasticHtml } from '../../core/export/html/elastic-report';
 import { column, formatCount, formatDuration, plural } from '../../core/format';
 import { reportedAssumptions } from '../../core/spec/request';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
@@ -16,19 +17,36 @@ import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
 import { referencedInto } from '../read-config';
 import { indented, table } from '../table';
+import { replaceFile, writeNewFile } from '../write-file';
 import { say } from '../../core/sentence';
 
+/** Where the report goes. */
+interface ReportFile {
+  readonly file: string;
+  /** Replace a file that is there. */
+  readonly write: boolean;
+}
+
 /**
- * `terapipe elastic`: a run that freezes layers, epoch by epoch. @throws ExpectedError as `resolveElastic`, `readNamedNorms` and
- * `planElastic`.
+ * `terapipe elastic`: a run that freezes layers, epoch by epoch. @param report null: none is written. @throws ExpectedError as
+ * `resolveElastic`, `readNamedNorms`, `planElastic` and `writeNewFile`.
  */
-export async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>): Promise<Answer> {
+export async function elasticAnswer(
+  run: Run,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+  report: ReportFile | null,
+): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
   const norms = await readNamedNorms(run, referencedInto(texts));
   // What concerns the run as a whole stands at its first key.
   const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
   const study = studyElastic(plan);
-  return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode: plan.epochs.every(({ fits }) => fits) ? 0 : 1 };
+  const exitCode = plan.epochs.every(({ fits }) => fits) ? 0 : 1;
+  if (report === null) return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode };
+  const { file, write } = report;
+  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, []));
+  return { json: { ...elasticJson(plan, study), written: file }, text: `${textOf(plan, study)}\n\nWrote ${printable(file)}`, exitCode };
 }
 
 function textOf(plan: ElasticPlan, study: ElasticStudy): string {

@@ -1,14 +1,22 @@
+import { sentence } from '../../core/sentence';
 import { elasticAnswer } from '../answers/elastic';
-import { defineCommand } from '../command';
+import { defineCommand, usage } from '../command';
 import { configOptions } from '../common-options';
 import { namedConfig, runConfig } from '../read-config';
 
 export const elasticCommand = defineCommand({
   takes: 'FILE',
   description: 'a run that freezes layers: pipelines, replicas and time of every epoch',
-  options: configOptions,
-  start: (line) => async (terminal, texts) => {
-    const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-    return elasticAnswer(run, line.defaults, texts);
+  options: {
+    ...configOptions,
+    report: { value: 'PATH', help: 'write a report in one page (HTML) to a file that is not there yet' },
+    write: { help: 'with --report, replace PATH' },
+  },
+  start: (line, { report: file = null, write = false }) => {
+    if (write && file === null) throw usage(sentence`--write needs something to write to`, sentence`give --report too`);
+    return async (terminal, texts) => {
+      const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+      return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write });
+    };
   },
 });

@@ -7,7 +7,7 @@ import { peakBytesOf, type Candidate, type Plan } from './plan';
 import { isUsual, isWithin, otherRuntime, tie } from './reasons';
 
 /** What a candidate needs to run that neither the usual launchers nor the runtime of the files are; null for nothing. */
-function neededBy(candidate: Candidate, request: PlanRequest): Sentence | null {
+export function neededBy(candidate: Candidate, request: PlanRequest): Sentence | null {
   return otherRuntime(candidate) === null ? null : neededFor(candidate.schedule, request);
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openCommandLine, type CommandLine } from './command-line';
 
@@ -43,6 +43,23 @@ describe('terapipe elastic', () => {
     assert.deepEqual(epochs[0]?.stageLayers, [4, 2, 3, 3, 3, 3, 4, 5]);
     assert.equal(variants.at(-1)?.speedup, speedup);
     assert.ok(speedup > 2);
+  });
+
+  it('writes a report, and replaces none unless told to', async () => {
+    const file = path.join(terapipe.folder, 'report.html');
+    const { out, exitCode } = await terapipe.run(['elastic', 'terapipe.json', '--report', file]);
+    assert.equal(exitCode, 0);
+    assert.match(out, /\nWrote .*report\.html\n$/);
+    const written = readFileSync(file, 'utf8');
+    assert.match(written, /^<!doctype html>/i);
+    assert.match(written, /<h2>Every epoch<\/h2>/);
+    const again = await terapipe.run(['elastic', 'terapipe.json', '--report', file]);
+    assert.equal(again.exitCode, 2);
+    assert.match(again.err, /is there already/);
+    writeFileSync(file, '');
+    assert.equal((await terapipe.run(['elastic', 'terapipe.json', '--report', file, '--write'])).exitCode, 0);
+    assert.equal(readFileSync(file, 'utf8'), written);
+    assert.equal((await terapipe.run(['elastic', 'terapipe.json', '--write'])).exitCode, 2);
   });
 
   it('prints the same in words', async () => {

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../src/core/format';
 import type { CandidateId, Plan } from '../../../src/core/planner/plan';
-import { otherRuntime } from '../../../src/core/planner/reasons';
+import { neededBy } from '../../../src/core/planner/runtime-reasons';
 import { h, icon } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
@@ -68,7 +68,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     shownOrder = compareOrder;
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
-    const needs = otherRuntime(shown);
+    const needs = neededBy(shown, plan.request);
     note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(say(shown.name, t)), say(needs, t));
   };
   return { element, update };

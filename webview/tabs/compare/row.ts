@@ -1,7 +1,8 @@
 import { bytesOfQuantity, column } from '../../../src/core/format';
 import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../../src/core/planner/plan';
-import { isTie, otherRuntime } from '../../../src/core/planner/reasons';
+import { isTie } from '../../../src/core/planner/reasons';
+import { neededBy } from '../../../src/core/planner/runtime-reasons';
 import { h, icon, type Child } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
@@ -38,7 +39,7 @@ export interface CompareRow {
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: Withheld, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
   const verdict = verdictOf(memory);
-  const needs = otherRuntime(candidate);
+  const needs = neededBy(candidate, plan.request);
   const surface = miniTimeline(candidate, scale.longestMs);
   const button = h(
     'button',

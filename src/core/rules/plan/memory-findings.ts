@@ -35,7 +35,7 @@ export function memoryFindings(
   const severity = mayFit(verdict) ? 'warning' : 'error';
   if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
-    message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${message}`,
+    message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
     remedy: sentence`${inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`}; or ${remedy}`,
   };
   return [findingAt(run, inLauncher === null ? '' : keyOf(run), 'memory-over-capacity', 'information', onAssumed, fixes)];

@@ -4,7 +4,7 @@ import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
 import { mayFit, verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
-import { sentence, type Sentence } from '../../sentence';
+import { lowerFirst, sentence, type Sentence } from '../../sentence';
 import { crossingText, layoutText } from '../../layout-search/labels';
 import { isGpuGiven } from './memory-findings';
 import { findingAt, settingAt } from '../settings';
@@ -41,7 +41,7 @@ export function searchFindings(run: Run, launched: FoundPlan | null, { best, req
   if (!launched.fits) {
     const verdict = verdictSentence(launched.verdict);
     if (!isGpuGiven(run)) {
-      const message = sentence`On ${request.cluster.gpu.name}, which is assumed: ${verdict}`;
+      const message = sentence`On ${request.cluster.gpu.name}, which is assumed: ${lowerFirst(verdict)}`;
       return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
     }
     const key = blamed(run, launched, best, memoryCauses) ?? '';
