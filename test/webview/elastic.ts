@@ -270,6 +270,14 @@ export const elasticCases: readonly Case[] = [
     steps: async (open) => {
       const { page, messages } = open;
       await page.getByText('speed-up', { exact: true }).waitFor();
+      await until('the epochs are drawn', async () => (await drawnColors(open, '.epoch-strip')) > 4);
+      const strip = page.locator('.strip', { hasText: 'Epochs' });
+      assert.match(await strip.innerText(), /2 pipelines, then 16/);
+      const box = (await page.locator('.epoch-strip').boundingBox())!;
+      await page.mouse.move(box.x + 2, box.y + 10);
+      assert.match(await strip.innerText(), /epoch 0: 0 frozen, 2 pipelines of 8 GPUs/);
+      await page.mouse.click(box.x + box.width - 2, box.y + 10);
+      assert.deepEqual((await open.messages()).at(-1), { type: 'openTab', tab: 'elastic', candidate: null });
       await page.getByRole('button', { name: 'Open elastic plan' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'openTab', tab: 'elastic', candidate: null });
       assert.equal(await overflows(open), false);

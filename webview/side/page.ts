@@ -5,6 +5,7 @@ import { onAction } from '../base/actions';
 import { fill, h } from '../base/dom';
 import { partAttributes, partFocusAttributes, goToPart } from '../base/parts';
 import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
+import { makeEpochStrip } from '../tabs/elastic/strip';
 import { elasticVerdict } from '../tabs/elastic/verdict';
 import { makeBars } from '../tabs/memory/bars';
 import { worstStage } from '../tabs/memory/summary';
@@ -77,7 +78,12 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
   const foot = h('div', { class: 'side-foot', ...partAttributes, role: 'group', 'aria-label': t('Reasons and findings') });
   const verdict = makeGlance();
   const disclosure = makeDisclosures();
-  const open = button({ label: t('Open elastic plan'), onClick: () => opener(store)('elastic') });
+  const openTab = (): void => opener(store)('elastic');
+  const open = button({ label: t('Open elastic plan'), onClick: openTab });
+  const epochs = makeEpochStrip();
+  const epochsText = h('span', { class: 'strip-note' });
+  hoverText(epochs.canvas, epochsText, epochs.textAt);
+  epochs.canvas.addEventListener('click', openTab);
   return {
     element: h(
       'div',
@@ -85,6 +91,7 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
       verdict.element,
       head,
       numbers,
+      h('div', { class: 'side-strips' }, strip(t('Epochs'), epochsText, epochs.element, openTab)),
       h('div', { class: 'side-actions' }, open),
       foot,
     ),
@@ -92,13 +99,32 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
       verdict.show(elasticVerdict(elastic), state);
       fill(head, ...headOf(elastic.plan.request.title, elasticSetting(elastic), state, store));
       fill(numbers, elasticFigures(elastic));
+      rest(epochsText, pipelinesNote(elastic));
+      epochs.show(elastic);
+      const assumptions = assumptionList(elastic.plan, state, store.host);
       fill(
         foot,
         state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
         disclosure('reasons', t('Why this plan'), reasonList(elastic.plan), false),
+        h('p', { class: 'hint' }, t('Times: {0}', say(elastic.plan.cost.description, t))),
+        assumptions === null
+          ? null
+          : disclosure(
+              'assumptions',
+              plural(elastic.plan.request.assumptions.length, t('assumption'), t('assumptions')),
+              assumptions,
+              false,
+            ),
       );
     },
   };
+}
+
+/** `2 pipelines, then 16`. */
+function pipelinesNote({ spans }: PageElastic): string {
+  const [first = 0, last = 0] = [spans.at(0), spans.at(-1)].map((span) => span?.epoch.replicas);
+  const pipelines = plural(first, t('pipeline'), t('pipelines'));
+  return first === last ? pipelines : t('{0}, then {1}', pipelines, formatCount(last));
 }
 
 /** The page of a plan. */

@@ -1,6 +1,6 @@
 import { memoized } from '../memoized';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { formatBytes, formatCount, formatDuration, formatNumber } from '../format';
+import { formatBytes, formatCount, formatNumber } from '../format';
 import { verdictSentence } from '../memory-model/verdict';
 import type { Timeline } from '../schedules/schedule';
 import { balanceNames } from '../formats/terapipe/elastic-names';
@@ -153,14 +153,12 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
   return { timeline: scaled, frozenMs, allReduceMs, optimizerMs };
 }
 
-function reasonsOf({ request, epochs, balances, variants, speedup, totalMs }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
-  const speedupOf = (id: VariantId) => formatNumber(variants.find((variant) => variant.id === id)?.speedup ?? NaN);
+/** What the figures and the gain of each mechanism do not say. */
+function reasonsOf({ request, epochs, balances }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
   const last = epochs.at(-1);
   const cached = epochs.find(({ cache }) => cache.used);
   const unfit = epochs.find(({ fits }) => !fits);
   return [
-    sentence`${formatNumber(speedup)} times as fast as without freezing: ${formatDuration(totalMs)} in all`,
-    sentence`Freezing alone: ${speedupOf('freezing')} times; with shorter pipelines ${speedupOf('pipe')}, with the cache too ${speedupOf('pipe-cache')}, with more replicas instead ${speedupOf('pipe-dp')}`,
     ...(last === undefined
       ? []
       : [

@@ -25,22 +25,44 @@ interface Pen {
 
 /** Draws frozen layers, cache and pipelines of all epochs. */
 export function drawEpochs(surface: Surface, colors: Theme, elastic: PageElastic, boxes: readonly SpanBox[], rows: Rows): void {
+  const width = Math.max(1, surface.width() - axisPx.left - axisPx.right);
+  const pen = penOn(surface, colors, elastic, rows, { left: axisPx.left, width });
+  drawBoxes(pen, elastic, boxes, width);
+  drawNames(pen);
+  drawNumbers(pen, boxes, epochCount(elastic), width);
+}
+
+/** The same in a strip without names and numbers. */
+export function drawEpochStrip(surface: Surface, colors: Theme, elastic: PageElastic, boxes: readonly SpanBox[], rows: Rows): void {
+  const width = Math.max(1, surface.width());
+  drawBoxes(penOn(surface, colors, elastic, rows, { left: 0, width }), elastic, boxes, width);
+}
+
+function penOn(
+  surface: Surface,
+  colors: Theme,
+  elastic: PageElastic,
+  rows: Rows,
+  { left, width }: { readonly left: number; readonly width: number },
+): Pen {
   const { context } = surface;
   const scale = surface.scale();
-  const width = Math.max(1, surface.width() - axisPx.left - axisPx.right);
   const hatchColor = colors.highContrast ? colors.foreground : withAlpha(colors.foreground, 0.42);
-  const pen: Pen = {
+  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  context.textBaseline = 'middle';
+  return {
     context,
     colors,
     scale,
     rows,
     machine: elastic.plan.request.cluster,
-    x: (share) => Math.round((axisPx.left + share * width) * scale),
+    x: (share) => Math.round((left + share * width) * scale),
     hatch: hatchPattern(context, css(hatchColor), Math.round(6 * scale)),
     labels: [],
   };
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textBaseline = 'middle';
+}
+
+function drawBoxes(pen: Pen, elastic: PageElastic, boxes: readonly SpanBox[], width: number): void {
   drawTracks(pen);
   const { layers } = elastic.plan.request.model.spec;
   boxes.forEach((box, index) => {
@@ -52,8 +74,6 @@ export function drawEpochs(surface: Surface, colors: Theme, elastic: PageElastic
   });
   drawSeparators(pen, boxes, width);
   for (const write of pen.labels) write();
-  drawNames(pen);
-  drawNumbers(pen, boxes, epochCount(elastic), width);
 }
 
 /** Outlines one epoch over all rows. */
@@ -170,7 +190,8 @@ function drawCache(pen: Pen, { span, start, end }: SpanBox): void {
     const [top, height] = [Math.round(rows.cacheTop * pen.scale), Math.round(rows.cacheHeight * pen.scale)];
     pen.context.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, x1 - x0 - 1), height - 1);
   }
-  label(pen, cacheWord(epoch), reads ? colors.backward : colors.background, x0, x1, rows.cacheTop + rows.cacheHeight / 2);
+  if (rows.cacheHeight >= 12)
+    label(pen, cacheWord(epoch), reads ? colors.backward : colors.background, x0, x1, rows.cacheTop + rows.cacheHeight / 2);
 }
 
 /** Blocks over the GPUs of each pipeline, neighbours in two shades, with a line between stages and the frozen part on the first GPU. */

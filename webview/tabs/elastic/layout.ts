@@ -43,6 +43,29 @@ export function rowsOf({ nodes, gpusPerNode }: Machine): Rows {
   return { layersTop, layersHeight, cacheTop, cacheHeight, gpusTop, gpuHeight, nodeGap, gpusBottom, height: gpusBottom + axisPx.bottom };
 }
 
+/** The same in a strip of the side view: low rows, nothing below them. */
+export function stripRowsOf({ nodes, gpusPerNode }: Machine): Rows {
+  const gpus = nodes * gpusPerNode;
+  const area = Math.min(96, Math.max(24, gpus * 4));
+  const nodeGap = nodes > 1 && area / nodes >= 12 ? 2 : 0;
+  const gpusTop = 42;
+  const gpusBottom = gpusTop + area;
+  return {
+    layersTop: 0,
+    layersHeight: 30,
+    cacheTop: 33,
+    cacheHeight: 6,
+    gpusTop,
+    gpuHeight: Math.max(0.01, (area - (nodes - 1) * nodeGap) / gpus),
+    nodeGap,
+    gpusBottom,
+    height: gpusBottom + stripChangePx,
+  };
+}
+
+/** Room for the marks of changes. */
+const stripChangePx = 7;
+
 /** Top of a GPU's row. */
 export function gpuTop({ gpusTop, gpuHeight, nodeGap }: Rows, { gpusPerNode }: Machine, gpu: number): number {
   return gpusTop + gpu * gpuHeight + Math.floor(gpu / gpusPerNode) * nodeGap;

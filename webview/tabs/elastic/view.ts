@@ -5,6 +5,7 @@ import type { PageElastic } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
+import { makeDisclosures } from '../../shared/disclosures';
 import { assumptionList, reasonList } from '../../shared/reasons';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
@@ -49,6 +50,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
   const stepNote = h('p', { class: 'hint' });
   const stepSection = h('section', { class: 'elastic-step', 'aria-label': t('Step of the epoch') }, stepTitle, stepNote, step.element);
   const foot = h('div', { class: 'elastic-foot' });
+  const disclosure = makeDisclosures();
   const empty = h(
     'div',
     { class: 'empty elastic-empty' },
@@ -90,9 +92,10 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     if (now !== shown) {
       shown = now;
       boxes = spanBoxes(now.spans, 'equal');
-      fill(head, h('div', { class: 'elastic-summary' }, elasticFigures(now), reasonList(now.plan)), mechanismBars(now));
+      fill(head, elasticFigures(now), mechanismBars(now));
       fill(
         foot,
+        disclosure('elastic-reasons', t('Why this plan'), reasonList(now.plan), false),
         h('p', { class: 'hint' }, t('Times: {0}', say(now.plan.cost.description, t))),
         assumptionList(now.plan, store.state(), store.host),
       );
