@@ -179,6 +179,11 @@ export interface FactValues {
   readonly fp8Recipe: Fp8Recipe;
   /** The layers' weights are kept in FP8 alone. */
   readonly fp8ParamGather: boolean;
+  /** Shares that are dropped out of hidden states and of attention's probabilities. */
+  readonly hiddenDropout: number;
+  readonly attentionDropout: number;
+  /** Collectives of tensor parallelism run beside their GEMMs. */
+  readonly asyncTensorParallel: boolean;
   readonly cudaGraphs: CudaGraphScope;
   readonly expertDispatcher: ExpertDispatcher;
   readonly overlapExpertComm: boolean;

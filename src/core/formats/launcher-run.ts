@@ -219,6 +219,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'attention',
       'overlapGradReduce',
       'overlapParamGather',
+      'asyncTensorParallel',
       'fp8Recipe',
       'fp8ParamGather',
       'cudaGraphs',
@@ -250,8 +251,16 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       contextCommunication &&
       from(contextCommunication, contextCommunication.value.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
+    dropout: dropoutOf(facts),
     optimizer: optimizer && from(optimizer, /sgd/i.test(optimizer.value) ? 'sgd' : 'adam'),
   });
+}
+
+/** Whether masks are kept: those of hidden states, or those of attention's probabilities where they are kept themselves. */
+function dropoutOf({ hiddenDropout, attentionDropout, attention }: Facts): Located<boolean> | undefined {
+  if (hiddenDropout === undefined) return undefined;
+  const isOfScores = attention?.value === 'unfused' && (attentionDropout?.value ?? 0) > 0;
+  return from(hiddenDropout, hiddenDropout.value > 0 || isOfScores);
 }
 
 /** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */

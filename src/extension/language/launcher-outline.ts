@@ -69,6 +69,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
       'cpuOffloading',
     ] as const),
     ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8Recipe', 'fp8ParamGather'] as const),
+    ...(['hiddenDropout', 'attentionDropout', 'asyncTensorParallel'] as const),
     ...(['cudaGraphs', 'expertDispatcher', 'overlapExpertComm'] as const),
     ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
     ...(['slices', 'sliceRule', 'sliceLengths'] as const),

@@ -74,6 +74,9 @@ export interface LaunchSettings {
   /** How FP8 is scaled; absent: not in FP8, or as the launcher does. */
   readonly fp8Recipe?: Fp8Recipe;
   readonly fp8ParamGather?: boolean;
+  /** Collectives of tensor parallelism run beside their GEMMs; absent: one after the other. */
+  readonly asyncTensorParallel?: boolean;
+  readonly dropout: boolean;
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
@@ -208,6 +211,8 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...((training.activationOffloadLayers ?? 0) > 0 ? { activationOffloadLayers: training.activationOffloadLayers } : {}),
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     ...issuedAs(training, model.experts !== null),
+    ...(tensor > 1 && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
+    dropout: training.dropout,
     attention: training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),

@@ -11,6 +11,7 @@ function issueFlags({
   cudaGraphs,
   expertDispatcher = 'alltoall',
   overlapExpertComm,
+  asyncTensorParallel,
   fp8Recipe,
   fp8ParamGather,
 }: LaunchSettings): readonly string[] {
@@ -24,6 +25,7 @@ function issueFlags({
     ...(hasExperts ? [`--moe-token-dispatcher-type ${isFlex ? 'flex' : 'alltoall'}`] : []),
     ...(hasExperts && isFlex ? [`--moe-flex-dispatcher-backend ${expertDispatcher}`] : []),
     ...(overlapExpertComm === true ? ['--overlap-moe-expert-parallel-comm'] : []),
+    ...(asyncTensorParallel === true ? ['--tp-comm-overlap'] : []),
     ...(cudaGraphs === undefined ? [] : graphs[cudaGraphs]),
     // torchao's, which Transformer Engine lacks
     ...(fp8Recipe === undefined || fp8Recipe === 'rowwise' ? [] : [`--fp8-recipe ${fp8Recipe}`]),
@@ -66,7 +68,7 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan)])}
+${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan)])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.
@@ -93,6 +95,12 @@ srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
   "$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
   "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"
 `;
+}
+
+/** Said always: without these flags Megatron-LM drops out a tenth. */
+function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {
+  const share = dropout ? '0.1' : '0.0';
+  return [`--attention-dropout ${share}`, `--hidden-dropout ${share}`];
 }
 
 /** A runtime of slices that does not know this flag chooses attention by those that it needs. */

@@ -133,7 +133,13 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
         ? (shardings[String(value)] ?? 'no_shard')
         : value,
   );
-  const rows = [...given, ['dataset.seq_length', plan.sequenceLength] as [string, SettingValue]];
+  const dropout = plan.dropout ? 0.1 : 0;
+  const rows: readonly [string, SettingValue][] = [
+    ...given,
+    ['model.attention_dropout', dropout],
+    ['model.hidden_dropout', dropout],
+    ['dataset.seq_length', plan.sequenceLength],
+  ];
   const header = [
     ...headerLines(plan, gaps),
     `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
@@ -149,7 +155,9 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
 }
 
 function titanToml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
-  const rows = settingsByPath(edits, titanKeys, (_, value) => value);
+  const asyncRows: readonly [string, SettingValue][] =
+    plan.asyncTensorParallel === true ? [['parallelism.enable_async_tensor_parallel', true]] : [];
+  const rows = [...settingsByPath(edits, titanKeys, (_, value) => value), ...asyncRows];
   const header = [
     ...headerLines(plan, gaps),
     `Add [model] with the name and flavor of the model, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,

@@ -57,6 +57,7 @@ const bridgeKeys: KeyTable = joined(
         anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
       ),
     ],
+    asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],

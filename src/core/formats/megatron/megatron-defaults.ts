@@ -28,6 +28,8 @@ export const megatronDefaultValues = {
   distributedOptimizer: false,
   sequenceParallel: false,
   cpuOffloading: false,
+  hiddenDropout: 0.1,
+  attentionDropout: 0.1,
   variableSequenceLengths: false,
   overlapP2p: true,
 } as const satisfies Values;

@@ -199,6 +199,9 @@ const flagTable: FlagTable = {
   maxPendingBackward: [rule('zero-bubble-max-pending-backward', count(1))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
+  hiddenDropout: [rule('hidden-dropout', share)],
+  attentionDropout: [rule('attention-dropout', share)],
+  asyncTensorParallel: [rule('tp-comm-overlap', on(true))],
   fp8Recipe: [rule('fp8-recipe', lenient(choice(fp8RecipeWords)))],
   fp8ParamGather: [rule('fp8-param-gather', on(true))],
   cudaGraphs: [

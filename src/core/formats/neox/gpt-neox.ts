@@ -2,7 +2,7 @@ import { vocabOfName, vocabOfType } from '../tokenizers';
 import { byDefault } from '../../spec/located';
 import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../facts';
-import { choice, count, fixed, on, type FlagRead } from '../shell/flag-reads';
+import { choice, count, fixed, on, share, type FlagRead } from '../shell/flag-reads';
 import { key, lenient, type KeyTable, type NodeRead } from '../yaml/key-table';
 import { createKeyReader, type KeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
@@ -68,6 +68,8 @@ const neoxKeys: KeyTable = {
       anyOf((name) => /^(swiglu|geglu|reglu|bilinear|glu)$/.test(name)),
     ),
   ],
+  hiddenDropout: [key('hidden_dropout', share)],
+  attentionDropout: [key('attention_dropout', share)],
   slidingWindow: [key('sliding_window_width', count(1))],
   experts: [key('moe_num_experts', count(1)), key('num_experts', count(1))],
   activeExperts: [key('moe_top_k', count(1))],

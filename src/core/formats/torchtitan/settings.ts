@@ -90,6 +90,7 @@ export const entries: readonly Entry[] = [
   entryAs('recomputeOption', wordOrCount, String, 'activation_checkpoint.selective_ac_option'),
   entry('tensor', degree, ...anywhere('tensor_parallel_degree'), 'training.sequence_parallel_degree'),
   entry('sequenceParallel', boolean, 'parallelism.enable_sequence_parallel'),
+  entry('asyncTensorParallel', boolean, ...anywhere('enable_async_tensor_parallel')),
   entry('pipeline', degree, ...anywhere('pipeline_parallel_degree')),
   entry('context', degree, ...anywhere('context_parallel_degree')),
   entry('expert', degree, ...anywhere('expert_parallel_degree')),

@@ -46,6 +46,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
     zeroStage: 1,
     sequenceParallel: false,
     recompute: { granularity: 'none' },
+    dropout: false,
     attention: 'flash',
     schedule: '1F1B',
     slices: 1,

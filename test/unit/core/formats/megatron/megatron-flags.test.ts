@@ -67,6 +67,16 @@ describe('megatronFacts', () => {
     assert.deepEqual(megatronRemarks(flagsOf('--fp8-format e4m3 --fp8-recipe groupwise'), nvidia), []);
   });
 
+  it('reads dropout and collectives beside GEMMs', () => {
+    assert.deepEqual(read('--hidden-dropout 0.0 --attention-dropout 0.1 --tp-comm-overlap'), {
+      hiddenDropout: 0,
+      attentionDropout: 0.1,
+      asyncTensorParallel: true,
+    });
+    const { hiddenDropout, attentionDropout } = megatronDefaults({});
+    assert.deepEqual([hiddenDropout?.value, attentionDropout?.value], [0.1, 0.1]);
+  });
+
   it('takes the YAML spelling of switches', () => {
     assert.deepEqual(read('--sequence-parallel false --untie-embeddings-and-output-weights False --bf16 false --fp16 true'), {
       sequenceParallel: false,

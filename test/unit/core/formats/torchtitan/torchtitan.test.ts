@@ -171,6 +171,13 @@ describe('TorchTitan TOML reader', () => {
     assert.equal(recipe('[model]\nconverters = ["mx"]'), 'mxfp8');
   });
 
+  it('reads asynchronous tensor parallelism by its names of both years', () => {
+    const isAsync = (lines: string) => read(`[training]\nseq_len = 8\n${lines}\n`).facts.asyncTensorParallel?.value;
+    assert.equal(isAsync('[parallelism]\nenable_async_tensor_parallel = true'), true);
+    assert.equal(isAsync('[experimental]\nenable_async_tensor_parallel = false'), false);
+    assert.equal(isAsync(''), undefined);
+  });
+
   it('counts virtual stages of looped schedules as TorchTitan does', () => {
     const virtual = (lines: string) => read(`[parallelism]\npipeline_parallel_degree = 4\n${lines}\n`).facts.virtualStages?.value;
     assert.equal(virtual('pipeline_parallel_schedule = "1F1B"'), undefined);
