@@ -77,6 +77,7 @@ export interface LaunchSettings {
   /** Collectives of tensor parallelism run beside their GEMMs; absent: one after the other. */
   readonly asyncTensorParallel?: boolean;
   readonly dropout: boolean;
+  readonly fusedCrossEntropy: boolean;
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
@@ -213,6 +214,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...issuedAs(training, model.experts !== null),
     ...(tensor > 1 && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
     dropout: training.dropout,
+    fusedCrossEntropy: training.fusedCrossEntropy,
     attention: training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),

@@ -68,7 +68,7 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan)])}
+${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan), ...lossFlags(plan)])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.
@@ -103,6 +103,11 @@ function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {
   return [`--attention-dropout ${share}`, `--hidden-dropout ${share}`];
 }
 
+function lossFlags(plan: LaunchSettings): readonly string[] {
+  const flag = 'cross-entropy-loss-fusion';
+  return plan.fusedCrossEntropy && !Object.hasOwn(lackedBy(plan), flag) ? [`--${flag}`] : [];
+}
+
 /** A runtime of slices that does not know this flag chooses attention by those that it needs. */
 function attentionFlag(plan: LaunchSettings): readonly string[] {
   const flag = `--attention-backend ${plan.attention}`;
@@ -110,11 +115,16 @@ function attentionFlag(plan: LaunchSettings): readonly string[] {
 }
 
 /** Whether a flag that the runtime does not know says what it does anyway. */
-function isGoodAsNone({ sliced }: LaunchSettings, written: string): boolean {
+function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
   const [flag = '', value] = written.split(' ');
-  const lacks = sliceRuntimeOf(sliced?.runtime ?? '')?.lacks ?? {};
+  const lacks = lackedBy(plan);
   const key = flag.replace(/^--/, '');
   return Object.hasOwn(lacks, key) && lacks[key] === value;
+}
+
+/** Flags that the runtime of slices does not know, with the value that is as good as none. */
+function lackedBy({ sliced }: LaunchSettings): Readonly<Record<string, string | null>> {
+  return sliceRuntimeOf(sliced?.runtime ?? '')?.lacks ?? {};
 }
 
 function lines(flags: readonly string[]): string {

@@ -138,6 +138,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
     ...given,
     ['model.attention_dropout', dropout],
     ['model.hidden_dropout', dropout],
+    ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
   ];
   const header = [

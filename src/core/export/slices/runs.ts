@@ -33,7 +33,7 @@ export interface RunnablePlan {
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
   const chosen = chosenOf(plan);
   requireRunnable(plan.request, runtime);
-  const request = asRuntimeRuns(plan.request);
+  const request = asRuntimeRuns(plan.request, runtime);
   const own = ownSplit(request, chosen, runtime, by === 'patch' || runtime.lengths !== null);
   if (own !== null && (by === 'flags' || own.rule === 'list')) return { ...planned(plan, request, own), replaced: null };
   const sizes = runtime.limits.includes('micro-batch') ? [1] : [...new Set([request.training.microBatch, 1])];
@@ -90,8 +90,9 @@ export function replacedBy(chosen: Candidate, instead: Candidate, runtime: strin
 }
 
 /** The runtime's habits in place of those that the plan was made for. */
-function asRuntimeRuns({ training, ...request }: PlanRequest): PlanRequest {
-  return { ...request, training: without(training, 'runtime'), schedule: 'Seq1F1B' };
+function asRuntimeRuns({ training, ...request }: PlanRequest, { lacks }: SliceRuntime): PlanRequest {
+  const fusedCrossEntropy = training.fusedCrossEntropy && !Object.hasOwn(lacks, 'cross-entropy-loss-fusion');
+  return { ...request, training: { ...without(training, 'runtime'), fusedCrossEntropy }, schedule: 'Seq1F1B' };
 }
 
 /** A training without a setting that need not be there. */

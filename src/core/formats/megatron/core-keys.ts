@@ -124,6 +124,7 @@ export const coreKeys: KeyTable = {
   gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
+  fusedCrossEntropy: [key('cross_entropy_loss_fusion', on(true))],
   hiddenDropout: [key('hidden_dropout', share)],
   attentionDropout: [key('attention_dropout', share)],
   asyncTensorParallel: [key('tp_comm_overlap', on(true)), key('ub_tp_comm_overlap', on(true))],

@@ -28,6 +28,7 @@ export const megatronDefaultValues = {
   distributedOptimizer: false,
   sequenceParallel: false,
   cpuOffloading: false,
+  fusedCrossEntropy: false,
   hiddenDropout: 0.1,
   attentionDropout: 0.1,
   variableSequenceLengths: false,

@@ -199,6 +199,7 @@ const flagTable: FlagTable = {
   maxPendingBackward: [rule('zero-bubble-max-pending-backward', count(1))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
+  fusedCrossEntropy: [rule('cross-entropy-loss-fusion', on(true))],
   hiddenDropout: [rule('hidden-dropout', share)],
   attentionDropout: [rule('attention-dropout', share)],
   asyncTensorParallel: [rule('tp-comm-overlap', on(true))],

@@ -9,7 +9,13 @@ const newerFlags: SliceRuntime['lacks'] = {
   'num-virtual-stages-per-pipeline-rank': '1',
   ...Object.fromEntries(
     [
-      ...(['account-for-embedding-in-pipeline-split', 'account-for-loss-in-pipeline-split', 'add-qkv-bias', 'cp-comm-type'] as const),
+      ...([
+        'account-for-embedding-in-pipeline-split',
+        'account-for-loss-in-pipeline-split',
+        'add-qkv-bias',
+        'cp-comm-type',
+        'cross-entropy-loss-fusion',
+      ] as const),
       ...(['cpu-offloading-num-layers', 'cuda-graph-impl', 'cuda-graph-scope', 'no-check-for-nan-in-loss-and-grad'] as const),
       ...(['decoder-first-pipeline-num-layers', 'decoder-last-pipeline-num-layers', 'pipeline-model-parallel-layout'] as const),
       ...(['fp8-param-gather', 'fp8-recipe', 'hybrid-layer-pattern', 'hybrid-override-pattern', 'is-hybrid-model', 'spec'] as const),

@@ -96,16 +96,17 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
   });
 
-  it('says dropout, which launchers have without a word, and collectives beside GEMMs', () => {
+  it('says dropout and the loss, which launchers have otherwise without a word, and collectives beside GEMMs', () => {
     const written = (format: NewFormat, change: Partial<LaunchSettings>) => {
       const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), format);
       const { training } = runOfLauncher(readers[format](fileName, text), 'run', joinedLlama);
-      return [training.dropout?.value, training.asyncTensorParallel?.value];
+      return [training.dropout?.value, training.asyncTensorParallel?.value, training.fusedCrossEntropy?.value];
     };
-    assert.deepEqual(written('megatron-shell', { dropout: false }), [false, undefined]);
-    assert.deepEqual(written('megatron-shell', { dropout: true, asyncTensorParallel: true }), [true, true]);
-    assert.deepEqual(written('megatron-bridge', { dropout: false }), [false, undefined]);
-    assert.deepEqual(written('torchtitan', { asyncTensorParallel: true }), [undefined, true]);
+    assert.deepEqual(written('megatron-shell', { dropout: false }), [false, undefined, true]);
+    const slow = { dropout: true, asyncTensorParallel: true, fusedCrossEntropy: false };
+    assert.deepEqual(written('megatron-shell', slow), [true, true, undefined]);
+    assert.deepEqual(written('megatron-bridge', { dropout: false, fusedCrossEntropy: false }), [false, undefined, false]);
+    assert.deepEqual(written('torchtitan', { asyncTensorParallel: true }), [undefined, true, undefined]);
   });
 
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {

@@ -47,6 +47,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
     sequenceParallel: false,
     recompute: { granularity: 'none' },
     dropout: false,
+    fusedCrossEntropy: true,
     attention: 'flash',
     schedule: '1F1B',
     slices: 1,

@@ -67,14 +67,15 @@ describe('megatronFacts', () => {
     assert.deepEqual(megatronRemarks(flagsOf('--fp8-format e4m3 --fp8-recipe groupwise'), nvidia), []);
   });
 
-  it('reads dropout and collectives beside GEMMs', () => {
+  it('reads dropout, the loss and collectives beside GEMMs', () => {
     assert.deepEqual(read('--hidden-dropout 0.0 --attention-dropout 0.1 --tp-comm-overlap'), {
       hiddenDropout: 0,
       attentionDropout: 0.1,
       asyncTensorParallel: true,
     });
-    const { hiddenDropout, attentionDropout } = megatronDefaults({});
-    assert.deepEqual([hiddenDropout?.value, attentionDropout?.value], [0.1, 0.1]);
+    assert.deepEqual(read('--cross-entropy-loss-fusion'), { fusedCrossEntropy: true });
+    const { hiddenDropout, attentionDropout, fusedCrossEntropy } = megatronDefaults({});
+    assert.deepEqual([hiddenDropout?.value, attentionDropout?.value, fusedCrossEntropy?.value], [0.1, 0.1, false]);
   });
 
   it('takes the YAML spelling of switches', () => {
