@@ -78,6 +78,8 @@ export interface LaunchSettings {
   readonly asyncTensorParallel?: boolean;
   readonly dropout: boolean;
   readonly fusedCrossEntropy: boolean;
+  /** Gradients add up and are exchanged in fp32, not in two bytes. */
+  readonly gradAccumulationFp32: boolean;
   readonly attention: 'flash' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
@@ -215,6 +217,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...(tensor > 1 && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
     dropout: training.dropout,
     fusedCrossEntropy: training.fusedCrossEntropy,
+    gradAccumulationFp32: training.gradAccumulationFp32,
     attention: training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),

@@ -12,6 +12,8 @@ function issueFlags({
   expertDispatcher = 'alltoall',
   overlapExpertComm,
   asyncTensorParallel,
+  precision,
+  gradAccumulationFp32,
   fp8Recipe,
   fp8ParamGather,
 }: LaunchSettings): readonly string[] {
@@ -26,6 +28,7 @@ function issueFlags({
     ...(hasExperts && isFlex ? [`--moe-flex-dispatcher-backend ${expertDispatcher}`] : []),
     ...(overlapExpertComm === true ? ['--overlap-moe-expert-parallel-comm'] : []),
     ...(asyncTensorParallel === true ? ['--tp-comm-overlap'] : []),
+    ...(precision === 'bf16' && !gradAccumulationFp32 ? ['--grad-reduce-in-bf16'] : []),
     ...(cudaGraphs === undefined ? [] : graphs[cudaGraphs]),
     // torchao's, which Transformer Engine lacks
     ...(fp8Recipe === undefined || fp8Recipe === 'rowwise' ? [] : [`--fp8-recipe ${fp8Recipe}`]),

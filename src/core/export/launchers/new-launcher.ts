@@ -140,6 +140,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
     ['model.hidden_dropout', dropout],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
+    ['ddp.grad_reduce_in_fp32', plan.gradAccumulationFp32],
   ];
   const header = [
     ...headerLines(plan, gaps),

@@ -125,6 +125,11 @@ export const coreKeys: KeyTable = {
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
   fusedCrossEntropy: [key('cross_entropy_loss_fusion', on(true))],
+  gradAccumulationFp32: [
+    key('grad_reduce_in_bf16', on(false)),
+    key('grad_reduce_in_fp32', on(true)),
+    key('accumulate_allreduce_grads_in_fp32', fixed(true)),
+  ],
   hiddenDropout: [key('hidden_dropout', share)],
   attentionDropout: [key('attention_dropout', share)],
   asyncTensorParallel: [key('tp_comm_overlap', on(true)), key('ub_tp_comm_overlap', on(true))],

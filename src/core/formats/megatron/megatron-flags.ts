@@ -200,6 +200,7 @@ const flagTable: FlagTable = {
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fusedCrossEntropy: [rule('cross-entropy-loss-fusion', on(true))],
+  gradAccumulationFp32: [rule('grad-reduce-in-bf16', on(false)), rule('accumulate-allreduce-grads-in-fp32', fixed(true))],
   hiddenDropout: [rule('hidden-dropout', share)],
   attentionDropout: [rule('attention-dropout', share)],
   asyncTensorParallel: [rule('tp-comm-overlap', on(true))],

@@ -96,17 +96,19 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
   });
 
-  it('says dropout and the loss, which launchers have otherwise without a word, and collectives beside GEMMs', () => {
+  it('says dropout, the loss and gradients, which launchers have otherwise without a word, and collectives beside GEMMs', () => {
     const written = (format: NewFormat, change: Partial<LaunchSettings>) => {
       const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), format);
       const { training } = runOfLauncher(readers[format](fileName, text), 'run', joinedLlama);
-      return [training.dropout?.value, training.asyncTensorParallel?.value, training.fusedCrossEntropy?.value];
+      const { dropout, asyncTensorParallel, fusedCrossEntropy, gradAccumulationFp32 } = training;
+      return [dropout?.value, asyncTensorParallel?.value, fusedCrossEntropy?.value, gradAccumulationFp32?.value];
     };
-    assert.deepEqual(written('megatron-shell', { dropout: false }), [false, undefined, true]);
-    const slow = { dropout: true, asyncTensorParallel: true, fusedCrossEntropy: false };
-    assert.deepEqual(written('megatron-shell', slow), [true, true, undefined]);
-    assert.deepEqual(written('megatron-bridge', { dropout: false, fusedCrossEntropy: false }), [false, undefined, false]);
-    assert.deepEqual(written('torchtitan', { asyncTensorParallel: true }), [undefined, true, undefined]);
+    const slow = { dropout: true, asyncTensorParallel: true, fusedCrossEntropy: false, gradAccumulationFp32: false };
+    assert.deepEqual(written('megatron-shell', {}), [false, undefined, true, undefined]);
+    assert.deepEqual(written('megatron-shell', slow), [true, true, undefined, false]);
+    assert.deepEqual(written('megatron-bridge', {}), [false, undefined, true, true]);
+    assert.deepEqual(written('megatron-bridge', slow), [true, undefined, false, false]);
+    assert.deepEqual(written('torchtitan', slow), [undefined, true, undefined, undefined]);
   });
 
   it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {

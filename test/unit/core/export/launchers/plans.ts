@@ -48,6 +48,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
     recompute: { granularity: 'none' },
     dropout: false,
     fusedCrossEntropy: true,
+    gradAccumulationFp32: true,
     attention: 'flash',
     schedule: '1F1B',
     slices: 1,

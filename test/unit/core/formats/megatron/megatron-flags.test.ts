@@ -74,6 +74,8 @@ describe('megatronFacts', () => {
       asyncTensorParallel: true,
     });
     assert.deepEqual(read('--cross-entropy-loss-fusion'), { fusedCrossEntropy: true });
+    assert.deepEqual(read('--grad-reduce-in-bf16'), { gradAccumulationFp32: false });
+    assert.deepEqual(read('--accumulate-allreduce-grads-in-fp32'), { gradAccumulationFp32: true });
     const { hiddenDropout, attentionDropout, fusedCrossEntropy } = megatronDefaults({});
     assert.deepEqual([hiddenDropout?.value, attentionDropout?.value, fusedCrossEntropy?.value], [0.1, 0.1, false]);
   });
