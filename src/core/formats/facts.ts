@@ -257,7 +257,7 @@ export interface LauncherFile {
   readonly program?: Program;
   /** What the program does; absent: it trains. */
   readonly purpose?: Purpose;
-  /** Settings that nobody here knows and that may change what is planned. */
+  /** Settings that may change what is planned and that are left out: unknown ones, and those that are not planned. */
   readonly leftOut?: readonly string[];
   /** The run trains adapters alone: gradients and optimizer states are those of few weights. */
   readonly adapters?: GivenAdapters;

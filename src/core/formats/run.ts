@@ -83,7 +83,7 @@ export interface Run {
   readonly elastic?: GivenElastic;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];
-  /** Settings that nobody here knows: what is planned may be off by what they change. */
+  /** Settings that are left out: what is planned may be off by what they change. */
   readonly leftOut?: readonly string[];
   /** Text of each of `files`, for quick fixes that insert or remove. */
   readonly texts?: ReadonlyMap<string, string>;

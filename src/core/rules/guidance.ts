@@ -261,6 +261,11 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: `${megatronArguments('lines 120 and 132')}: \`allow_abbrev=False\`, and \`parse_args\``,
     ignore: 'your fork has the flag.',
   },
+  'flag-left-out': {
+    example: '`--swap-optimizer` in a script of MindSpeed-LLM. "--swap-optimizer is left out of the plan: optimizer state on the host"',
+    source: 'The arguments of Megatron-LM at d98e8a64 and of MindSpeed at 028de58c.',
+    ignore: 'you know what the flag gives in your run.',
+  },
   'shell-not-followed': {
     example:
       '`torchrun pretrain_gpt.py $EXTRA_ARGS` where nothing sets the variable. "Nothing here sets $EXTRA_ARGS: flags that it adds are left out"',

@@ -227,7 +227,7 @@ export interface PlanRequest {
   readonly profile: NamedProfile | null;
   /** Measured steps that corrected the constants of the machine, and what those were before and are now. */
   readonly calibration?: Calibration;
-  /** Settings of the files that nobody here knows, which widen the error bar. */
+  /** Settings of the files that are left out, which widens the error bar. */
   readonly leftOut?: readonly string[];
   /** What no file said and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];

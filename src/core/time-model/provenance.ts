@@ -118,7 +118,7 @@ export function joinedProvenance([first, ...others]: readonly [CostProvenance, .
 /** Half width that settings ask for which the plan leaves out, percent: as what was never measured. */
 const leftOutPercent = 35;
 
-/** The same where settings of the files are not known, and left out. */
+/** The same where settings of the files are left out. */
 export function withLeftOut(cost: CostProvenance, names: readonly string[]): CostProvenance {
   if (names.length === 0) return cost;
   const range = [Math.min(cost.range[0], 1 - leftOutPercent / 100), Math.max(cost.range[1], 1 + leftOutPercent / 100)] as const;
@@ -129,9 +129,7 @@ export function withLeftOut(cost: CostProvenance, names: readonly string[]): Cos
     range,
     errorPercent: Math.max(cost.errorPercent, leftOutPercent),
     errorBecause:
-      names.length === 1
-        ? sentence`${shown} is not known and left out; ${cost.errorBecause}`
-        : sentence`${shown} are not known and left out; ${cost.errorBecause}`,
+      names.length === 1 ? sentence`${shown} is left out; ${cost.errorBecause}` : sentence`${shown} are left out; ${cost.errorBecause}`,
   };
 }
 

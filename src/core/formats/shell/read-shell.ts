@@ -16,6 +16,7 @@ import { mappedText } from './mapped-text';
 import { forkOf } from '../megatron/forks';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
+import { leftOutFlags } from '../megatron/left-out-flags';
 import { unknownFlags } from '../megatron/unknown-flags';
 import { isArgumentFile, isMegatronShell } from './recognise';
 import { shellPrograms } from './programs';
@@ -117,7 +118,9 @@ function launcherFile(
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
   const isTraining = purpose === 'training';
   const adapters = adaptersOf(flags);
-  const unknown = unknownFlags(file, new Map([...flags].filter(([key]) => own.has(key))));
+  const ownFlags = new Map([...flags].filter(([key]) => own.has(key)));
+  const [unknown, known] = [unknownFlags(file, ownFlags), leftOutFlags(ownFlags)];
+  const leftOut = [...unknown.names, ...known.names];
   return {
     file,
     format: 'megatron-shell',
@@ -126,12 +129,14 @@ function launcherFile(
     facts,
     program: fork,
     purpose,
-    remarks: isTraining ? [...megatronRemarks(flags, fork), ...unknown.remarks, ...unknownRemarks(flags), ...remarks] : [],
+    remarks: isTraining
+      ? [...megatronRemarks(flags, fork), ...unknown.remarks, ...known.remarks, ...unknownRemarks(flags), ...remarks]
+      : [],
     modelFiles: [],
     placeholders: unknownVariables(flags),
     ...(!isCommand && { isPart: true as const }),
     ...(adapters && { adapters }),
-    ...(unknown.names.length > 0 && { leftOut: unknown.names }),
+    ...(leftOut.length > 0 && { leftOut }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { FactName, Facts } from '../../../../../src/core/formats/facts';
 import { megatronDefaults } from '../../../../../src/core/formats/megatron/megatron-defaults';
 import type { LocatedFlag } from '../../../../../src/core/formats/megatron/located-flag';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from '../../../../../src/core/formats/megatron/megatron-flags';
+import { leftOutFlags } from '../../../../../src/core/formats/megatron/left-out-flags';
 import { flagNames } from '../../../../../src/core/formats/megatron/flag-names';
 import { unknownFlags } from '../../../../../src/core/formats/megatron/unknown-flags';
 import { say } from '../../../../../src/core/sentence';
@@ -188,6 +189,21 @@ describe('megatronDefaults', () => {
     assert.equal(defaults.context?.source.kind, 'default');
     assert.equal(defaults.tensor, undefined);
     assert.equal(megatronDefaults({}).kvLoraRank, undefined);
+  });
+});
+
+describe('flags that are known and not planned', () => {
+  it('are said with what they do, and widen the range of the plan', () => {
+    const { names, remarks } = leftOutFlags(flagsOf('--num-layers 4 --swap-optimizer --use-precision-aware-optimizer'));
+    assert.deepEqual(names, ['--swap-optimizer', '--use-precision-aware-optimizer']);
+    assert.deepEqual(
+      remarks.map(({ code, severity, message }) => `${severity} ${code} ${say(message)}`),
+      [
+        'information flag-left-out --swap-optimizer is left out of the plan: optimizer state on the host',
+        'information flag-left-out --use-precision-aware-optimizer is left out of the plan: optimizer state in fewer bytes',
+      ],
+    );
+    for (const flag of ['swap-optimizer', 'moe-fb-overlap', 'use-megatron-fsdp']) assert.ok(flagNames.has(flag), flag);
   });
 });
 
