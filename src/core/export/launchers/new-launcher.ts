@@ -140,11 +140,13 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
     ['model.hidden_dropout', dropout],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
-    ['ddp.grad_reduce_in_fp32', plan.gradAccumulationFp32],
   ];
   const header = [
     ...headerLines(plan, gaps),
     `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+    ...(plan.gradAccumulationFp32
+      ? []
+      : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python, a name cannot say it.']),
   ];
   const sections = ['model', 'dataset', 'train', 'ddp'].flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));

@@ -59,7 +59,8 @@ const bridgeKeys: KeyTable = joined(
     ],
     asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
-    gradAccumulationFp32: [key('ddp.grad_reduce_in_fp32', on(true)), key('mixed_precision.grad_reduce_in_fp32', on(true))],
+    // its setup writes this over what `ddp` says
+    gradAccumulationFp32: [key('mixed_precision.grad_reduce_in_fp32', on(true))],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
     overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],

@@ -283,6 +283,12 @@ describe('Megatron-Bridge YAML', () => {
     assert.equal(recipeOf('mixed_precision:\n  fp8: hybrid\n  fp8_recipe: custom'), undefined);
   });
 
+  it('takes the gradients of its mixed precision, which are written over those of ddp', () => {
+    const fp32 = (text: string) => read(text).facts.gradAccumulationFp32?.value;
+    assert.equal(fp32(bridge.replace('ddp:', 'ddp:\n  grad_reduce_in_fp32: false')), undefined);
+    assert.equal(fp32(bridge.replace(/mixed_precision: .*/, 'mixed_precision:\n  bf16: true\n  grad_reduce_in_fp32: false')), false);
+  });
+
   it('says where the sizes are, unless they are in the file', () => {
     assert.deepEqual(
       remarksOf(bridge).map(([code, at]) => [code, at.split('.').at(-1)]),
