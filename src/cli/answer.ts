@@ -50,6 +50,11 @@ export interface PrintedFinding {
   readonly fixes: readonly string[];
 }
 
+/** `train.sh:3:17`. */
+export function whereText({ file, line, column }: Pick<PrintedFinding, 'file' | 'line' | 'column'>): string {
+  return `${file}:${line}:${column}`;
+}
+
 /** A finding with its place in lines and columns. */
 export function printedFinding({ code, severity, place, message, remedy, fixes }: Finding, texts: Texts): PrintedFinding {
   const text = texts.get(place.file) ?? '';

@@ -17,7 +17,7 @@ import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
-import type { PrintedFinding } from './answer';
+import { whereText, type PrintedFinding } from './answer';
 import { counted, say, sentence } from '../core/sentence';
 
 /** A file made of a plan. */
@@ -97,7 +97,7 @@ function notEditable(description: string, create: ExportFormat['create']): Expor
 }
 
 function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
-  const shown = findings.map((finding) => ({ ...finding, where: `${finding.file}:${finding.line}:${finding.column}` }));
+  const shown = findings.map((finding) => ({ ...finding, where: whereText(finding) }));
   return { pieces: [planHtml(plan, shown)], gaps: [] };
 }
 

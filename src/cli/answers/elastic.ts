@@ -14,7 +14,7 @@ import { reportedAssumptions } from '../../core/spec/request';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
-import type { Answer } from '../answer';
+import { whereText, type Answer, type PrintedFinding } from '../answer';
 import { referencedInto } from '../read-config';
 import { indented, table } from '../table';
 import { replaceFile, writeNewFile } from '../write-file';
@@ -25,6 +25,7 @@ interface ReportFile {
   readonly file: string;
   /** Replace a file that is there. */
   readonly write: boolean;
+  readonly findings: readonly PrintedFinding[];
 }
 
 /**
@@ -45,7 +46,8 @@ export async function elasticAnswer(
   const exitCode = plan.epochs.every(({ fits }) => fits) ? 0 : 1;
   if (report === null) return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode };
   const { file, write } = report;
-  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, []));
+  const told = report.findings.map((finding) => ({ ...finding, where: whereText(finding) }));
+  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, told));
   return { json: { ...elasticJson(plan, study), written: file }, text: `${textOf(plan, study)}\n\nWrote ${printable(file)}`, exitCode };
 }
 

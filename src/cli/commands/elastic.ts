@@ -1,7 +1,9 @@
 import { sentence } from '../../core/sentence';
+import { printedFinding } from '../answer';
 import { elasticAnswer } from '../answers/elastic';
 import { defineCommand, usage } from '../command';
 import { configOptions } from '../common-options';
+import { judgedFindings } from '../planned';
 import { namedConfig, runConfig } from '../read-config';
 
 export const elasticCommand = defineCommand({
@@ -15,8 +17,9 @@ export const elasticCommand = defineCommand({
   start: (line, { report: file = null, write = false }) => {
     if (write && file === null) throw usage(sentence`--write needs something to write to`, sentence`give --report too`);
     return async (terminal, texts) => {
-      const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-      return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write });
+      const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+      const findings = judgedFindings(config, config.run, null).map((finding) => printedFinding(finding, texts));
+      return elasticAnswer(config.run, line.defaults, texts, file === null ? null : { file, write, findings });
     };
   },
 });

@@ -5,7 +5,7 @@ import type { ComposingReader } from '../formats/composition';
 import type { LauncherFile } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
-import { megatronDefaults } from '../formats/megatron/megatron-defaults';
+import { megatronDefaults, megatronTrainingDefaults } from '../formats/megatron/megatron-defaults';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
@@ -170,10 +170,14 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedErro
   );
 }
 
-/** With what Megatron's arguments default to, so that a run is planned as it would be launched. */
-function asLaunched(launcher: LauncherFile): LauncherFile {
-  if (!launcherTraitsOf(launcher.format).takesMegatronArguments) return launcher;
-  return { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } };
+/**
+ * With what Megatron's arguments default to, so that a run is planned as it would be launched. Beside a model config defaults of the model
+ * would contradict what it says; Primus has defaults of its own in the file of the model.
+ */
+function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
+  const { format, facts } = launcher;
+  if (!launcherTraitsOf(format).takesMegatronArguments || (isJoined && format === 'primus')) return launcher;
+  return { ...launcher, facts: { ...(isJoined ? megatronTrainingDefaults : megatronDefaults)(facts), ...facts } };
 }
 
 const purposeWords = {
@@ -193,8 +197,7 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
   const { adapters } = written;
   if (adapters?.unlike !== undefined) return { run: null, noRun: adaptersNotPlanned(adapters) };
-  // Beside a model config the defaults would contradict what it says.
-  const launcher = joined === null ? asLaunched(written) : written;
+  const launcher = asLaunched(written, joined !== null);
   try {
     const described = joined === null ? null : { ...describedBy(joined.config), texts: joined.texts };
     return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), described), launcher), noRun: null };

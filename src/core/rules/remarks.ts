@@ -57,7 +57,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'flag-left-out',
-    doc: 'A known flag of Megatron-LM or a fork of it that changes time or memory and that is not planned yet, such as `--use-precision-aware-optimizer` or `--moe-fb-overlap`. The plan leaves it out, and its error bar is at least 35 %.',
+    doc: 'A flag of a script, known to Megatron-LM or a fork of it, that changes time or memory and that is not planned yet, such as `--use-precision-aware-optimizer` or `--moe-fb-overlap`. The plan leaves it out, and its error bar is at least 35 %.',
   },
   {
     code: 'shell-not-followed',

@@ -17,6 +17,7 @@ export interface EpochStrip {
   readonly show: (elastic: PageElastic) => void;
 }
 
+/** Makes it; it is empty until `show`. */
 export function makeEpochStrip(): EpochStrip {
   let shown: PageElastic | null = null;
   let boxes: readonly SpanBox[] = [];

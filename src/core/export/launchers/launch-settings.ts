@@ -214,7 +214,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...((training.activationOffloadLayers ?? 0) > 0 ? { activationOffloadLayers: training.activationOffloadLayers } : {}),
     ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
     ...issuedAs(training, model.experts !== null),
-    ...(tensor > 1 && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
+    ...(tensor > 1 && training.sequenceParallel && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
     dropout: training.dropout,
     fusedCrossEntropy: training.fusedCrossEntropy,
     gradAccumulationFp32: training.gradAccumulationFp32,

@@ -144,6 +144,9 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   const header = [
     ...headerLines(plan, gaps),
     `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+    ...(plan.asyncTensorParallel === true
+      ? ['Planned with collectives beside GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
+      : []),
     ...(plan.gradAccumulationFp32
       ? []
       : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python, a name cannot say it.']),
@@ -159,14 +162,20 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
 }
 
 function titanToml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
+  // which TorchTitan refuses without the other
   const asyncRows: readonly [string, SettingValue][] =
-    plan.asyncTensorParallel === true ? [['parallelism.enable_async_tensor_parallel', true]] : [];
+    plan.asyncTensorParallel === true
+      ? [
+          ['parallelism.enable_async_tensor_parallel', true],
+          ['compile.enable', true],
+        ]
+      : [];
   const rows = [...settingsByPath(edits, titanKeys, (_, value) => value), ...asyncRows];
   const header = [
     ...headerLines(plan, gaps),
     `Add [model] with the name and flavor of the model, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,
   ];
-  const sections = ['training', 'parallelism', 'activation_checkpoint'].flatMap((section) => {
+  const sections = ['training', 'parallelism', 'activation_checkpoint', 'compile'].flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));
     return own.length === 0
       ? []

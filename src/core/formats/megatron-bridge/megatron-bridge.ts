@@ -18,6 +18,8 @@ export const recipePrecision = anyOf((name) =>
 );
 /** Its recipes of FP8 but that with scales of blocks of 128 set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
 const gathersFp8 = anyOf((name) => (/fp8[_-](?:delayed|current)|mxfp8/i.test(name) ? true : undefined));
+/** Its recipes of fp16 reduce gradients in fp16. */
+const reducesInFp32 = anyOf((name) => (/^fp16/i.test(name) ? false : undefined));
 /** `nanov2_bf16_with_fp8_current_scaling_mixed` scales by blocks, whatever its name. */
 const recipeScaling = anyOf((name) =>
   /mxfp8/i.test(name)
@@ -60,7 +62,11 @@ const bridgeKeys: KeyTable = joined(
     asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
     // its setup writes this over what `ddp` says
-    gradAccumulationFp32: [key('mixed_precision.grad_reduce_in_fp32', on(true))],
+    gradAccumulationFp32: [
+      key('mixed_precision.grad_reduce_in_fp32', on(true)),
+      key('mixed_precision', reducesInFp32),
+      key(`mixed_precision.${classKey}`, reducesInFp32),
+    ],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
     overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],

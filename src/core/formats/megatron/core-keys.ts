@@ -19,7 +19,6 @@ const norms = {
   rmsnorm: 'rmsnorm',
 } as const;
 const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
-/** What `cuda_graph_impl` records; `flex` leaves the dispatcher to its backend. */
 /** `custom` is a function of the user's own. */
 export const fp8RecipeWords = {
   delayed: 'delayed',
@@ -28,6 +27,7 @@ export const fp8RecipeWords = {
   blockwise: 'blockwise',
   custom: null,
 } as const;
+/** What `cuda_graph_impl` records; `flex` leaves the dispatcher to its backend. */
 export const graphScopes = { local: 'layers', transformer_engine: 'layers', full_iteration: 'iteration', none: null } as const;
 export const flexDispatchers = { deepep: 'deepep', hybridep: 'hybridep' } as const;
 export const tokenDispatchers = { alltoall: 'alltoall', allgather: null, flex: null, alltoall_seq: null } as const;

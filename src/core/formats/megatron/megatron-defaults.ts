@@ -60,6 +60,16 @@ export function megatronDefaults(facts: Facts): Facts {
   );
 }
 
+/** Those that say nothing of the model, and hold beside a model config, too. */
+export function megatronTrainingDefaults(facts: Facts): Facts {
+  const { fusedCrossEntropy, hiddenDropout, attentionDropout } = megatronDefaults(facts);
+  return {
+    ...(fusedCrossEntropy && { fusedCrossEntropy }),
+    ...(hiddenDropout && { hiddenDropout }),
+    ...(attentionDropout && { attentionDropout }),
+  };
+}
+
 function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {
   return {
     ...(heads && { kvHeads: heads.value }),

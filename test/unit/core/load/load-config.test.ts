@@ -57,6 +57,31 @@ describe('loading a launcher', () => {
     }
   });
 
+  it("trains with Megatron-LM's own dropout and loss where no flag says otherwise, also beside a model config", async () => {
+    const text = (more: string): string => `MODEL_ARGS:
+  --num-layers: 8
+  --hidden-size: 512
+  --num-attention-heads: 8
+  --seq-length: 1536
+  --micro-batch-size: 1
+  --global-batch-size: 16
+  --tensor-model-parallel-size: 2
+  --pipeline-model-parallel-size: 2
+  --bf16: true
+${more}`;
+    for (const files of [{}, { 'config.json': llama }]) {
+      const trained = async (more: string) => {
+        const { run } = await loadConfig('train.yaml', text(more), world(files));
+        return [run?.training.dropout?.value, run?.training.fusedCrossEntropy?.value];
+      };
+      assert.deepEqual(await trained(''), [true, false]);
+      assert.deepEqual(await trained('  --hidden-dropout: 0.0\n  --attention-dropout: 0.0\n  --cross-entropy-loss-fusion: true\n'), [
+        false,
+        true,
+      ]);
+    }
+  });
+
   it('is no error when the sizes of the model are nowhere, and is not planned', async () => {
     const { run, noRun, findings } = await loadConfig('train.yaml', nemo, world({}));
     assert.equal(run, null);

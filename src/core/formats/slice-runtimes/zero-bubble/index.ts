@@ -29,6 +29,8 @@ export const zeroBubble: SliceRuntime = {
           'cuda-graph-scope',
           'fp8-param-gather',
           'fp8-recipe',
+          'fp4-format',
+          'grad-reduce-in-bf16',
           'hybrid-layer-pattern',
         ] as const),
         ...(['moe-ffn-hidden-size', 'moe-layer-freq', 'mtp-num-layers', 'multi-latent-attention', 'recompute-modules'] as const),

@@ -286,6 +286,7 @@ describe('Megatron-Bridge YAML', () => {
   it('takes the gradients of its mixed precision, which are written over those of ddp', () => {
     const fp32 = (text: string) => read(text).facts.gradAccumulationFp32?.value;
     assert.equal(fp32(bridge.replace('ddp:', 'ddp:\n  grad_reduce_in_fp32: false')), undefined);
+    assert.equal(fp32(bridge.replace(/mixed_precision: .*/, 'mixed_precision: fp16_mixed')), false);
     assert.equal(fp32(bridge.replace(/mixed_precision: .*/, 'mixed_precision:\n  bf16: true\n  grad_reduce_in_fp32: false')), false);
   });
 
