@@ -18,8 +18,10 @@ export const elasticCommand = defineCommand({
     if (write && file === null) throw usage(sentence`--write needs something to write to`, sentence`give --report too`);
     return async (terminal, texts) => {
       const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-      const findings = judgedFindings(config, config.run, null).map((finding) => printedFinding(finding, texts));
-      return elasticAnswer(config.run, line.defaults, texts, file === null ? null : { file, write, findings });
+      const { run } = config;
+      const told = file === null ? [] : judgedFindings(config, run, null);
+      const findings = told.map((finding) => printedFinding(finding, texts));
+      return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write, findings });
     };
   },
 });

@@ -2,13 +2,15 @@ import type { Finding } from '../findings';
 import type { Run } from '../formats/run';
 import type { Plan } from '../planner/plan';
 import { formatFindings } from '../rules/plan/format-findings';
+import { memoryFindings } from '../rules/plan/memory-findings';
 import type { Remedy } from '../rules/plan/remedy';
-import { launchedMemoryFindings, type Launched } from './launchers/memory-fixes';
+import { settingEdits, type Launched } from './launchers/memory-fixes';
 import { sliceFindings } from './slices/slice-findings';
 
 /**
  * What there is to say of the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that
- * it does not fit, that its slices take longer than others.
+ * it does not fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the
+ * file can say it: the settings that change, and none else, read back and planned again.
  * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
  */
 export function launchedFindings(
@@ -17,5 +19,6 @@ export function launchedFindings(
   remedies: readonly Remedy[] = [],
   launched: Launched | null = null,
 ): readonly Finding[] {
-  return [...formatFindings(run, plan), ...launchedMemoryFindings(run, plan, remedies, launched), ...sliceFindings(run, plan, launched)];
+  const editsOf = (remedy: Remedy) => (launched === null ? null : settingEdits(remedy, launched));
+  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, editsOf), ...sliceFindings(run, plan, launched)];
 }

@@ -11,6 +11,8 @@ export interface LauncherTraits {
   readonly runtime: Runtime;
   /** Its settings are arguments of Megatron-LM itself, which checks them and has a default for each. */
   readonly takesMegatronArguments: boolean;
+  /** The file of a model sets training, too: what a run's own file leaves out is not known without it. */
+  readonly modelSetsTraining: boolean;
   /** What a file leaves out is open: a recipe in Python decides it, or the planner. Otherwise parallel sizes are 1. */
   readonly leavesOpen: boolean;
   /** Fewer key/value heads than tensor-parallel ranks are repeated, not refused. */
@@ -37,6 +39,7 @@ export interface LauncherTraits {
 export const megatronTraits: LauncherTraits = {
   runtime: 'megatron',
   takesMegatronArguments: false,
+  modelSetsTraining: false,
   leavesOpen: false,
   repeatsKeyValueHeads: true,
   alwaysDividesSequence: false,

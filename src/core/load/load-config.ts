@@ -172,11 +172,12 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedErro
 
 /**
  * With what Megatron's arguments default to, so that a run is planned as it would be launched. Beside a model config defaults of the model
- * would contradict what it says; Primus has defaults of its own in the file of the model.
+ * would contradict what it says.
  */
 function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
   const { format, facts } = launcher;
-  if (!launcherTraitsOf(format).takesMegatronArguments || (isJoined && format === 'primus')) return launcher;
+  const { takesMegatronArguments, modelSetsTraining } = launcherTraitsOf(format);
+  if (!takesMegatronArguments || (isJoined && modelSetsTraining)) return launcher;
   return { ...launcher, facts: { ...(isJoined ? megatronTrainingDefaults : megatronDefaults)(facts), ...facts } };
 }
 

@@ -1,5 +1,6 @@
 import { headerLines, type LaunchSettings, type Remark } from './launch-settings';
 import { hybridLetters, modelFlags } from './megatron-model';
+import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
 import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type KeyNames } from './key-names';
@@ -100,10 +101,10 @@ srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
 `;
 }
 
-/** Said always: without these flags Megatron-LM drops out a tenth. */
+/** Written always: without these flags Megatron-LM has dropout. */
 function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {
-  const share = dropout ? '0.1' : '0.0';
-  return [`--attention-dropout ${share}`, `--hidden-dropout ${share}`];
+  const { attentionDropout, hiddenDropout } = dropout ? megatronDefaultValues : { attentionDropout: '0.0', hiddenDropout: '0.0' };
+  return [`--attention-dropout ${attentionDropout}`, `--hidden-dropout ${hiddenDropout}`];
 }
 
 function lossFlags(plan: LaunchSettings): readonly string[] {

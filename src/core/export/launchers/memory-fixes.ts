@@ -1,11 +1,8 @@
 import type { LauncherFile, LauncherReader } from '../../formats/facts';
-import type { Run } from '../../formats/run';
 import { ExpectedError } from '../../errors';
-import type { Finding, TextEdit } from '../../findings';
+import type { TextEdit } from '../../findings';
 import { isLauncher } from '../../formats/registry';
-import { memoryFindings } from '../../rules/plan/memory-findings';
 import type { Plan } from '../../planner/plan';
-import type { Remedy } from '../../rules/plan/remedy';
 import { requireEdited, writtenInto } from './edit-launcher';
 import { isEditable } from './editors';
 import { stepOf } from './launch-settings';
@@ -15,20 +12,6 @@ import type { PlanSetting } from './desired-setting';
 export interface Launched {
   readonly launcher: LauncherFile;
   readonly read: LauncherReader;
-}
-
-/**
- * The finding that the step of a launcher's file does not fit, at the flag that decides most about memory; each of the remedies is a quick
- * fix where the file can say it: the settings that change, and none else, read back and planned again.
- * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
- */
-export function launchedMemoryFindings(
-  run: Run,
-  plan: Plan | null,
-  remedies: readonly Remedy[] = [],
-  launched: Launched | null = null,
-): readonly Finding[] {
-  return memoryFindings(run, plan, remedies, (remedy) => (launched === null ? null : settingEdits(remedy, launched)));
 }
 
 /**

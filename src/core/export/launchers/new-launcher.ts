@@ -1,5 +1,6 @@
 import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
+import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
 import type { Fp8Recipe } from '../../spec/number-formats';
 import { plural } from '../../format';
 import { editors } from './editors';
@@ -133,11 +134,11 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
         ? (shardings[String(value)] ?? 'no_shard')
         : value,
   );
-  const dropout = plan.dropout ? 0.1 : 0;
+  const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
   const rows: readonly [string, SettingValue][] = [
     ...given,
-    ['model.attention_dropout', dropout],
-    ['model.hidden_dropout', dropout],
+    ['model.attention_dropout', attentionDropout],
+    ['model.hidden_dropout', hiddenDropout],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
   ];
@@ -149,7 +150,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
       : []),
     ...(plan.gradAccumulationFp32
       ? []
-      : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python, a name cannot say it.']),
+      : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python.']),
   ];
   const sections = ['model', 'dataset', 'train', 'ddp'].flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));

@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import { sentence, type Sentence } from '../../sentence';
 import type { LocatedFlag } from './located-flag';
-import type { UnknownFlags } from './unknown-flags';
+import type { LeftOutFlags } from './unknown-flags';
 
 const onHost = sentence`activations on the host`;
 const inFp8 = sentence`attention in FP8`;
@@ -38,7 +38,7 @@ const leftOut: ReadonlyMap<string, Sentence> = new Map([
  * The flags of a program that change time or memory and that a plan leaves out, each with what it does.
  * @param flags of the program itself, by `flagKey`.
  */
-export function leftOutFlags(flags: ReadonlyMap<string, LocatedFlag>): UnknownFlags {
+export function leftOutFlags(flags: ReadonlyMap<string, LocatedFlag>): LeftOutFlags {
   const found = [...flags].flatMap(([key, flag]) => {
     const what = leftOut.get(key);
     return what === undefined ? [] : [{ ...flag, what }];

@@ -9,8 +9,8 @@ import { flagWords } from './megatron-flags';
 const touches =
   /layer|hidden|head|ffn|expert|moe|seq|vocab|embed|tensor|pipe|parallel|context|virtual|stage|batch|recompute|activation|offload|memory|optimizer|fp8|fp16|bf16|fp4|precision|attention|attn|latent|mtp|swap|zero|shard|fsdp|slice|chunk|swiglu|mlp|mamba|dtype|schedule/; // prettier-ignore
 
-/** Flags of no program of the family that may change what is planned, with what is said of them. */
-export interface UnknownFlags {
+/** Flags that a plan leaves out, with what is said of them. */
+export interface LeftOutFlags {
   readonly names: readonly string[];
   readonly remarks: readonly Finding[];
 }
@@ -19,7 +19,7 @@ export interface UnknownFlags {
  * Flags that nobody here knows: of those whose name touches what a plan rests on, and of misspelt ones.
  * @param flags of the program itself, not of what starts it, by `flagKey`.
  */
-export function unknownFlags(file: string, flags: ReadonlyMap<string, LocatedFlag>): UnknownFlags {
+export function unknownFlags(file: string, flags: ReadonlyMap<string, LocatedFlag>): LeftOutFlags {
   const unknown = [...flags].filter(([key]) => touches.test(key) && !isKnown(key));
   return { names: unknown.map(([, { name }]) => name), remarks: unknown.map(([key, flag]) => remark(file, key, flag)) };
 }

@@ -12,7 +12,7 @@ export const primus: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: isPrimus,
   reader: async () => composing((await import('./primus')).primusFiles),
-  traits: { ...megatronTraits, takesMegatronArguments: true },
+  traits: { ...megatronTraits, takesMegatronArguments: true, modelSetsTraining: true },
   modelNamed: modelOfPreset,
 };
 

@@ -3,7 +3,8 @@ import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { applyOverrides } from '../../../../../src/core/formats/overrides';
 import type { Run } from '../../../../../src/core/formats/run';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { launchedMemoryFindings, settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
+import { launchedFindings } from '../../../../../src/core/export/launched-findings';
+import { settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
@@ -57,14 +58,14 @@ describe("a launcher's file whose plan does not fit", () => {
       return planOf(changed);
     });
     assert.ok(plans <= mostTrials);
-    const [finding, ...others] = launchedMemoryFindings(run!, plan, remedies, { launcher: launcher!, read });
+    const [finding, ...others] = launchedFindings(run!, plan, remedies, { launcher: launcher!, read });
     assert.deepEqual(others, []);
     assert.equal(finding?.code, 'memory-over-capacity');
     assert.equal(finding.severity, 'information');
     const { start, end } = finding.place.range;
     assert.match(script.slice(start - 31, end), /--pipeline-model-parallel-size 2$/);
     const given = applyOverrides(run!, ['cluster.gpu=H100-80GB']);
-    assert.equal(launchedMemoryFindings(given, planOf(given))[0]?.severity, 'error');
+    assert.equal(launchedFindings(given, planOf(given))[0]?.severity, 'error');
 
     assert.ok(finding.fixes.length > 0);
     for (const { title, edits } of finding.fixes) {
@@ -92,8 +93,8 @@ describe("a launcher's file whose plan does not fit", () => {
 
   it('gets nothing where it fits, nor fixes where its file is not there to be edited', async () => {
     const small = await load(script.replace('--num-layers 40', '--num-layers 4'));
-    assert.deepEqual(launchedMemoryFindings(small.run!, planOf(small.run!)), []);
+    assert.deepEqual(launchedFindings(small.run!, planOf(small.run!)), []);
     const { run } = await load(script);
-    assert.deepEqual(launchedMemoryFindings(run!, planOf(run!))[0]?.fixes, []);
+    assert.deepEqual(launchedFindings(run!, planOf(run!))[0]?.fixes, []);
   });
 });
