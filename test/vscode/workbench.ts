@@ -96,12 +96,16 @@ export async function pickRow(page: Page, row: string): Promise<void> {
   await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
 }
 
-/** Opens a file from quick open: by its name, or by its path where it is so new that the search of files may not know it. */
+/**
+ * Opens a file from quick open, by its name, or by its path where it is so new that the search of files may not know it, and waits for its
+ * text.
+ */
 export async function openFile(page: Page, file: string): Promise<void> {
   const name = path.basename(file);
   await page.keyboard.press('F1');
   await fillQuickInput(page, file, name);
   await page.locator('.tab.active', { hasText: name }).first().waitFor();
+  await page.locator(`.monaco-editor[data-uri$="/${name}"]`).first().waitFor();
 }
 
 async function fillQuickInput(page: Page, text: string, row: string): Promise<void> {

@@ -35,6 +35,11 @@ function layersState(change: Partial<WhatIfState> = {}): PageState {
   return state({ layout: noLayoutState, whatIf: { ...whatIf, cut, ...change } });
 }
 
+/** The state while only the first schedule is simulated. */
+function answeredFirst(whole: PageState): PageState {
+  return { ...whole, progress: 0.5, plan: { ...plan, candidates: [chosenOf(plan)] } };
+}
+
 const loaded: WhatIfState['sets'] = [
   ['layout.tensor', 8],
   ['layout.data', 1],
@@ -240,6 +245,54 @@ export const whatIfCases: readonly Case[] = [
       await send(show(layersState({ sets: [['layout.stageLayers', back]] })));
       await ofSizes.waitFor({ state: 'hidden' });
       assert.ok(await answer.isVisible());
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: sizes and a cut that are tried stay when the other schedules of the plan arrive',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () => answeredFirst(layersState()),
+    steps: async ({ page, send, messages }) => {
+      const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
+      await tensor.press('ArrowUp');
+      await send(show(answeredFirst(layersState({ sets: loaded.slice(0, 2) }))));
+      await send(show(layersState({ sets: loaded.slice(0, 2) })));
+      assert.equal(await tensor.innerText(), '8');
+      assert.ok(await page.locator('.page-tab > .what-if-answer').isVisible());
+
+      const boundary = page.getByRole('slider', { name: 'Boundary of stages 1 and 2' });
+      await boundary.press('ArrowLeft');
+      const asked = (await messages()).at(-1);
+      assert.ok(asked?.type === 'try');
+      await send(show(answeredFirst(layersState({ sets: asked.sets }))));
+      await send(show(layersState({ sets: asked.sets })));
+      assert.equal(await boundary.getAttribute('aria-valuenow'), '3');
+      assert.ok(await page.locator('.stage-layers .what-if-answer').isVisible());
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: what is tried is asked for again after an edit that leaves the plan as it is, and forgotten after one that changes it',
+    options: wide,
+    state,
+    steps: async ({ page, send, messages }) => {
+      const tries = async () => (await messages()).filter(({ type }) => type === 'try');
+      const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
+      await tensor.press('ArrowUp');
+      const [asked] = await tries();
+      assert.ok(asked?.type === 'try');
+      await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
+      await send(show(state({ staleEdits: 1 })));
+      assert.equal((await tries()).length, 1, 'the plan of the edit is not there yet');
+      await send(show(state()));
+      assert.deepEqual(await tries(), [asked, asked]);
+      await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
+      await page.getByText('+8 %').waitFor();
+
+      await send(show(state({ staleEdits: 1 })));
+      await send(show(state({ plan: said })));
+      assert.equal(await tensor.innerText(), '4');
+      assert.equal((await tries()).length, 2);
       return undefined;
     },
   },

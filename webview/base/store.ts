@@ -58,7 +58,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
       const early = isWaitedFor(next, state, view);
       const isSame = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan);
-      const plan = early || isSame ? state.plan : next.plan;
+      const plan = early || isSame ? state.plan : withKnownRequest(next.plan, state.plan);
       const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
       state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
@@ -98,6 +98,12 @@ function isWaitedFor({ plan, progress }: PageState, { plan: before }: PageState,
   if (plan === null || progress === null || before === null || plan.candidates.length >= before.candidates.length) return false;
   const has = (of: Plan, wanted: CandidateId): boolean => of.candidates.some(({ id }) => id === wanted);
   return tab === 'compare' || [candidate, compareWith].some((id) => id !== null && has(before, id) && !has(plan, id));
+}
+
+/** A plan with the request of the one before where it is the same, which what is tried belongs to. */
+function withKnownRequest(plan: Plan | null, before: Plan | null): Plan | null {
+  if (plan === null || before === null || JSON.stringify(plan.request) !== JSON.stringify(before.request)) return plan;
+  return { ...plan, request: before.request };
 }
 
 /** The candidate on screen: the one picked, else the one the plan chose. */

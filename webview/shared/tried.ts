@@ -15,6 +15,23 @@ export function triedOf({ whatIf }: Pick<PageState, 'whatIf'>, sets: readonly Wh
   return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
 }
 
+/**
+ * Asks again for what is tried, at every update, once an edit left the request as it was: the host forgets what is tried at each edit.
+ * @param sets empty: nothing is tried.
+ */
+export function makeAskAgain(host: Host): (state: Pick<PageState, 'whatIf' | 'staleEdits'>, sets: readonly WhatIfSet[]) => void {
+  let had = false;
+  let isForgotten = false;
+  return ({ whatIf, staleEdits }, sets) => {
+    const has = (whatIf?.sets.length ?? 0) > 0;
+    isForgotten = sets.length > 0 && !has && (isForgotten || had);
+    had = has;
+    if (!isForgotten || staleEdits > 0) return;
+    isForgotten = false;
+    host.post({ type: 'try', sets });
+  };
+}
+
 /** What they would give, after what changes. @param answer null: not begun. */
 export function triedText(plan: Plan, changes: string, answer: WhatIfState | null): Child[] {
   const { tried = null, error = null } = answer ?? {};

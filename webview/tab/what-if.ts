@@ -21,7 +21,7 @@ import { stepper, type Stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
-import { triedActions, triedOf, triedText } from '../shared/tried';
+import { makeAskAgain, triedActions, triedOf, triedText } from '../shared/tried';
 import { openedLayout } from '../tabs/layout/opened';
 import { automatic, saidInLauncher, type PlanControl } from './plan-controls';
 
@@ -49,6 +49,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let draft: Draft | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
+  const askAgain = makeAskAgain(host);
   const setsOf = ({ sizes, chosen }: Draft): readonly WhatIfSet[] => (request === null ? [] : [...whatIfSets(request, sizes), ...chosen]);
   const bounds = (): Bounds => store.state().whatIf ?? { chunks: 'several', leavesOpen: true };
   const attempt = (wanted: Draft | null): void => {
@@ -96,6 +97,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     answer.hidden = true;
     if (plan === null) return;
     follow(state, plan);
+    askAgain(state, draft === null ? [] : setsOf(draft));
     element.hidden = settings.hidden = openedLayout(state) !== null;
     const { sizes, chosen } = draftOf(plan.request);
     const { chunks, leavesOpen } = bounds();

@@ -7,7 +7,7 @@ import { newLauncherConfigText, originOf } from '../sessions/new-launcher-config
 import { planDefaults } from '../platform/settings';
 import { configFormatOf } from '../sessions/shown-config';
 import { nameOf, readText } from '../sessions/sources';
-import { uriOf, type ConfigCommands } from './target';
+import { activeUri, uriOf, type ConfigCommands } from './target';
 import { sentence } from '../../core/sentence';
 
 const planFile = 'terapipe.json';
@@ -30,7 +30,7 @@ export async function createConfigCommand(commands: ConfigCommands, argument: un
 
 /** The model config or launcher that the command is for. */
 async function configOf({ shown, sessions }: ConfigCommands, argument: unknown): Promise<FoundConfig> {
-  const uri = uriOf(argument) ?? vscode.window.activeTextEditor?.document.uri ?? null;
+  const uri = uriOf(argument) ?? activeUri();
   const found = uri === null ? null : await lookAt(uri);
   if (found !== null && isSource(found)) return found;
   const shownFile = shown.file();

@@ -59,6 +59,8 @@ export function uriOf(argument: unknown): vscode.Uri | null {
   return null;
 }
 
-function activeUri(): vscode.Uri | null {
-  return vscode.window.activeTextEditor?.document.uri ?? null;
+/** The file in front: that of the active tab, which is known before its text is loaded, else that of the active editor. */
+export function activeUri(): vscode.Uri | null {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  return input instanceof vscode.TabInputText ? input.uri : (vscode.window.activeTextEditor?.document.uri ?? null);
 }

@@ -6,7 +6,7 @@ import { fill, h, setAttributes } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { triedActions, triedOf, triedText } from '../../shared/tried';
+import { makeAskAgain, triedActions, triedOf, triedText } from '../../shared/tried';
 import { openedLayout } from './opened';
 
 /** Keys on a boundary and by how many layers they move it. */
@@ -33,6 +33,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   let draft: Cut | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
+  const askAgain = makeAskAgain(host);
   const planned = (): Cut => state().whatIf?.cut ?? [];
   const setsOf = (cut: Cut): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
   const attempt = (cut: Cut | null): void => {
@@ -76,6 +77,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     // A page that was hidden is loaded anew: the host still has what was tried.
     if (seen === null) draft = triedCut(whatIf);
     seen = whatIf;
+    askAgain(state(), draft === null ? [] : setsOf(draft));
     const { layout, model } = request;
     heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
     alone.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
