@@ -33,7 +33,19 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
 
 /** Held by the optimizer's step beside what is always there, bytes. */
 export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): number {
-  return runtimeOf(inputs.training).id === 'deepspeed' ? zeroStepBytes(inputs, trainedOf(inputs, stage)) : 0;
+  const { id } = runtimeOf(inputs.training);
+  if (id === 'deepspeed') return zeroStepBytes(inputs, trainedOf(inputs, stage));
+  return id === 'megatron' ? megatronStepBytes(inputs, trainedOf(inputs, stage)) : 0;
+}
+
+/**
+ * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), but for the optimizer whose moments
+ * are in bf16, which takes them as they are.
+ */
+function megatronStepBytes({ training }: MemoryInputs, held: Held): number {
+  const { gradAccumulationFp32, precision, optimizer, offloadOptimizer, zeroStage } = training;
+  const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && optimizer !== 'adam-bf16' && optimizer !== 'none';
+  return isCopied && offloadOptimizer !== true ? heldBytes(held, 4, zeroStage >= 1) : 0;
 }
 
 function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {

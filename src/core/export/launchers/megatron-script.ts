@@ -30,6 +30,7 @@ function issueFlags({
     ...(overlapExpertComm === true ? ['--overlap-moe-expert-parallel-comm'] : []),
     ...(asyncTensorParallel === true ? ['--tp-comm-overlap'] : []),
     ...(precision === 'bf16' && !gradAccumulationFp32 ? ['--grad-reduce-in-bf16'] : []),
+    ...(precision === 'fp16' && gradAccumulationFp32 ? ['--accumulate-allreduce-grads-in-fp32'] : []),
     ...(cudaGraphs === undefined ? [] : graphs[cudaGraphs]),
     // torchao's, which Transformer Engine lacks
     ...(fp8Recipe === undefined || fp8Recipe === 'rowwise' ? [] : [`--fp8-recipe ${fp8Recipe}`]),

@@ -38,6 +38,9 @@ export const megatronDefaultValues = {
 /** With `--multi-latent-attention`. */
 const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
 
+/** With `--fp16`; only with `--bf16` are main gradients always in fp32. */
+const halfDefaults = { gradAccumulationFp32: false } as const satisfies Values;
+
 /** With `--context-parallel-size` above 1. */
 const contextDefaults = { contextCommunication: 'p2p' } as const satisfies Values;
 
@@ -49,6 +52,7 @@ export function megatronDefaults(facts: Facts): Facts {
   const values: Values = {
     ...megatronDefaultValues,
     ...(facts.latentAttention?.value === true && latentDefaults),
+    ...(facts.precision?.value === 'fp16' && halfDefaults),
     ...((facts.context?.value ?? 1) > 1 && contextDefaults),
     ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
     ...(isHybrid(facts) && stateDefaults(facts)),
@@ -62,8 +66,9 @@ export function megatronDefaults(facts: Facts): Facts {
 
 /** Those that say nothing of the model, and hold beside a model config, too. */
 export function megatronTrainingDefaults(facts: Facts): Facts {
-  const { fusedCrossEntropy, hiddenDropout, attentionDropout } = megatronDefaults(facts);
+  const { fusedCrossEntropy, hiddenDropout, attentionDropout, gradAccumulationFp32 } = megatronDefaults(facts);
   return {
+    ...(gradAccumulationFp32 && { gradAccumulationFp32 }),
     ...(fusedCrossEntropy && { fusedCrossEntropy }),
     ...(hiddenDropout && { hiddenDropout }),
     ...(attentionDropout && { attentionDropout }),

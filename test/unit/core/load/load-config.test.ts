@@ -57,7 +57,7 @@ describe('loading a launcher', () => {
     }
   });
 
-  it("trains with Megatron-LM's own dropout and loss where no flag says otherwise, also beside a model config", async () => {
+  describe('of Megatron-LM, also beside a model config, where no flag says otherwise', () => {
     const text = (more: string): string => `MODEL_ARGS:
   --num-layers: 8
   --hidden-size: 512
@@ -67,18 +67,33 @@ describe('loading a launcher', () => {
   --global-batch-size: 16
   --tensor-model-parallel-size: 2
   --pipeline-model-parallel-size: 2
-  --bf16: true
 ${more}`;
+    const trainingOf = async (more: string, files: Record<string, string>) => {
+      const { run } = await loadConfig('train.yaml', text(more), world(files));
+      return run?.training ?? assert.fail();
+    };
+
     for (const files of [{}, { 'config.json': llama }]) {
-      const trained = async (more: string) => {
-        const { run } = await loadConfig('train.yaml', text(more), world(files));
-        return [run?.training.dropout?.value, run?.training.fusedCrossEntropy?.value];
-      };
-      assert.deepEqual(await trained(''), [true, false]);
-      assert.deepEqual(await trained('  --hidden-dropout: 0.0\n  --attention-dropout: 0.0\n  --cross-entropy-loss-fusion: true\n'), [
-        false,
-        true,
-      ]);
+      const beside = Object.keys(files).join() || 'nothing';
+
+      it(`trains with its own dropout and loss, beside ${beside}`, async () => {
+        const trained = async (more: string) => {
+          const { dropout, fusedCrossEntropy } = await trainingOf(`  --bf16: true\n${more}`, files);
+          return [dropout?.value, fusedCrossEntropy?.value];
+        };
+        assert.deepEqual(await trained(''), [true, false]);
+        assert.deepEqual(await trained('  --hidden-dropout: 0.0\n  --attention-dropout: 0.0\n  --cross-entropy-loss-fusion: true\n'), [
+          false,
+          true,
+        ]);
+      });
+
+      it(`adds gradients of fp16 up in fp16 and those of bf16 in fp32, beside ${beside}`, async () => {
+        const inFp32 = async (more: string) => (await trainingOf(more, files)).gradAccumulationFp32?.value ?? 'as Megatron-LM does';
+        assert.equal(await inFp32('  --fp16: true\n'), false);
+        assert.equal(await inFp32('  --fp16: true\n  --accumulate-allreduce-grads-in-fp32: true\n'), true);
+        assert.equal(await inFp32('  --bf16: true\n'), 'as Megatron-LM does');
+      });
     }
   });
 

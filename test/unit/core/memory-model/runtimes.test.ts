@@ -82,6 +82,17 @@ describe('memory by the framework', () => {
     assert.equal(step({ gradAccumulationFp32: true }, 8), -2 * (1 - 1 / 8));
   });
 
+  it("copies Megatron-LM's main gradients to fp32 for its step where they are in half precision, divided from ZeRO 1", () => {
+    const step = (training: Partial<TrainingSpec>) =>
+      optimizerStepBytes(at({ runtime: 'megatron', gradAccumulationFp32: false, precision: 'fp16', ...training }, { data: 8 }), stage) /
+      parameters;
+    assert.deepEqual([step({ zeroStage: 0 }), step({ zeroStage: 1 })], [4, 4 / 8]);
+    assert.equal(step({ gradAccumulationFp32: true }), 0);
+    assert.equal(step({ precision: 'fp32' }), 0);
+    assert.equal(step({ optimizer: 'adam-bf16' }), 0);
+    assert.equal(step({ offloadOptimizer: true }), 0);
+  });
+
   it('has its peak in that step where the activations are small', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, {});
     const [peak] = countMemory(inputs, generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [8] }], 1)), [stage], 2 ** 50).stages;

@@ -106,6 +106,8 @@ describe('a new launcher file', () => {
     const slow = { dropout: true, asyncTensorParallel: true, fusedCrossEntropy: false, gradAccumulationFp32: false };
     assert.deepEqual(written('megatron-shell', {}), [false, undefined, true, undefined]);
     assert.deepEqual(written('megatron-shell', slow), [true, true, undefined, false]);
+    assert.deepEqual(written('megatron-shell', { precision: 'fp16' }), [false, undefined, true, true]);
+    assert.deepEqual(written('megatron-shell', { precision: 'fp16', gradAccumulationFp32: false }), [false, undefined, true, undefined]);
     assert.deepEqual(written('megatron-bridge', {}), [false, undefined, true, undefined]);
     assert.deepEqual(written('megatron-bridge', slow), [true, undefined, false, undefined]);
     // asynchronous tensor parallelism needs the model compiled, with which the loss is
