@@ -1,7 +1,7 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { makePlan } from '../../src/core/planner/make-plan';
-import type { Plan } from '../../src/core/planner/plan';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
 import { noTabParts, type PageKind, type PageState } from '../../src/protocol/page';
 import { sentence } from '../../src/core/sentence';
@@ -119,6 +119,11 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     ...noTabParts,
     ...change,
   };
+}
+
+/** The tab while only the chosen schedule is simulated. */
+export function answeredFirst(plan: Plan, whole = stateOf('tab', plan)): PageState {
+  return { ...whole, progress: 0.5, plan: { ...plan, candidates: [chosenOf(plan)] } };
 }
 
 const place = { file: 'file:///home/ada/gpt3-175b/terapipe.json', range: { start: 4, end: 12 } };

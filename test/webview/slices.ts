@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { formatDuration } from '../../src/core/format';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { OpenOptions } from './browser';
-import { drawnColors, type Case } from './cases';
-import { planOf, stateOf } from './fixtures';
+import { drawnColors, show, type Case } from './cases';
+import { answeredFirst, planOf, stateOf } from './fixtures';
 
 const tab: OpenOptions = { kind: 'tab', width: 1280, height: 1000, savedState: { tab: 'slices' } };
 const small = { layers: 8, stages: 4, tensor: 1, nodes: 1, hidden: 2048, unit: 128 } as const;
@@ -65,6 +65,27 @@ export const sliceCases: readonly Case[] = [
       await page.evaluate('harness.drawn()');
       assert.equal(Number(await cut.getAttribute('aria-valuenow')), before - 128);
       assert.notEqual(await answer.innerText(), own);
+      return undefined;
+    },
+  },
+  {
+    name: 'slices: a cut that was moved, and slices that are tried, stay when the other schedules of the plan arrive',
+    options: tab,
+    state: () => answeredFirst(sliced()),
+    steps: async ({ page, send }) => {
+      const cut = page.getByRole('slider', { name: 'Cut 1', exact: true });
+      await cut.press('ArrowLeft');
+      const moved = await cut.getAttribute('aria-valuenow');
+      await send(show(stateOf('tab', sliced())));
+      assert.equal(await cut.getAttribute('aria-valuenow'), moved);
+
+      await send(show(answeredFirst(whole())));
+      await page.getByRole('button', { name: 'Try 4 slices' }).click();
+      const answer = page.locator('.invitation .cut-answer');
+      const said = await answer.innerText();
+      assert.match(said, /^Seq1F1B with 4 equal slices/);
+      await send(show(stateOf('tab', whole())));
+      assert.equal(await answer.innerText(), said);
       return undefined;
     },
   },

@@ -7,7 +7,7 @@ import { noLayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { figuresOf, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
 import { show, type Case } from './cases';
-import { planOf, stateOf } from './fixtures';
+import { answeredFirst, planOf, stateOf } from './fixtures';
 
 const wide = { kind: 'tab', width: 1500, height: 820 } as const;
 const plan = planOf({ unit: 56, data: 2, stages: 48 });
@@ -33,11 +33,6 @@ const cut = Array.from({ length: 48 }, () => 2);
 
 function layersState(change: Partial<WhatIfState> = {}): PageState {
   return state({ layout: noLayoutState, whatIf: { ...whatIf, cut, ...change } });
-}
-
-/** The state while only the first schedule is simulated. */
-function answeredFirst(whole: PageState): PageState {
-  return { ...whole, progress: 0.5, plan: { ...plan, candidates: [chosenOf(plan)] } };
 }
 
 const loaded: WhatIfState['sets'] = [
@@ -251,11 +246,11 @@ export const whatIfCases: readonly Case[] = [
   {
     name: 'what-if: sizes and a cut that are tried stay when the other schedules of the plan arrive',
     options: { ...wide, savedState: { tab: 'layout' } },
-    state: () => answeredFirst(layersState()),
+    state: () => answeredFirst(plan, layersState()),
     steps: async ({ page, send, messages }) => {
       const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
       await tensor.press('ArrowUp');
-      await send(show(answeredFirst(layersState({ sets: loaded.slice(0, 2) }))));
+      await send(show(answeredFirst(plan, layersState({ sets: loaded.slice(0, 2) }))));
       await send(show(layersState({ sets: loaded.slice(0, 2) })));
       assert.equal(await tensor.innerText(), '8');
       assert.ok(await page.locator('.page-tab > .what-if-answer').isVisible());
@@ -264,7 +259,7 @@ export const whatIfCases: readonly Case[] = [
       await boundary.press('ArrowLeft');
       const asked = (await messages()).at(-1);
       assert.ok(asked?.type === 'try');
-      await send(show(answeredFirst(layersState({ sets: asked.sets }))));
+      await send(show(answeredFirst(plan, layersState({ sets: asked.sets }))));
       await send(show(layersState({ sets: asked.sets })));
       assert.equal(await boundary.getAttribute('aria-valuenow'), '3');
       assert.ok(await page.locator('.stage-layers .what-if-answer').isVisible());

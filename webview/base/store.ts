@@ -58,7 +58,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
       const early = isWaitedFor(next, state, view);
       const isSame = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan);
-      const plan = early || isSame ? state.plan : withKnownRequest(next.plan, state.plan);
+      const plan = early || isSame ? state.plan : withKnownParts(next.plan, state.plan);
       const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
       state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
@@ -100,10 +100,11 @@ function isWaitedFor({ plan, progress }: PageState, { plan: before }: PageState,
   return tab === 'compare' || [candidate, compareWith].some((id) => id !== null && has(before, id) && !has(plan, id));
 }
 
-/** A plan with the request of the one before where it is the same, which what is tried belongs to. */
-function withKnownRequest(plan: Plan | null, before: Plan | null): Plan | null {
+/** A plan with what is the same in the one before it, to which what a person tries belongs: the request, and candidates. */
+function withKnownParts(plan: Plan | null, before: Plan | null): Plan | null {
   if (plan === null || before === null || JSON.stringify(plan.request) !== JSON.stringify(before.request)) return plan;
-  return { ...plan, request: before.request };
+  const known = new Map(before.candidates.map((candidate) => [candidateKey(candidate), candidate]));
+  return { ...plan, request: before.request, candidates: plan.candidates.map((one) => known.get(candidateKey(one)) ?? one) };
 }
 
 /** The candidate on screen: the one picked, else the one the plan chose. */
@@ -195,25 +196,24 @@ export function tailOfCandidate(candidate: Candidate): Tail | null {
 
 /** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */
 function isSamePlan(a: Plan, b: Plan): boolean {
-  const key = (plan: Plan): string =>
-    JSON.stringify([
-      plan.request,
-      plan.chosen,
-      plan.cost,
-      plan.reasons,
-      plan.candidates.map(({ id, name, scheme, iterationMs, bubbleRate, fits, timeline, memory }) => [
-        id,
-        name,
-        scheme,
-        iterationMs,
-        bubbleRate,
-        fits,
-        timeline?.makespanMs,
-        timeline?.kind.length,
-        memory.capacityBytes,
-        memory.marginBytes,
-        Math.max(...memory.stages.map(({ peakBytes }) => peakBytes)),
-      ]),
-    ]);
+  const key = ({ request, chosen, cost, reasons, candidates }: Plan): string =>
+    JSON.stringify([request, chosen, cost, reasons, candidates.map(candidateKey)]);
   return a === b || key(a) === key(b);
+}
+
+/** What tells candidates of one request apart. */
+function candidateKey({ id, name, scheme, iterationMs, bubbleRate, fits, timeline, memory }: Candidate): string {
+  return JSON.stringify([
+    id,
+    name,
+    scheme,
+    iterationMs,
+    bubbleRate,
+    fits,
+    timeline?.makespanMs,
+    timeline?.kind.length,
+    memory.capacityBytes,
+    memory.marginBytes,
+    Math.max(...memory.stages.map(({ peakBytes }) => peakBytes)),
+  ]);
 }
