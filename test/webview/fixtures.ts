@@ -83,7 +83,7 @@ function planAnew({
       sequenceParallel: false,
       fusedCrossEntropy: false,
       dropout: false,
-      gradAccumulationFp32: false,
+      gradAccumulationFp32: true,
       ...training,
     },
     layout: { tensor, pipeline: stages, data, context: 1, expert: 1, virtualStages },

@@ -8,7 +8,7 @@ import { interleaved } from './schedule';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
 /** 96 stages, two on each of 48 nodes. */
-const plan = (): Plan => planOf({ unit: 56 });
+const plan = (): Plan => planOf({ unit: 56, training: { gradAccumulationFp32: false } });
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
 
 interface Saved {

@@ -190,6 +190,18 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
+    name: "tab: memory says that a peak is in the optimizer's step, and what that holds",
+    options: wide,
+    state: () => stateOf('tab', planOf({ training: { gradAccumulationFp32: false } })),
+    steps: async ({ page }) => {
+      await page.getByRole('tab', { name: 'Memory' }).click();
+      const detail = await page.locator('.memory-detail').innerText();
+      assert.match(detail, /Optimizer step\s+[\d.]+ GiB[^]*The peak is reached in the optimizer step\./);
+      assert.doesNotMatch(detail, /Backward operation/);
+      return undefined;
+    },
+  },
+  {
     name: 'tab: pointing at a time of the timeline tells the parts of the memory of its row then',
     options: wide,
     state,

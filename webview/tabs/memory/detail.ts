@@ -7,7 +7,7 @@ import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { capitalised, sentence } from '../../shared/sentence';
 import type { Readout } from './readout';
-import { partName, presentParts, stageOf, worstStage } from './summary';
+import { peakPartName, presentParts, stageOf, worstStage } from './summary';
 
 /**
  * What one stage holds at its peak, by its parts.
@@ -38,7 +38,7 @@ export function detailsOf(
     h(
       'div',
       { class: 'pair' },
-      h('dt', {}, h('span', { class: `swatch swatch-${part}` }), partName(part)),
+      h('dt', {}, h('span', { class: `swatch swatch-${part}` }), peakPartName(part, stage)),
       h(
         'dd',
         {},

@@ -12,7 +12,7 @@ import type { Viewport } from '../../base/viewport';
 import { curveOf, seenParts } from './curve';
 import { drawCurve, drawPeak } from './lane-draw';
 import { fillReadout, readoutOf, spokenReadout } from './readout';
-import { axisBytes, partName, presentParts } from './summary';
+import { axisBytes, partName, peakPartName, presentParts } from './summary';
 
 /** What the lane is drawn of. */
 interface LaneShown {
@@ -174,8 +174,9 @@ function peakMs({ timeline }: Operations, { peakRow }: StageMemory): number {
 }
 
 /** What is in use at the peak, the most first: `Activations 8.1 GiB, weights 3.4 GiB`. */
-function aliveAtPeak(profile: MemoryProfile, { parts }: StageMemory): string {
+function aliveAtPeak(profile: MemoryProfile, stage: StageMemory): string {
+  const { parts } = stage;
   const alive = presentParts(profile).filter((part) => parts[part] > 0);
   alive.sort((a, b) => parts[b] - parts[a]);
-  return alive.map((part) => `${partName(part)} ${formatBytes(parts[part])}`).join('\n');
+  return alive.map((part) => `${peakPartName(part, stage)} ${formatBytes(parts[part])}`).join('\n');
 }

@@ -55,6 +55,11 @@ export function partName(part: MemoryPart): string {
   }
 }
 
+/** Name of a part of a stage's peak: what runs then may be the optimizer's step. */
+export function peakPartName(part: MemoryPart, { peakOperation }: StageMemory): string {
+  return part === 'backwardOperation' && peakOperation === 'optimizer step' ? t('Optimizer step') : partName(part);
+}
+
 /** Parts that are larger than nothing on some stage, in stacking order. */
 export function presentParts({ stages }: MemoryProfile): MemoryPart[] {
   return memoryParts.filter((part) => stages.some((stage) => stage.parts[part] > 0));

@@ -11,7 +11,7 @@ import { operationAt } from '../../base/operations';
 import { makeBars } from './bars';
 import { detailsOf } from './detail';
 import { readoutOf, type Readout } from './readout';
-import { partName, presentParts, stageOf, worstStage } from './summary';
+import { partName, peakPartName, presentParts, stageOf, worstStage } from './summary';
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 
@@ -101,7 +101,7 @@ function makeChart(
         h('div', { class: 'tooltip-title' }, t('Stage {0} · {1}', memory.stage, formatBytes(memory.peakBytes))),
         ...presentParts(known)
           .filter((part) => memory.parts[part] > 0)
-          .map((part) => h('div', { class: 'tooltip-line' }, `${partName(part)} ${formatBytes(memory.parts[part])}`)),
+          .map((part) => h('div', { class: 'tooltip-line' }, `${peakPartName(part, memory)} ${formatBytes(memory.parts[part])}`)),
       );
       const box = bars.canvas.getBoundingClientRect();
       place(tooltip, x, y, box.width, box.height);

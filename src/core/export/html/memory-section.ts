@@ -31,7 +31,8 @@ export function memorySection(memory: MemoryProfile): string {
     const segments = parts.map((part) => {
       const bytes = stage.parts[part];
       const share = Math.min(100, (100 * bytes) / Math.max(stage.capacityBytes, stage.peakBytes));
-      const title = text(`${partNames[part]} ${formatBytes(bytes)}`);
+      const name = part === 'backwardOperation' && stage.peakOperation === 'optimizer step' ? stage.peakOperation : partNames[part];
+      const title = text(`${name} ${formatBytes(bytes)}`);
       return bytes > 0 ? `<span class="part-${part}" style="width:${share.toFixed(3)}%" title="${title}"></span>` : '';
     });
     const used = usedText(stage);
