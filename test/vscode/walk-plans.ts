@@ -4,18 +4,9 @@ import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame, type Figures } from './plan-page';
+import { smallConfig } from './small-config';
 import { until } from './until';
 import { editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
-
-/** A GPT of 24 layers on 8 stages. */
-const config = `{
-  "model": { "layers": 24, "hidden": 4096, "heads": 32, "vocab": 50304 },
-  "cluster": { "gpu": "H100-80GB", "nodes": 1, "gpusPerNode": 8 },
-  "training": { "sequenceLength": 2048, "globalBatch": 32, "microBatch": 1 },
-  "layout": { "tensor": 1, "pipeline": 8, "data": 1 },
-  "schedule": "1F1B"
-}
-`;
 
 /** Another cut of the layers, tried and written; the plan before it, pinned and compared with; and all of it undone. */
 export async function walkPlans(
@@ -25,7 +16,7 @@ export async function walkPlans(
 ): Promise<void> {
   const file = path.join(workspace, 'plans', 'plans.terapipe.json');
   mkdirSync(path.dirname(file));
-  writeFileSync(file, config);
+  writeFileSync(file, smallConfig);
   const { look, failed } = picturesOf(workbench.page, screenshotsDir);
   await walkSteps(
     planSteps(workbench, (name) => look(`plans-${name}`), file),

@@ -7,7 +7,7 @@ import { planOf, stateOf } from './fixtures';
 import { interleaved } from './schedule';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
-/** 96 stages, two on each of 48 nodes. */
+/** 96 stages, two on each of 48 nodes; gradients in fp16, so that the step is short and stage 0 is seen alone in the first pixels. */
 const plan = (): Plan => planOf({ unit: 56, training: { gradAccumulationFp32: false } });
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
 

@@ -57,8 +57,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const before = view;
       const isNewFile = state.file !== null && next.file !== null && next.file !== state.file;
       const early = isWaitedFor(next, state, view);
-      const isSame = next.plan !== null && state.plan !== null && isSamePlan(next.plan, state.plan);
-      const plan = early || isSame ? state.plan : withKnownParts(next.plan, state.plan);
+      const plan = early ? state.plan : withKnownParts(next.plan, state.plan);
       const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
       state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
@@ -100,11 +99,20 @@ function isWaitedFor({ plan, progress }: PageState, { plan: before }: PageState,
   return tab === 'compare' || [candidate, compareWith].some((id) => id !== null && has(before, id) && !has(plan, id));
 }
 
-/** A plan with what is the same in the one before it, to which what a person tries belongs: the request, and candidates. */
+/**
+ * A plan with what is the same in the one before it, to which what a person tries belongs: its request and candidates. The one before where
+ * all is the same, so that progress messages, which carry the plan again, change nothing on screen.
+ */
 function withKnownParts(plan: Plan | null, before: Plan | null): Plan | null {
-  if (plan === null || before === null || JSON.stringify(plan.request) !== JSON.stringify(before.request)) return plan;
+  if (plan === null || before === null || plan === before) return plan;
+  if (JSON.stringify(plan.request) !== JSON.stringify(before.request)) return plan;
   const known = new Map(before.candidates.map((candidate) => [candidateKey(candidate), candidate]));
-  return { ...plan, request: before.request, candidates: plan.candidates.map((one) => known.get(candidateKey(one)) ?? one) };
+  const candidates = plan.candidates.map((candidate) => known.get(candidateKey(candidate)) ?? candidate);
+  const isSame =
+    candidates.length === before.candidates.length &&
+    candidates.every((candidate, index) => candidate === before.candidates[index]) &&
+    JSON.stringify([plan.chosen, plan.cost, plan.reasons]) === JSON.stringify([before.chosen, before.cost, before.reasons]);
+  return isSame ? before : { ...plan, request: before.request, candidates };
 }
 
 /** The candidate on screen: the one picked, else the one the plan chose. */
@@ -192,13 +200,6 @@ export function tailOfCandidate(candidate: Candidate): Tail | null {
   const found = tails.get(candidate) ?? (operations === null ? null : tailOf(operations.timeline, candidate));
   if (found !== null) tails.set(candidate, found);
   return found;
-}
-
-/** Whether two plans answer the same request alike, so that progress messages, which carry the plan again, change nothing on screen. */
-function isSamePlan(a: Plan, b: Plan): boolean {
-  const key = ({ request, chosen, cost, reasons, candidates }: Plan): string =>
-    JSON.stringify([request, chosen, cost, reasons, candidates.map(candidateKey)]);
-  return a === b || key(a) === key(b);
 }
 
 /** What tells candidates of one request apart. */

@@ -2,7 +2,15 @@ import type { ChunkPasses } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { livingBytes, maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
-import { capacityOf, tightestOf, type GpuMemory, type MemoryPart, type MemoryProfile, type StageMemory } from './profile';
+import {
+  capacityOf,
+  optimizerStepName,
+  tightestOf,
+  type GpuMemory,
+  type MemoryPart,
+  type MemoryProfile,
+  type StageMemory,
+} from './profile';
 import { runtimeOf } from '../spec/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
@@ -228,5 +236,5 @@ function peakOf(
   const walked = stagePeak(schedule, chunks, stage);
   if (working <= walked.bytes) return { ...walked, walkedBytes: walked.bytes };
   const row = (schedule.rowStart[stage + 1] ?? 0) - 1;
-  return { ...walked, row, operation: 'optimizer step', alive: nothingAlive, working, bytes: working, walkedBytes: walked.bytes };
+  return { ...walked, row, operation: optimizerStepName, alive: nothingAlive, working, bytes: working, walkedBytes: walked.bytes };
 }

@@ -16,6 +16,9 @@ export const memoryParts = [
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
 
+/** The `peakOperation` of a peak in the optimizer's step: what that holds stands among the parts as `backwardOperation`. */
+export const optimizerStepName = 'optimizer step';
+
 /** The GPU of a stage. */
 export interface StageGpu {
   readonly name: string;

@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { smallConfig } from '../small-config';
 import { until } from '../until';
-
-/** A GPT of 24 layers on 8 stages. */
-const config = `{
-  "model": { "layers": 24, "hidden": 4096, "heads": 32, "vocab": 50304 },
-  "cluster": { "gpu": "H100-80GB", "nodes": 1, "gpusPerNode": 8 },
-  "training": { "sequenceLength": 2048, "globalBatch": 32, "microBatch": 1 },
-  "layout": { "tensor": 1, "pipeline": 8, "data": 1 },
-  "schedule": "1F1B"
-}
-`;
-
-const timelineTabs = () =>
-  vscode.window.tabGroups.all
-    .flatMap(({ tabs }) => tabs)
-    .filter(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline'));
+import { timelineTabs } from './timeline-tabs';
 
 /** One file, `remote:/slow.terapipe.json`, whose text comes when it is let through. */
 class SlowFiles implements vscode.FileSystemProvider {
@@ -32,13 +19,13 @@ class SlowFiles implements vscode.FileSystemProvider {
 
   stat(uri: vscode.Uri): vscode.FileStat {
     if (uri.path !== this.uri.path) throw vscode.FileSystemError.FileNotFound(uri);
-    return { type: vscode.FileType.File, ctime: 0, mtime: 0, size: Buffer.byteLength(config) };
+    return { type: vscode.FileType.File, ctime: 0, mtime: 0, size: Buffer.byteLength(smallConfig) };
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
     this.stat(uri);
     await this.through;
-    return Buffer.from(config);
+    return Buffer.from(smallConfig);
   }
 
   readonly readDirectory = () => [];
@@ -52,7 +39,7 @@ describe('a command from the palette', () => {
   it('is for the file in front, even while its text is still being loaded', async () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
     const before = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'commands', 'before.terapipe.json');
-    await vscode.workspace.fs.writeFile(before, Buffer.from(config));
+    await vscode.workspace.fs.writeFile(before, Buffer.from(smallConfig));
     await vscode.commands.executeCommand('terapipe.openTimeline', before.toString());
     await until('timeline of the file before', () => timelineTabs().some(({ label }) => label.includes('before')) || undefined);
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'compare');
 
@@ -23,11 +24,6 @@ async function write(name: string, text: string): Promise<vscode.Uri> {
 
 const compare = (own: vscode.Uri, other: unknown): Thenable<readonly string[] | undefined> =>
   vscode.commands.executeCommand('terapipe.compareWith', own, other);
-
-const timelineTabs = (): vscode.Tab[] =>
-  vscode.window.tabGroups.all
-    .flatMap(({ tabs }) => tabs)
-    .filter(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline'));
 
 /** A trace as Megatron-LM's timers name its passes: 1F1B on four stages, 8 micro-batches, the last stage three times as slow. */
 function trace(): string {

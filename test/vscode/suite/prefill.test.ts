@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'prefilled');
 
@@ -31,10 +32,6 @@ describe('a prefill', () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20);
       return lenses.find(({ command }) => /^First token of .+ in /.test(command?.title ?? ''));
     });
-    await until('its tab', () =>
-      vscode.window.tabGroups.all
-        .flatMap(({ tabs }) => tabs)
-        .find(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline')),
-    );
+    await until('its tab', () => timelineTabs()[0]);
   });
 });

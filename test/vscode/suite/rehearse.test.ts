@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'rehearsed');
 
@@ -40,11 +41,7 @@ describe('a rehearsal', () => {
     const sentences = await vscode.commands.executeCommand<readonly string[]>('terapipe.rehearse', uri);
     assert.match(sentences.join(' '), /Gradients are those of the unsliced step: .* took most memory: .* estimated /);
     assert.equal(children().length, 0);
-    await until('its tab', () =>
-      vscode.window.tabGroups.all
-        .flatMap(({ tabs }) => tabs)
-        .find(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline')),
-    );
+    await until('its tab', () => timelineTabs()[0]);
   });
 
   it('ends its processes when it is cancelled', async () => {

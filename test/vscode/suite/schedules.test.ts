@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'schedules');
 const sound = '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n';
@@ -17,11 +18,6 @@ async function open(name: string, text: string): Promise<vscode.TextDocument> {
     vscode.window.visibleTextEditors.map(({ document }) => document).find(({ uri: { path } }) => path === uri.path),
   );
 }
-
-const timelineTabs = () =>
-  vscode.window.tabGroups.all
-    .flatMap(({ tabs }) => tabs)
-    .filter(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith('terapipe.timeline'));
 
 describe('schedule files in the editor', () => {
   before(() => vscode.workspace.fs.createDirectory(folder));

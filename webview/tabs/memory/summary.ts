@@ -1,4 +1,11 @@
-import { memoryParts, tightestOf, type MemoryPart, type MemoryProfile, type StageMemory } from '../../../src/core/memory-model/profile';
+import {
+  memoryParts,
+  optimizerStepName,
+  tightestOf,
+  type MemoryPart,
+  type MemoryProfile,
+  type StageMemory,
+} from '../../../src/core/memory-model/profile';
 import { t } from '../../base/strings';
 
 /** The stage with the least memory left on its GPU: where all GPUs are alike, the one with the highest peak. Null without stages. */
@@ -57,7 +64,7 @@ export function partName(part: MemoryPart): string {
 
 /** Name of a part of a stage's peak: what runs then may be the optimizer's step. */
 export function peakPartName(part: MemoryPart, { peakOperation }: StageMemory): string {
-  return part === 'backwardOperation' && peakOperation === 'optimizer step' ? t('Optimizer step') : partName(part);
+  return part === 'backwardOperation' && peakOperation === optimizerStepName ? t('Optimizer step') : partName(part);
 }
 
 /** Parts that are larger than nothing on some stage, in stacking order. */

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../format';
-import { memoryParts, type MemoryPart, type MemoryProfile, type StageMemory } from '../../memory-model/profile';
+import { memoryParts, optimizerStepName, type MemoryPart, type MemoryProfile, type StageMemory } from '../../memory-model/profile';
 import { limitText, usedText, verdictOf } from '../../memory-model/verdict';
 import { element, section, text } from './markup';
 import { say } from '../../sentence';
@@ -31,7 +31,7 @@ export function memorySection(memory: MemoryProfile): string {
     const segments = parts.map((part) => {
       const bytes = stage.parts[part];
       const share = Math.min(100, (100 * bytes) / Math.max(stage.capacityBytes, stage.peakBytes));
-      const name = part === 'backwardOperation' && stage.peakOperation === 'optimizer step' ? stage.peakOperation : partNames[part];
+      const name = part === 'backwardOperation' && stage.peakOperation === optimizerStepName ? stage.peakOperation : partNames[part];
       const title = text(`${name} ${formatBytes(bytes)}`);
       return bytes > 0 ? `<span class="part-${part}" style="width:${share.toFixed(3)}%" title="${title}"></span>` : '';
     });
