@@ -10,7 +10,7 @@ export interface Answer {
   readonly text: string;
   /** The pieces of a text that may be too long for one, taken once: printed in place of `text`, and in JSON as its `text`. */
   readonly pieces?: Iterable<string>;
-  readonly exitCode: 0 | 1;
+  readonly exitCode: 0 | 1 | 3;
 }
 
 /** What an answer prints, piece by piece, its last line broken. */

@@ -3,6 +3,7 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
+import { internalError } from './internal-error';
 import { openOutput, outputError } from './output';
 import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
 import { sentence } from '../core/sentence';
@@ -57,10 +58,7 @@ command.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') fail(outOfMemory, 2);
   else {
     if (debug) process.stderr.write(`${error.stack ?? ''}\n`);
-    fail(
-      new ExpectedError('internal', sentence`Internal error: ${messageOf(error)}`, sentence`report it with the output of TERAPIPE_DEBUG=1`),
-      3,
-    );
+    fail(internalError(error), 3);
   }
 });
 command.on('exit', () => end(3));

@@ -1,7 +1,7 @@
-import { CancelledError, ExpectedError, messageOf } from '../core/errors';
-import { printable } from '../core/text';
+import { CancelledError, ExpectedError } from '../core/errors';
 import { errorJson, errorLine, printedPieces } from './answer';
 import { understand } from './arguments';
+import { internalError } from './internal-error';
 import type { Terminal } from './terminal';
 import { sentence } from '../core/sentence';
 
@@ -40,12 +40,3 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 }
 
 const cancelled = new ExpectedError('cancelled', sentence`Cancelled before there was an answer`, sentence`run it again`);
-
-function internalError(error: unknown): ExpectedError {
-  const message = messageOf(error);
-  return new ExpectedError(
-    'internal',
-    sentence`Internal error: ${printable(message)}`,
-    sentence`report it with the output of TERAPIPE_DEBUG=1`,
-  );
-}

@@ -1,5 +1,5 @@
 import { startOf } from '../../core/formats/json-document';
-import { ExpectedError } from '../../core/errors';
+import { CancelledError, ExpectedError } from '../../core/errors';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
 import { findingsOf } from '../../core/rules/run-findings';
@@ -7,6 +7,7 @@ import { heeded } from '../../core/rules/switched-off';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
+import { internalError } from '../internal-error';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exitCodeFor, planRun } from '../planned';
 import { readConfig, requireRun, type ReadingOptions } from '../read-config';
@@ -23,8 +24,7 @@ interface Heeding {
 
 /**
  * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it
- * too, and leaves the others checked; only where no path at all can
- * be opened is that bad input.
+ * too, as is a fault of ours that it meets, and leaves the others checked; only where no path at all can be opened is that bad input.
  * @throws ExpectedError as `readNamedFile` and `configsUnder`.
  */
 export async function checkAnswer(
@@ -49,7 +49,7 @@ export async function checkAnswer(
   return {
     json: { version: 1, findings: printed, configs: sources.map(({ file }) => file) },
     text: [...(reading.all === true ? printed.map(findingLine) : fewLines(printed)), summary].join('\n'),
-    exitCode: exitCodeFor(printed),
+    exitCode: printed.some(({ code }) => code === 'internal') ? 3 : exitCodeFor(printed),
   };
 }
 
@@ -91,11 +91,11 @@ async function findingsFor(
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<readonly Finding[]> {
-  if (isScheduleFile(source)) {
-    texts.set(source.file, source.text);
-    return readScheduleFile(source.text, source.file, source.file).findings;
-  }
   try {
+    if (isScheduleFile(source)) {
+      texts.set(source.file, source.text);
+      return readScheduleFile(source.text, source.file, source.file).findings;
+    }
     const config = await readConfig(source, reading, texts);
     if (config.launcher !== null) return config.findings;
     if (config.run === null && config.noRun !== null) return [findingOfError(config.noRun, startOf(source.file)), ...config.findings];
@@ -110,8 +110,8 @@ async function findingsFor(
       return unplanned.some(({ severity }) => severity === 'error') ? unplanned : [findingOfError(error, run.place), ...unplanned];
     }
   } catch (error) {
-    if (error instanceof ExpectedError) return [findingOfError(error, startOf(source.file))];
-    throw error;
+    if (error instanceof CancelledError) throw error;
+    return [findingOfError(error instanceof ExpectedError ? error : internalError(error), startOf(source.file))];
   }
 }
 

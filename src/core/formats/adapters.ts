@@ -2,6 +2,7 @@ import { ExpectedError } from '../errors';
 import { sentence, type Sentence } from '../sentence';
 import type { Located, Place } from '../spec/located';
 import { count, names, on, share, type FlagRead } from './shell/flag-reads';
+import { own } from '../records';
 
 /**
  * Adapters as a launcher's file gives them. What is absent is left to the library that makes them. `alpha` is not read: it scales, and
@@ -124,7 +125,7 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
   const dropout = find('dropout', share) ?? find('adapter_dropout', share);
   const all = find('match_all_linear', toggle);
   const isDora = find('use_dora', toggle)?.value === true;
-  const written = targets && { ...targets, value: targets.value.flatMap((name) => nemoModules[name] ?? [name]) };
+  const written = targets && { ...targets, value: targets.value.flatMap((name) => own(nemoModules, name) ?? [name]) };
   return {
     ...(rank && { rank }),
     ...(all?.value === true

@@ -1,6 +1,7 @@
 import type { LayerKind, LatentAttention, Mixer, StateMixer } from '../spec/model';
 import type { Facts } from './facts';
 import type { ModelTraits } from './written-model';
+import { own } from '../records';
 
 /** A mixer with a state, and whether layers are mixers and feed-forward networks in turn instead of both. */
 export interface Hybrid {
@@ -95,7 +96,7 @@ function hybridKindsOf(facts: Facts, { isSingleSublayer }: Hybrid): LayerKind[] 
   const usual = facts.experts === undefined ? 'dense' : 'experts';
   return Array.from({ length: layers }, (_, layer) => {
     const name = names[Math.min(layer, names.length - 1)] ?? 'mamba';
-    const mixer = mixerOf[name] ?? (isSingleSublayer ? 'none' : 'attention');
+    const mixer = own(mixerOf, name) ?? (isSingleSublayer ? 'none' : 'attention');
     const window = windows?.[layer] ?? null;
     const network = dense?.[layer] === true ? 'dense' : usual;
     const feedForward = !isSingleSublayer ? network : mixer !== 'none' ? 'none' : name === 'moe' ? 'experts' : 'dense';

@@ -1,5 +1,6 @@
 import { TensorProto_DataType as DataType } from 'onnx-buf';
 import { integerAttribute, weightOf, type GraphView, type Node, type Tensor } from './graph-view';
+import { own } from '../../core/records';
 
 /** A GEMM with a weight of the model. */
 export interface Linear {
@@ -45,7 +46,7 @@ function linearOf(view: GraphView, node: Node): Linear | null {
   const [input] = node.inputs;
   if (input === undefined) return null;
   if (node.operator === 'MatMulNBits' || node.operator === 'MatMulBnb4') return packedLinear(view, node, input);
-  const layout = layouts[node.operator];
+  const layout = own(layouts, node.operator);
   if (layout === undefined || (node.operator === 'Attention' && node.domain !== 'com.microsoft')) return null;
   const found = weightOf(view, node.inputs[layout.weight] ?? '');
   const [rows, columns, more] = found?.tensor.dims ?? [];

@@ -1,4 +1,5 @@
 import { weightOf, type GraphView, type Node } from './graph-view';
+import { own } from '../../core/records';
 
 /** A normalization: one operator, or the operators that compute it. */
 export interface Norm {
@@ -23,7 +24,7 @@ const operators: Readonly<Record<string, { readonly kind: Norm['kind']; readonly
 /** Every norm of a graph: by operator, and by the pattern that exports of early opsets have (mean, square, mean, square root, division). */
 export function normsOf(view: GraphView): readonly Norm[] {
   return view.nodes.flatMap((node) => {
-    const operator = operators[node.operator];
+    const operator = own(operators, node.operator);
     if (operator === undefined) return patternOf(view, node) ?? [];
     const gain = weightOf(view, node.inputs[operator.gain] ?? '')?.tensor;
     return [{ node, kind: operator.kind, width: gain?.dims.length === 1 ? (gain.dims[0] ?? null) : null, gain: gain?.name ?? null }];

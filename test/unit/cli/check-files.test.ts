@@ -80,6 +80,14 @@ describe('terapipe check of files that cannot be read', () => {
     ]);
   });
 
+  it('keeps the findings of the others where one meets a fault of ours', async () => {
+    write('a/train.sh', 'torchrun pretrain_gpt.py --num-layers 2\n');
+    write('z/terapipe.json', good.replace('{', '{"constructor": 1, '));
+    const { findings, configs, exitCode } = await check('.');
+    assert.deepEqual(findings, ['a/train.sh internal error', 'z/terapipe.json unknown-key warning']);
+    assert.deepEqual([configs, exitCode], [['a/train.sh', 'z/terapipe.json'], 3]);
+  });
+
   it('checks the other files that are named, and refuses only when there is none', async () => {
     const { findings, configs, exitCode } = await check('missing.json', 'z/terapipe.json', 'z/terapipe.json/x');
     assert.deepEqual(findings, ['missing.json config-not-found error', 'z/terapipe.json/x config-not-found error']);

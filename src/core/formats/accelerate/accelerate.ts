@@ -13,6 +13,7 @@ import { yamlHead } from '../yaml/recognise';
 import { isAccelerate } from './recognise';
 import { environmentOnly } from '../yaml/references';
 import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
+import { own } from '../../records';
 
 /*
  * What `accelerate config` writes and `accelerate launch --config_file` reads. Source: Accelerate 1.15, commands/config/config_args.py
@@ -110,7 +111,12 @@ function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
 function factsOf(reader: KeyReader, layers: readonly Layer[]): Facts {
   const type = reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
   const [sharding = {}] = layers.filter(isJson).map(shardingOf);
-  const facts = { ...unsaid(type), ...reader.facts(ofAll), ...reader.facts(ofType[type] ?? {}), ...(type === 'DEEPSPEED' && sharding) };
+  const facts = {
+    ...unsaid(type),
+    ...reader.facts(ofAll),
+    ...reader.facts(own(ofType, type) ?? {}),
+    ...(type === 'DEEPSPEED' && sharding),
+  };
   return withCheckpointing(facts);
 }
 

@@ -2,6 +2,7 @@ import type { Composition, Layer } from '../composition';
 import type { LauncherFile } from '../facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
 import { adaptersOf, mergedSettings, namedWithoutSizes, parsed, presetsOf, settingsIn } from './presets';
+import { own } from '../../records';
 
 /**
  * AMD's Primus: an experiment names a preset of its trainer and one of its model, which lie in `primus/configs` and build on others by
@@ -58,7 +59,7 @@ function settleSchedule({ flags }: Arguments): void {
   for (const name of ['enable-zero-bubble', 'zero-bubble-v-schedule', 'zero-bubble-v-schedule-mem-setup']) flags.delete(name);
   const written = flags.get('pp-algorithm');
   const [word] = written?.words ?? [];
-  const [flag, setup] = (isOn('patch-primus-pipeline') ? algorithms[word?.text ?? ''] : undefined) ?? [];
+  const [flag, setup] = (isOn('patch-primus-pipeline') ? own(algorithms, word?.text ?? '') : undefined) ?? [];
   if (written === undefined || word === undefined || flag === undefined) return;
   flags.set(flag, { ...written, words: [{ ...word, text: 'true' }] });
   if (setup !== undefined) flags.set('zero-bubble-v-schedule-mem-setup', { ...written, words: [{ ...word, text: setup }] });

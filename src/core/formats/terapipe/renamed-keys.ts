@@ -3,6 +3,7 @@ import { quoted } from '../../text';
 import { configError } from '../errors';
 import { placeOf, type JsonDocument, type Member } from '../json-document';
 import { sentence } from '../../sentence';
+import { own } from '../../records';
 
 /** Old names of keys and the names that they have now, dotted from the root of a terapipe.json. Old names stay readable. */
 const renamedKeys: Readonly<Record<string, string>> = {
@@ -51,7 +52,7 @@ export function withCurrentKeys(
   const renamed = new Map<string, Member>();
   for (const [name, member] of members) {
     const key = section === '' ? name : `${section}.${name}`;
-    const now = leaf(renamedKeys[key] ?? name);
+    const now = leaf(own(renamedKeys, key) ?? name);
     if (renamed.has(now) || (now !== name && members.has(now)))
       throw configError(
         'config-duplicate-key',

@@ -1,6 +1,7 @@
 import type { FlagRead } from '../shell/flag-reads';
 import type { NodeRead } from './key-table';
 import type { YamlNode } from './yaml-document';
+import { own } from '../../records';
 
 /** `[0, 1, 1]` or a period or a Python expression, as Megatron's `moe_layer_freq` takes them; a list becomes `[0,1,1]`. */
 export const layerPattern: NodeRead<string> = {
@@ -17,7 +18,7 @@ export const layoutPattern: NodeRead<string> = {
   ofNode: (node) => {
     if (node.kind === 'scalar') return /[tEL]/.test(node.text) && !/^null$/i.test(node.text) ? { value: node.text } : { silent: true };
     if (node.kind === 'map') return { silent: true };
-    const stages = node.items.map((stage) => scalarsOf(stage).map((name) => layoutLetters[name]));
+    const stages = node.items.map((stage) => scalarsOf(stage).map((name) => own(layoutLetters, name)));
     return stages.flat().includes(undefined) ? { silent: true } : { value: stages.map((letters) => letters.join('')).join('|') };
   },
 };
