@@ -8,13 +8,15 @@ interface Unit {
   readonly unit: string;
   /** In the base unit of the quantity. */
   readonly size: number;
+  /** The least amount that is written in it, in the base unit; left out: one of it. */
+  readonly from?: number;
 }
 
 const durationUnits: readonly Unit[] = [
   { unit: 'µs', size: 1e-3 },
   { unit: 'ms', size: 1 },
   { unit: 's', size: 1e3 },
-  { unit: 'min', size: 60e3 },
+  { unit: 'min', size: 60e3, from: 1e6 },
   { unit: 'h', size: 3600e3 },
   { unit: 'd', size: 86400e3 },
 ];
@@ -66,7 +68,7 @@ export const column = {
   percent: (fraction: number): string => (Number.isFinite(fraction) ? `${columnNumber(fraction * 100)} %` : notANumber),
 } as const;
 
-/** A duration in ms, in the unit that leaves 1 to 999 before it (60 for seconds and minutes): `1.48 s`. */
+/** A duration in ms: `1.48 s`. Seconds go up to 1,000: steps of a minute are compared in seconds. */
 export function formatDuration(ms: number): string {
   return joined(durationQuantity(ms));
 }
@@ -144,11 +146,12 @@ function quantity(amount: number, units: readonly Unit[], format = formatNumber)
 /** The largest unit of which there is at least one after rounding to three digits, so that 999.7 ms is 1 s. */
 function unitFor(amount: number, units: readonly Unit[]): Unit {
   const magnitude = Math.abs(amount);
-  const fitting = units.filter(({ size }) => Number((magnitude / size).toPrecision(3)) >= 1);
+  const isReached = ({ size, from = size }: Unit): boolean => Number((magnitude / size).toPrecision(3)) >= from / size;
+  const fitting = units.filter(isReached);
   const found = fitting.at(-1) ?? units[0];
   if (found === undefined) throw new RangeError('no units');
   const next = units[units.indexOf(found) + 1];
-  if (next !== undefined && Number((magnitude / found.size).toPrecision(3)) * found.size >= next.size) return next;
+  if (next !== undefined && Number((magnitude / found.size).toPrecision(3)) * found.size >= (next.from ?? next.size)) return next;
   return found;
 }
 

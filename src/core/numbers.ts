@@ -3,6 +3,11 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** The arithmetic mean; 0 of nothing. */
+export function mean(values: ArrayLike<number>): number {
+  return values.length === 0 ? 0 : sum(Array.from(values)) / values.length;
+}
+
 /** The middle value, or the mean of the two; NaN of nothing. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { usablePeakBytes, verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
+import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
 import { lengthsText } from '../core/resolve/sequence-lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/spec/request';
@@ -70,7 +70,7 @@ export interface LayoutAnswer {
   /** Their length: `4,096 tokens`, or `512 + 128 tokens` of source and target. */
   readonly sequences: Sentence;
   readonly globalBatch: number;
-  /** Of one GPU; `usableBytes` is the highest peak that fits. */
+  /** Of one GPU; `usableBytes` is the highest peak that fits it under the best layout. */
   readonly capacityBytes: number;
   readonly usableBytes: number;
   /** Fastest first; `best` is the index of the best. */
@@ -152,7 +152,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     sequences: lengthsText(training),
     globalBatch: training.globalBatch,
     capacityBytes: cluster.gpu.memoryBytes,
-    usableBytes: usablePeakBytes(cluster.gpu.memoryBytes),
+    usableBytes: best.verdict.usableBytes,
     plans: listed.map(pageFound),
     best: listed.findIndex(({ plan }) => plan === best),
     launched: against === null ? null : pageFound({ plan: against.launched, roles: [], why: against.says }),

@@ -133,7 +133,7 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
       assert.ok(bound.iterationMs <= predicted.iterationMs, `time of ${where}`);
       assert.ok(bound.peakBytes <= predicted.peakBytes, `memory of ${where}`);
     }
-    assert.equal(predicted.fits, predicted.peakBytes <= evaluator.usableBytes);
+    assert.equal(predicted.fits, predicted.peakBytes <= evaluator.usableBytes(point));
     return [predicted];
   });
 }

@@ -42,7 +42,7 @@ function layoutSteps(
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, 'train.sh');
-        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s$/).waitFor();
+        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+ % faster$/).waitFor();
         await squiggle.waitFor();
         const lenses = await page.locator('.codelens-decoration').first().boundingBox();
         assert.ok(lenses !== null && lenses.width < 1200, `the lenses take ${lenses?.width} px`);
@@ -123,7 +123,7 @@ function layoutSteps(
       name: 'saved, it is as good as the best and nothing is marked',
       act: async () => {
         await page.keyboard.press('Control+S');
-        await lens(/^As launched [\d.]+ m?s, within [\d.]+ % of the best$/).waitFor();
+        await lens(/^As launched [\d.]+ m?s: the best layout$/).waitFor();
         await squiggle.waitFor({ state: 'detached' });
         await look('applied');
         // The lens is of what the editor holds: the disk has it a moment later.

@@ -36,10 +36,10 @@ export function rangeIdle(causes: ReadonlyMap<IdleCause, number>): readonly (rea
   return [...sums].filter(([, ms]) => ms > 0).map(([group, ms]) => [nameInRange(group), ms] as const);
 }
 
-/** Idle time by cause, of one stage or all: a stacked bar, and numbers with their share of the pipeline's time. */
-export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | null): HTMLElement[] {
+/** Idle time by cause, of one stage or all: a stacked bar, and numbers with their share of the step. */
+export function idleDetails({ idle, iterationMs }: Candidate, stage: number | null): HTMLElement[] {
   const known = stage !== null && stage < idle['warm-up'].length ? stage : null;
-  const sums = [...idleByGroup(idle, known)].filter(([, ms]) => ms > pipelineMs * 1e-9);
+  const sums = [...idleByGroup(idle, known)].filter(([, ms]) => ms > iterationMs * 1e-9);
   const idleMs = sums.reduce((sum, [, ms]) => sum + ms, 0);
   const title = known === null ? t('Idle time, mean of all stages') : t('Idle time of stage {0}', known);
   if (sums.length === 0) return [h('h2', {}, title), h('p', { class: 'hint' }, t('none'))];
@@ -54,14 +54,14 @@ export function idleDetails({ idle, pipelineMs }: Candidate, stage: number | nul
       'div',
       { class: 'pair', title: meaning(group) },
       h('dt', {}, h('span', { class: `swatch idle-${group}` }), groupName(group)),
-      h('dd', {}, column.duration(ms), h('span', { class: 'share' }, shareText(ms / pipelineMs))),
+      h('dd', {}, column.duration(ms), h('span', { class: 'share' }, shareText(ms / iterationMs))),
     ),
   );
   const sum = h(
     'div',
     { class: 'pair pair-sum' },
     h('dt', {}, t('Idle')),
-    h('dd', {}, column.duration(idleMs), h('span', { class: 'share' }, column.percent(idleMs / pipelineMs))),
+    h('dd', {}, column.duration(idleMs), h('span', { class: 'share' }, column.percent(idleMs / iterationMs))),
   );
   return [h('h2', {}, title), bar, h('dl', { class: 'pairs' }, ...rows, sum)];
 }

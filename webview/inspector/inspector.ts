@@ -6,13 +6,13 @@ import { partOf } from '../../src/core/schedules/parts';
 import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { WorkUnit } from '../../src/core/schedules/schedule';
 import type { PageState } from '../../src/protocol/page';
-import { limiterShares } from '../../src/core/planner/limit-labels';
+import { stepCosts } from '../../src/core/planner/limit-labels';
 import { fill, h, type Child } from '../base/dom';
 import { partAttributes } from '../base/parts';
 import { partName } from '../tabs/layout/labels';
 import { idleTable } from '../tabs/schedule/idle-table';
 import { makeDisclosures } from '../shared/disclosures';
-import { assumptionList, findingCount, findingList, limitedStage, provenance, reasonList } from '../shared/reasons';
+import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/store';
@@ -86,7 +86,7 @@ function wholeDetails({ plan, schedule }: PageState, view: ViewState): Child[] {
   if (schedule !== null) return scheduleDetails(schedule);
   if (plan === null) return [];
   const candidate = shownCandidate(plan, view);
-  return [...stepDetails(plan, candidate), ...limitDetails(plan, candidate, view.stage), ...idleDetails(candidate, view.stage)];
+  return [...stepDetails(plan, candidate), ...costDetails(plan, candidate, view.stage), ...idleDetails(candidate, view.stage)];
 }
 
 function scheduleDetails({ timeline, bubbleRate }: SteppedSchedule): Child[] {
@@ -123,18 +123,17 @@ function sendsName({ sends, name }: RuntimeProfile): string {
   return t('{0}, {1}', way, name);
 }
 
-/** Where the time of a stage of the chosen candidate goes: of the selected stage, else the slowest. */
-function limitDetails(plan: Plan, { id }: Candidate, looked: number | null): Child[] {
-  const found = id === plan.chosen ? limitedStage(plan, looked) : null;
-  if (found === null) return [];
-  const { stage, limits } = found;
-  const title = looked === stage ? t('Stage {0}, per micro-batch', stage) : t('Stage {0}, the slowest, per micro-batch', stage);
-  const rows = limiterShares(limits).map(([name, share], index) =>
+/** What the step of the chosen candidate goes to: the mean of all stages, or the selected stage. */
+function costDetails(plan: Plan, candidate: Candidate, looked: number | null): Child[] {
+  if (candidate.id !== plan.chosen || plan.partsByStage === null) return [];
+  const stage = looked !== null && looked < plan.partsByStage.length ? looked : null;
+  const title = stage === null ? t('Where the step goes, mean of all stages') : t('Where the step goes on stage {0}', stage);
+  const rows = stepCosts(plan, candidate, stage).map(([part, share]) =>
     h(
       'div',
       { class: 'pair' },
-      h('dt', {}, partName(name), index === 0 ? h('span', { class: 'tag' }, t('limits it')) : null),
-      h('dd', {}, column.duration(limits.ms[name]), h('span', { class: 'share' }, column.percent(share))),
+      h('dt', {}, part === 'work' ? t('work') : partName(part)),
+      h('dd', {}, column.duration(share * candidate.iterationMs), h('span', { class: 'share' }, column.percent(share))),
     ),
   );
   return [h('h2', {}, title), h('dl', { class: 'pairs limits' }, ...rows)];

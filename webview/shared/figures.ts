@@ -26,7 +26,7 @@ export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | u
     'dl',
     { class: 'figures' },
     stepFigure(plan, candidate),
-    bubbleFigure(candidate.bubbleRate, t('Idle share of the pipeline part, mean over the stages')),
+    bubbleFigure(candidate.bubbleRate, t('Share of the step that stages idle, their mean')),
     memoryFigure(candidate),
     ...[...speedFigures(candidate), ...costFigures(plan, candidate, cost)].map(minor),
   );

@@ -1,7 +1,5 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/spec/located';
-import type { StageLimits } from '../../src/core/time-model/limits';
-import { slowestStage } from '../../src/core/planner/limit-labels';
 import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
@@ -14,16 +12,6 @@ import { say } from '../../src/core/sentence';
 export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {
   if (reasons.length === 0) return null;
   return h('ul', { class: 'reasons' }, ...reasons.map((reason) => h('li', {}, capitalised(say(reason, t)))));
-}
-
-/** The selected stage, or the slowest, and where its time goes; null where that is unknown. */
-export function limitedStage(
-  { limits }: Pick<Plan, 'limits'>,
-  stage: number | null,
-): { readonly stage: number; readonly limits: StageLimits } | null {
-  const looked = limits === null ? null : stage !== null && stage < limits.length ? stage : slowestStage(limits);
-  const found = looked === null ? undefined : limits?.[looked];
-  return looked === null || found === undefined ? null : { stage: looked, limits: found };
 }
 
 /** What measured steps made of the machine's constants; null without one. */

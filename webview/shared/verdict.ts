@@ -1,7 +1,7 @@
 import { formatBytes, formatDuration, formatDurationRange, formatPercent, plural } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
-import { largestLoss, type Loss } from '../../src/core/planner/losses';
+import { largestLoss, type BubbleCause, type Loss } from '../../src/core/planner/losses';
 import { stepPartNames } from '../../src/core/planner/step-part-names';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
@@ -117,11 +117,15 @@ function shareWord(share: number): string {
   return words.find(([value]) => Math.abs(share - value) <= 0.01)?.[1] ?? formatPercent(share);
 }
 
-function lossName({ to, stage }: Loss, stages: number): string {
-  if (to === 'fill') return t('filling and draining the pipeline');
-  if (to === 'data') return t('waiting for other stages');
-  if (to === 'link') return t('waiting for links');
-  if (to !== 'slowest') return say(stepPartNames[to], t);
+function lossName({ to, cause, stage }: Loss, stages: number): string {
+  const name = say(stepPartNames[to], t);
+  return cause === null ? name : t('{0}, mostly {1}', name, causeName(cause, stage, stages));
+}
+
+function causeName(cause: BubbleCause, stage: number, stages: number): string {
+  if (cause === 'fill') return t('filling and draining the pipeline');
+  if (cause === 'data') return t('waiting for other stages');
+  if (cause === 'link') return t('waiting for links');
   if (stage === 0) return t('waiting for the first stage, the slowest');
   return stage === stages - 1 ? t('waiting for the last stage, the slowest') : t('waiting for stage {0}, the slowest', stage);
 }

@@ -90,7 +90,7 @@ function plansText({ a, b, requestDiff, parts, stages }: PlanComparison): string
   ];
   return [
     section('Outcome', outcome),
-    section('Parts of the step, on the busiest stage', [
+    section('Parts of the step, mean of all stages', [
       ['', 'A', 'B', 'B - A'],
       ...parts.map(({ name, aMs, bMs }) => [say(name), ms(aMs), ms(bMs), difference(bMs - aMs)]),
     ]),

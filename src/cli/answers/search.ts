@@ -11,9 +11,10 @@ import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
 import type { SearchKey } from '../../core/layout-search/search-problem';
 import { assumedBy } from '../../core/layout-search/plans';
-import { gapOf, stepPartNames, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
+import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
 import { keptFreeText, layoutText, notTried, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
+import { costsText, sharesOf } from '../../core/planner/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
@@ -143,9 +144,7 @@ function launchedText(result: SearchResult): string {
 }
 
 function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
-  const spent = stepParts
-    .filter((part) => best.parts[part] >= 0.005 * best.iterationMs)
-    .map((part) => `${say(stepPartNames[part])} ${formatDuration(best.parts[part])}`);
+  const parts = stepParts.map((part) => [part, best.parts[part]] as const);
   const hours =
     best.gpuHours === null || tokenBudget === null
       ? []
@@ -155,7 +154,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ['stages', say(stageLayersText(best.point))],
     ['schedule', say(best.name)],
     ['step', `${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)})`],
-    ['', `on its busiest stage ${spent.join(' + ')}`],
+    ['costs most', say(costsText(sharesOf(parts, best.iterationMs)))],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
     ['memory', `${usedText(best.verdict)}, ${say(verdictText(best.verdict))}`],

@@ -1,10 +1,10 @@
 import { tightestOf } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
-import { pipelineOf } from '../planner/pipeline';
 import { sequenceTokens } from '../spec/request';
 import { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
-import { stepPartsOf } from '../planner/step-parts';
+import { meanParts } from '../planner/step-parts';
+import { mean } from '../numbers';
 import { requestDifferences, type RequestDifference } from './request-diff';
 import { sentence, type Sentence, type Value } from '../sentence';
 
@@ -26,7 +26,7 @@ export interface PlanOutcome {
   readonly errorPercent: number;
 }
 
-/** A part of the step: of `stepParts`, or `layers`, all that the busiest stage does, where one of both plans rests on measured times. */
+/** A part of the step: of `stepParts`, or `layers`, all that the stages do, where one of both plans rests on measured times. */
 export interface PartDifference {
   readonly part: StepPart | 'layers';
   readonly name: Sentence;
@@ -95,22 +95,17 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
 }
 
 function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifference[] {
-  const analytic = [a, b].every(({ cost }) => cost.kind === 'roofline');
-  if (!analytic) {
-    const busy = ({ busyMs }: Candidate): number => Math.max(...busyMs);
+  if (a.partsByStage === null || b.partsByStage === null) {
+    const busy = ({ busyMs }: Candidate): number => mean(busyMs);
     return [
-      { part: 'layers', name: sentence`the busiest stage at work`, aMs: busy(ofA), bMs: busy(ofB) },
+      { part: 'layers', name: sentence`the stages at work`, aMs: busy(ofA), bMs: busy(ofB) },
       { part: 'bubble', name: stepPartNames.bubble, aMs: ofA.pipelineMs - busy(ofA), bMs: ofB.pipelineMs - busy(ofB) },
       { part: 'gradientExchange', name: stepPartNames.gradientExchange, aMs: ofA.gradientExchangeMs, bMs: ofB.gradientExchangeMs },
       { part: 'optimizer', name: stepPartNames.optimizer, aMs: ofA.optimizerMs, bMs: ofB.optimizerMs },
     ];
   }
-  const [left, right] = [ownParts(a, ofA), ownParts(b, ofB)];
+  const [left, right] = [meanParts(a.partsByStage), meanParts(b.partsByStage)];
   return stepParts.map((part) => ({ part, name: stepPartNames[part], aMs: left[part], bMs: right[part] }));
-}
-
-function ownParts({ request }: Plan, candidate: Candidate): Record<StepPart, number> {
-  return stepPartsOf(pipelineOf(request).stages, candidate);
 }
 
 function stagesOf(a: Candidate, b: Candidate): StageDifference[] {

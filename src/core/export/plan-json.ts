@@ -9,6 +9,7 @@ import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/found';
 import { isTie } from '../planner/reasons';
+import { meanParts } from '../planner/step-parts';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { say } from '../sentence';
 
@@ -103,6 +104,8 @@ export function planJson(plan: Plan): PlanJson {
         tie: isTie(plan, candidate),
       })),
       ...(plan.overLengths === undefined ? {} : { overLengths: lengthsJson(plan.overLengths) }),
+      stepParts: plan.partsByStage === null ? null : meanParts(plan.partsByStage),
+      partsByStage: plan.partsByStage,
       limits: plan.limits,
       reasons: reasons.map((reason) => say(reason)),
       assumptions: request.assumptions.map(withBecause),

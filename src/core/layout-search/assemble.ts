@@ -12,12 +12,12 @@ import type { Prediction } from '../planner/predict';
 import { shortestCut, type CutEffort } from '../planner/makespan-cut';
 import { cutAlike } from '../planner/makespan-problem';
 import { slicesGrow, slicingCost } from '../planner/slicing-cost';
-import type { StepPart } from '../planner/step-part-names';
-import { stepPartsOf } from '../planner/step-parts';
+import { meanParts, partsByStage, type StepTimes } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
 import { keepingFree } from './kept-free';
+import { usableBytesOf } from './usable-bytes';
 import { inputsOf, microBatchesOf, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
@@ -238,11 +238,11 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
   };
 }
 
-/** What the step of a candidate goes to on its busiest stage. */
-function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): Record<StepPart, number> {
+/** What the step of a candidate goes to, the mean of all stages. */
+function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): StepTimes {
   const { costTable, profile } = problem.request;
   const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
-  return stepPartsOf(evaluator.pipeline(point).stages, candidate, measured);
+  return meanParts(partsByStage(evaluator.pipeline(point), candidate, measured));
 }
 
 /** Layouts of a schedule whose slices are solved for more finely than all are: each the fastest of its sizes of parallel groups. */
@@ -340,8 +340,9 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       if (first === undefined) return [];
       const { point, bound } = first;
       // where the bound alone would fit, what it was ruled out by
-      const peakBytes = bound.peakBytes > evaluator.usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
-      return peakBytes > evaluator.usableBytes ? [{ family: group, bound: { ...bound, peakBytes } }] : [];
+      const usableBytes = evaluator.usableBytes(point);
+      const peakBytes = bound.peakBytes > usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
+      return peakBytes > usableBytes ? [{ family: group, bound: { ...bound, peakBytes } }] : [];
     })
     .filter(({ bound }) => bound.iterationMs < best.iterationMs)
     .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs)
@@ -350,7 +351,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       layout: sentence`${layoutText(group)}, ${groupName(group)}`,
       iterationMs: bound.iterationMs,
       peakBytes: bound.peakBytes,
-      why: whyTooLarge(bound, evaluator.usableBytes, best, problem),
+      why: whyTooLarge(bound, evaluator.usableBytes(group), usableBytesOf(problem.request, group), best, problem),
     }));
 }
 

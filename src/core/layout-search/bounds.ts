@@ -1,6 +1,6 @@
 import { scheduleKind } from '../schedules/registry';
 import { boundaryMs } from '../time-model/stage-time';
-import { usablePeakBytes } from '../memory-model/verdict';
+import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
 import type { PlanRequest } from '../spec/request';
@@ -83,7 +83,7 @@ function isGiven(request: PlanRequest, group: CandidateGroup): boolean {
 function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bound {
   if (isGiven(request, group)) return { iterationMs: 0, peakBytes: 0 };
   const peakBytes = leastStageBytes(request, group, known);
-  if (isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
+  if (isFarTooLarge(request, group, peakBytes)) return { iterationMs: 0, peakBytes };
   const { schedule, slices, layout } = group;
   const { bound } = traitsFor(schedule, layout);
   const isWhole = slices === 1 && layout.virtualStages === 1;
@@ -93,8 +93,8 @@ function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bou
 }
 
 /** Nobody asks how fast such a layout would be: it costs less not to know. */
-function isFarTooLarge({ cluster }: PlanRequest, peakBytes: number): boolean {
-  return peakBytes * (1 - rounding) > nearlyFits * usablePeakBytes(cluster.gpu.memoryBytes);
+function isFarTooLarge(request: PlanRequest, group: LimitedGroup, peakBytes: number): boolean {
+  return peakBytes * (1 - rounding) > nearlyFits * usableBytesOf(request, group);
 }
 
 /**
@@ -158,7 +158,7 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const shapes = shapesOf(known, point);
   const orders = ordersFor(inputs, point);
   const peakBytes = peakBound(request, point, shapes, known, orders);
-  if (isGiven(request, point) || isFarTooLarge(request, peakBytes)) return { iterationMs: 0, peakBytes };
+  if (isGiven(request, point) || isFarTooLarge(request, point, peakBytes)) return { iterationMs: 0, peakBytes };
   return { iterationMs: pipelineBoundMs(request, point, shapes, known, orders) + known.afterwardsMs(point), peakBytes };
 }
 
@@ -274,8 +274,8 @@ function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
 }
 
 /** What planned orders stay within: what is left of each stage's memory besides what is always there. */
-function roomOf({ cluster }: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: Known): Room {
-  const usable = usablePeakBytes(cluster.gpu.memoryBytes);
+function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: Known): Room {
+  const usable = usableBytesOf(request, point);
   return {
     stageBytes: stages.map((contents) => (1 + rounding) * (usable - known.staticBytes(point, contents))),
     savedBytes: chunks.map((contents) => known.savedBytes(point, contents)),

@@ -1,6 +1,6 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
-import { usablePeakBytes } from '../memory-model/verdict';
+import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { Scheme } from '../spec/scheme';
 import { candidateIdOf, peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/pipeline';
@@ -41,8 +41,8 @@ export interface Evaluator extends Bounds {
   readonly pipeline: (point: SearchPoint) => Pipeline;
   /** Steps that solving for slices with the makespans of schedules has taken so far. */
   readonly solvingSteps: () => number;
-  /** Peak that still fits. */
-  readonly usableBytes: number;
+  /** The highest peak that fits a GPU under a layout, bytes. */
+  readonly usableBytes: (group: LimitedGroup) => number;
 }
 
 /** Points with more operations are left out, which the counts and the bound say. */
@@ -81,7 +81,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     operations: (point) => operations(point, schemeOf(request, point)),
     pipeline,
     solvingSteps: () => solvingSteps,
-    usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
+    usableBytes: (group) => usableBytesOf(request, group),
     candidate: (point, scheme, signal) =>
       scheme === undefined ? (measured.get(point) ?? candidate(point, schemeFor(point, signal), signal)) : candidate(point, scheme, signal),
     evaluate: (point, signal) => {

@@ -2,7 +2,6 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
-import { usablePeakBytes } from '../memory-model/verdict';
 import { joinedGpus, type NodeGroup } from '../spec/cluster';
 import { comparedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Bound } from './bounds';
@@ -153,16 +152,20 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
   return plan.tie ? sentence`within error, ${lost}` : lost;
 }
 
-/** Why a layout that may be faster is none of the answers. */
+/**
+ * Why a layout that may be faster is none of the answers.
+ * @param roomyBytes the peak up to which layouts were searched: with what is kept free, less than `usableBytes`, which is all that fits.
+ */
 export function whyTooLarge(
   { iterationMs, peakBytes }: Bound,
+  roomyBytes: number,
   usableBytes: number,
   best: FoundPlan,
-  { request, keptFree }: SearchProblem,
+  { keptFree }: SearchProblem,
 ): Sentence {
   const gain = best.iterationMs / iterationMs;
-  const isKept = keptFree !== undefined && peakBytes <= usablePeakBytes(request.cluster.gpu.memoryBytes);
-  if (isKept)
-    return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit with ${formatPercent(keptFree.share)} of GPU memory kept free`;
-  return sentence`at best ${formatDuration(iterationMs)} (${formatNumber(gain)}x over the best), but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} fit`;
+  const time = sentence`at best ${formatDuration(iterationMs)} (${formatPercent(gain - 1)} faster than the best)`;
+  const needs = sentence`${time}, but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} are usable`;
+  if (keptFree === undefined || peakBytes > usableBytes) return needs;
+  return sentence`${needs}, and searches leave room to spare: ${formatBytes(roomyBytes)} with ${formatPercent(keptFree.share)} of GPU memory kept free`;
 }

@@ -127,9 +127,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     if (nodes % nodesBetweenReports === 0) progress();
   };
   const ruledOut = (node: CandidateGroup, bound: Bound): boolean => {
-    if (bound.peakBytes > evaluator.usableBytes) {
+    const usableBytes = evaluator.usableBytes(node);
+    if (bound.peakBytes > usableBytes) {
       counts.overMemory++;
-      if (!bestOnly && bound.peakBytes <= nearlyFits * evaluator.usableBytes) noteExcluded(excluded, { group: node, bound });
+      if (!bestOnly && bound.peakBytes <= nearlyFits * usableBytes) noteExcluded(excluded, { group: node, bound });
       return true;
     }
     if (bound.iterationMs < belowMs && kept.mayImprove(node, bound, budget.wanted(node))) return false;
@@ -273,7 +274,7 @@ function skippingOf(evaluator: Evaluator, counts: { families: number; overMemory
   return {
     tooLarge: (group) => {
       poll();
-      return evaluator.heldBytes(group) > nearlyFits * evaluator.usableBytes;
+      return evaluator.heldBytes(group) > nearlyFits * evaluator.usableBytes(group);
     },
     onSkipped: (groups) => {
       counts.families += groups;

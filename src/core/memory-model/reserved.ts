@@ -54,7 +54,7 @@ const communicatorBytes = 2 ** 28;
  * Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to
  * both neighbours and one of a replica beside those of the world and of each size above 1.
  */
-export function besideAllocator({ training, layout }: MemoryInputs): number {
+export function besideAllocator({ training, layout }: LimitInputs): number {
   if (runtimeOf(training).id !== 'deepspeed') return contextBytes;
   const { tensor, pipeline, data, context, expert } = layout;
   const sizes = [tensor, pipeline, data, context, expert].filter((size) => size > 1).length;
@@ -62,8 +62,14 @@ export function besideAllocator({ training, layout }: MemoryInputs): number {
   return eagerContextBytes + communicators * communicatorBytes;
 }
 
-/** What a GPU has, what fits it and what may run on it, bytes: see `StageMemory`. */
-export function limitsOn(inputs: MemoryInputs, capacityBytes: number): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes'> {
+/** What the limit depends on. */
+type LimitInputs = Pick<MemoryInputs, 'training' | 'layout'>;
+
+/**
+ * What a GPU has, what fits it and what may run on it, bytes: see `StageMemory`. Plans, searches, figures and plots take the limit from
+ * here, each for the layout that it is about.
+ */
+export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes'> {
   const usableBytes = usablePeakBytes(capacityBytes, besideAllocator(inputs));
   return { capacityBytes, usableBytes, mostBytes: mostUsable(inputs, capacityBytes) };
 }
@@ -73,7 +79,7 @@ export function limitsOn(inputs: MemoryInputs, capacityBytes: number): Pick<Stag
  * 1.09 of max_allocated on B200); DeepSpeed's runs ran out of memory just above what is usable (bsA-660 ran, bsA-807 did not), and of
  * others nothing is known.
  */
-function mostUsable(inputs: MemoryInputs, capacityBytes: number): number {
+function mostUsable(inputs: LimitInputs, capacityBytes: number): number {
   const peakBytes = runtimeOf(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
   return peakBytes(capacityBytes, besideAllocator(inputs));
 }

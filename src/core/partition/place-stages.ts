@@ -3,7 +3,7 @@ import type { ClusterSpec, NodeGroup } from '../spec/cluster';
 import { gradientCollectives, megatronBoundary, optimizerTime } from '../time-model/stage-time';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
-import { usablePeakBytes } from '../memory-model/verdict';
+import { limitsOn } from '../memory-model/reserved';
 import { maximumUnitsInFlight } from '../memory-model/curve';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
@@ -160,7 +160,7 @@ function placed(
 ): Placement | null {
   const { cluster, layout } = inputs;
   const groups = cluster.groups ?? [];
-  const usable = stageNodeGroups.map((group) => usablePeakBytes(groupAt(groups, group).gpu.memoryBytes));
+  const usable = stageNodeGroups.map((group) => limitsOn(inputs, groupAt(groups, group).gpu.memoryBytes).usableBytes);
   const timeMs: OfStage = (stage, from, to) => budgets.timeMs[stageNodeGroups[stage] ?? 0]?.(stage, from, to) ?? Infinity;
   const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
   const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness, known) : stageTotals(layout, layout.stageLayers);

@@ -15,6 +15,7 @@ import type { AnalyticPlan, Candidate, Plan } from './plan';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from './refusals';
+import { partsByStage } from './step-parts';
 import { boundarySendsMs } from './transfers';
 import type { Sentence } from '../sentence';
 
@@ -68,6 +69,11 @@ export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline
       stageLimits(own, { ...contents, offloadMs: offloadMs(own, contents, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
     return memoized(known, key, limits);
   });
+}
+
+/** What the step of a candidate goes to on each stage; null for measured times. */
+export function partsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, candidate: Candidate): Plan['partsByStage'] {
+  return costTable === null && profile === null ? partsByStage(pipeline, candidate) : null;
 }
 
 /** What a stage waits for copies to and from the host in the passes of some slices, ms. */

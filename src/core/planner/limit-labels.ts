@@ -1,46 +1,46 @@
-import { limiters, type Limiter } from '../time-model/limiters';
+import type { Limiter } from '../time-model/limiters';
 import type { StageLimits } from '../time-model/limits';
 import { formatCount, formatPercent } from '../format';
+import { mean } from '../numbers';
 import type { Candidate, Plan } from './plan';
-import { stepPartNames, type StepPart } from './step-part-names';
+import { stepPartNames, stepParts, type StepPart } from './step-part-names';
+import { meanParts } from './step-parts';
 import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
-/** Shares of a stage's time below this are not reported. */
+/** Shares of the step below this are not reported. */
 const worthSaying = 0.005;
 
-/** Time of one micro-batch on a stage, all that it goes to, ms. */
-function limitedMs({ ms }: StageLimits): number {
-  return limiters.reduce((sum, name) => sum + ms[name], 0);
-}
-
-/** What a stage's time goes to as shares of it, largest first; what is too little to tell is left out. */
-export function limiterShares(limits: StageLimits): (readonly [name: Limiter, share: number])[] {
-  const whole = limitedMs(limits);
-  return limiters
-    .map((name) => [name, limits.ms[name] / whole] as const)
-    .filter(([, share]) => share >= worthSaying)
-    .sort(([, a], [, b]) => b - a);
-}
-
 /**
- * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of a stage where nobody knows what it goes
- * to.
+ * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of the stages where nobody knows what it
+ * goes to.
  */
 export type StepCost = readonly [part: StepPart | 'work', share: number];
 
 /**
- * Where the step's time goes on its busiest stage: its idle time (the bubble), its work by what limits it, the gradient all-reduce and the
- * optimizer. The shares add up to 1, apart from those too small to report.
- * Of candidates that were not chosen the work is one part: limits are those of the chosen.
+ * Where the step's time goes, the mean of all stages: their idle time (the bubble), their work by what limits it, the gradient all-reduce
+ * and the optimizer. The shares add up to 1, apart from those too small to report. Of candidates that were not chosen the work is one part.
+ * @param stage of one stage, not the mean.
  */
-export function stepCosts({ chosen, limits }: Pick<Plan, 'chosen' | 'limits'>, candidate: Candidate): StepCost[] {
+export function stepCosts(
+  { chosen, partsByStage }: Pick<Plan, 'chosen' | 'partsByStage'>,
+  candidate: Pick<Candidate, 'id' | 'busyMs' | 'pipelineMs' | 'gradientExchangeMs' | 'optimizerMs' | 'iterationMs'>,
+  stage: number | null = null,
+): StepCost[] {
   const { id, busyMs, pipelineMs, gradientExchangeMs, optimizerMs, iterationMs } = candidate;
-  const busiest = busyMs.indexOf(Math.max(...busyMs));
-  const busy = busyMs[busiest] ?? 0;
-  const known = id === chosen ? limits?.[busiest] : undefined;
-  const work: readonly (readonly [StepPart | 'work', number])[] =
-    known === undefined ? [['work', busy]] : limiterShares(known).map(([name, share]) => [name, share * busy] as const);
-  const parts = [...work, ['bubble', pipelineMs - busy], ['gradientExchange', gradientExchangeMs], ['optimizer', optimizerMs]] as const;
+  const busy = stage === null ? mean(busyMs) : (busyMs[stage] ?? 0);
+  const known = id !== chosen || partsByStage === null ? null : stage === null ? meanParts(partsByStage) : (partsByStage[stage] ?? null);
+  const parts: readonly (readonly [StepPart | 'work', number])[] =
+    known === null
+      ? [['work', busy], ['bubble', pipelineMs - busy], ['gradientExchange', gradientExchangeMs], ['optimizer', optimizerMs]] // prettier-ignore
+      : stepParts.map((part) => [part, known[part]] as const);
+  return sharesOf(parts, iterationMs);
+}
+
+/** Times as shares of a step, largest first; what is too little to tell is left out. */
+export function sharesOf<P extends StepPart | 'work'>(
+  parts: readonly (readonly [part: P, ms: number])[],
+  iterationMs: number,
+): (readonly [part: P, share: number])[] {
   return parts
     .map(([part, ms]) => [part, ms / iterationMs] as const)
     .filter(([, share]) => share >= worthSaying)
@@ -60,31 +60,19 @@ export function costsText(costs: readonly StepCost[]): Value {
   );
 }
 
-/** The stage whose micro-batch takes longest; null without stages. */
-export function slowestStage(limits: readonly StageLimits[]): number | null {
-  return limits.length === 0
-    ? null
-    : limits.reduce((slowest, stage, index) => (limitedMs(stage) > limitedMs(limits[slowest] ?? stage) ? index : slowest), 0);
-}
-
 /**
- * `compute 91 %, memory traffic 7.6 % on stage 0, the slowest; stages 1-3 memory traffic`: where the slowest stage's time goes, and which
- * stages something else limits; of one stage alone no more than that. Null where it is not known.
+ * `stage 0 compute; stages 1-3 memory traffic`: what limits which stages, where that is not the same for all. Null where it is, and where
+ * it is not known: what the step goes to says it.
  */
 export function limitedBy(limits: readonly StageLimits[] | null): Sentence | null {
-  const slowest = limits === null ? null : slowestStage(limits);
-  const first = slowest === null ? undefined : limits?.[slowest];
-  if (limits === null || slowest === null || first === undefined) return null;
-  const shares = limiterShares(first).map(([name, share]) => sentence`${stepPartNames[name]} ${formatPercent(share)}`);
-  const others = runsOf(limits).filter(({ limiter }) => limiter !== first.limiter);
-  const shown = others.slice(0, shownRuns).map(runText);
-  const more = others.length > shownRuns ? [sentence`and ${formatCount(others.length - shownRuns)} more`] : [];
-  const where = limits.length === 1 ? listOf(shares) : sentence`${listOf(shares)} on stage ${formatCount(slowest)}, the slowest`;
-  return sentence`${clausesOf([where, ...shown, ...more])}`;
+  const runs = runsOf(limits ?? []);
+  if (runs.length < 2) return null;
+  const more = runs.length > shownRuns ? [sentence`and ${formatCount(runs.length - shownRuns)} more`] : [];
+  return sentence`${clausesOf([...runs.slice(0, shownRuns).map(runText), ...more])}`;
 }
 
 /** Most runs of stages that are reported. */
-const shownRuns = 3;
+const shownRuns = 4;
 
 interface Run {
   readonly first: number;

@@ -6,7 +6,7 @@ import type { PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import { askedSpecs, candidateSpecs } from './candidates';
 import { choose, isAskedFor, requestedSchedule } from './choose';
-import { limitsOf, provenanceOf, reasonsOf } from './explain';
+import { limitsOf, partsOf, provenanceOf, reasonsOf } from './explain';
 import type { OverLengths } from './lengths/found';
 import { lengthReasons } from './lengths/length-reasons';
 import { overLengths } from './lengths/over-lengths';
@@ -118,6 +118,7 @@ function planOf({
     analytic,
     parameters: parameterCount(request.model),
     limits: limitsOf(request, pipeline, chosen),
+    partsByStage: partsOf(request, pipeline, chosen),
     ...(over === null ? {} : { overLengths: over }),
     reasons: [
       ...(request.training.adapter === undefined

@@ -8,6 +8,7 @@ import type { Scheme } from '../spec/scheme';
 import type { PlanRequest } from '../spec/request';
 import type { Sentence, Value } from '../sentence';
 import type { OverLengths } from './lengths/found';
+import type { StepTimes } from './step-parts';
 
 /**
  * terapipe: solved slices. rounds: the same in rounds of as many sequences as fit memory, where not all do. uniform: best equal slices.
@@ -61,7 +62,7 @@ export interface Candidate {
   /** What of it runs beside the passes; left out: none. */
   readonly hiddenExchangeMs?: number;
   readonly optimizerMs: number;
-  /** Idle share of the pipeline part: 1 - mean busy time of a stage / longest span. */
+  /** Idle share of the step: the time that the stages idle in the pipeline part, their mean, over `iterationMs`. */
   readonly bubbleRate: number;
   /** Busy ms of each stage. */
   readonly busyMs: Float64Array;
@@ -124,7 +125,12 @@ export interface Plan {
    */
   readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
-  /** What each stage's time goes to in the chosen candidate, for one micro-batch; null for measured times, which do not tell. */
+  /**
+   * What the step of the chosen candidate goes to on each stage, ms: the parts of a stage add up to the step. Null for measured times,
+   * which do not tell.
+   */
+  readonly partsByStage: readonly StepTimes[] | null;
+  /** What limits each stage in the chosen candidate, in ms of one micro-batch; null for measured times. */
   readonly limits: readonly StageLimits[] | null;
   /** Where the lengths of documents are given: what steps of them take. */
   readonly overLengths?: OverLengths;

@@ -6,6 +6,8 @@ import { countMemory } from '../memory-model/count';
 import { fitsMemory, verdictOf } from '../memory-model/verdict';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { sequenceFlops } from '../model/flops';
+import { mean } from '../numbers';
+import { roundingShare } from '../schedules/simulate/gaps';
 import { busyTimes, idleTimes, withinStep } from '../schedules/simulate/idle';
 import type { ScheduleKind } from '../schedules/kind';
 import { scheduleKinds } from '../schedules/registry';
@@ -159,12 +161,18 @@ function timedAs(
   throwIfCancelled(signal);
   const timeline = simulate(schedule, durations, transfers, signal);
   throwIfCancelled(signal);
-  const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
+  const { busyMs, spanMs } = busyTimes(timeline);
   const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
   const after = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + after.gradientExchangeMs + after.optimizerMs;
-  const times = { iterationMs, pipelineMs, ...after, bubbleRate, busyMs };
+  const times = { iterationMs, pipelineMs, ...after, bubbleRate: bubbleOfStep(busyMs, pipelineMs, iterationMs), busyMs };
   return { schedule, durations, transfers, timeline, times };
+}
+
+/** Idle time of the stages in the pipeline part, their mean, as a share of the step; what rounding leaves of none is none. */
+function bubbleOfStep(busyMs: Float64Array, pipelineMs: number, iterationMs: number): number {
+  const share = (pipelineMs - mean(busyMs)) / iterationMs;
+  return share > roundingShare ? share : 0;
 }
 
 function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {

@@ -2,7 +2,7 @@ import { sentence, type Sentence } from '../sentence';
 
 /**
  * Where the time of a step goes, in the order in which it is reported: compute, memory traffic, kernel-launch overhead and collectives
- * inside layers on the busiest stage, what it computes again, copies of activations and transfers it waits for; its idle time;
+ * inside layers, what is computed again, copies of activations and transfers that stages wait for; their idle time;
  * the gradient all-reduce and the optimizer after the pipeline.
  */
 export const stepParts = [

@@ -1,3 +1,5 @@
+import { memoized } from '../memoized';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
 import { boundaryMs } from '../time-model/stage-time';
@@ -6,28 +8,48 @@ import type { RankOrder } from '../spec/rank-order';
 import type { Scheme } from '../spec/scheme';
 import { runtimeOf } from '../spec/runtime';
 import { offloadWaits } from '../partition/offload';
-import type { Stage } from './pipeline';
+import { chunksOn, type Pipeline } from './pipeline';
 import type { Prediction } from './predict';
-import type { StepPart } from './step-part-names';
+import { stepParts, type StepPart } from './step-part-names';
+
+/** What a step goes to, ms; the parts add up to the step. */
+export type StepTimes = Readonly<Record<StepPart, number>>;
+
+/** `false`: by the analytic model. Measured times of a stage are divided in the proportions of that model. */
+type Measured = false | 'with sends' | 'without sends';
 
 /**
- * What the step of a candidate goes to on its busiest stage, ms; the parts add up to its step.
- *
- * @param stages of the pipeline that runs it.
- * @param measured whether times are measured; the analytic model's proportions then divide the stage's busy time, as they do where
- * stages share out what they compute. `false`: the times are that model's.
+ * What the step of a candidate goes to on each stage, ms. Every surface that says where the time goes takes these, or their mean.
  */
-export function stepPartsOf(
-  stages: readonly Pick<Stage, 'inputs' | 'contents'>[],
-  candidate: Prediction,
-  measured: false | 'with sends' | 'without sends' = false,
-): Record<StepPart, number> {
+export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured: Measured = false): readonly StepTimes[] {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
-  const busiest = busyMs.indexOf(Math.max(...busyMs));
-  const stage = stages[busiest];
-  if (stage === undefined) throw new Error(`there is no stage ${busiest}`);
-  const { inputs, contents } = stage;
-  const busy = busyMs[busiest] ?? 0;
+  const known = new Map<CostInputs, Map<string, WorkTimes>>();
+  const { stageContents } = chunksOn(pipeline, schedule);
+  return pipeline.stages.map(({ inputs, contents: usual }, stage) => {
+    const contents = stageContents[stage] ?? usual;
+    const busy = busyMs[stage] ?? 0;
+    const ofInputs = memoized(known, inputs, () => new Map<string, WorkTimes>());
+    const work = memoized(ofInputs, contentsKey(contents), () => workTimes(inputs, contents, scheme));
+    const explained = Object.values(work).reduce((sum, ms) => sum + ms, 0);
+    const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+    if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: busy - explained, ...rest };
+    const { sends, rankOrder } = runtimeOf(inputs.training);
+    const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
+    const scaled = Object.entries(work).map(([part, ms]) => [part, explained > 0 ? (ms * (busy - send)) / explained : 0] as const);
+    return { ...(Object.fromEntries(scaled) as WorkTimes), send, ...rest };
+  });
+}
+
+/** What a step goes to, the mean of all stages: the bubble is that of the step (`Candidate.bubbleRate`). Ms. */
+export function meanParts(byStage: readonly StepTimes[]): StepTimes {
+  const mean = (part: StepPart): number => byStage.reduce((sum, each) => sum + each[part], 0) / byStage.length;
+  return Object.fromEntries(stepParts.map((part) => [part, mean(part)])) as Record<StepPart, number>;
+}
+
+type WorkTimes = Readonly<Record<'math' | 'memory' | 'issue' | 'exchange' | 'recompute' | 'offload', number>>;
+
+/** What the passes of a stage go to in one step, sends left out, ms. */
+function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme): WorkTimes {
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
   const waits = offloadWaits(inputs, contents);
   const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };
@@ -49,13 +71,7 @@ export function stepPartsOf(
       total.recompute += times * (again[part] - ms[part]);
     }
   }
-  const explained = Object.values(total).reduce((sum, ms) => sum + ms, 0);
-  const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
-  if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...total, send: busy - explained, ...rest };
-  const { sends, rankOrder } = runtimeOf(inputs.training);
-  const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
-  const scaled = Object.entries(total).map(([part, ms]) => [part, (ms * (busy - send)) / explained] as const);
-  return { ...(Object.fromEntries(scaled) as typeof total), send, ...rest };
+  return total;
 }
 
 /** What sends of both directions hold every stage. */

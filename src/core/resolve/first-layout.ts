@@ -3,7 +3,8 @@ import type { Given } from '../formats/given';
 import type { ClusterSpec } from '../spec/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../spec/cost-constants';
-import { fitsMemory, usablePeakBytes, verdictOf } from '../memory-model/verdict';
+import { limitsOn } from '../memory-model/reserved';
+import { fitsMemory, verdictOf } from '../memory-model/verdict';
 import type { Located } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
@@ -167,7 +168,6 @@ interface Judge {
 function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, cluster: ClusterSpec): Judge {
   const wanted = given.schedule?.value ?? usualSchedule;
   const schedule = scheduleKind(wanted).judgedAs ?? wanted;
-  const usableBytes = usablePeakBytes(cluster.gpu.memoryBytes);
   const counts = { evaluations: 0, estimates: 0 };
   const trainingOf = (layout: Layout): TrainingSpec => ({
     ...draft,
@@ -181,6 +181,7 @@ function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, clu
     look: (layout, most) => {
       throwIfCancelled(signal);
       const training = trainingOf(layout);
+      const { usableBytes } = limitsOn({ training, layout }, cluster.gpu.memoryBytes);
       const least = leastBytes(boundsFor(layout), schedule, training, layout);
       const isRuledOut = least > usableBytes || counts.evaluations >= most;
       const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
@@ -196,6 +197,7 @@ function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, clu
       const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
       const point = { ...familyOf(training, layout), schedule: usualSchedule, slices: 1, stageLayers };
       const { iterationMs, peakBytes } = boundsFor(layout).pointBound(point);
+      const { usableBytes } = limitsOn({ training, layout }, cluster.gpu.memoryBytes);
       return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
     },
   };

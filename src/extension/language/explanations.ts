@@ -239,7 +239,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       t('Pipeline stages. All but the first wait to be filled, all but the last to be drained: that idle time is the bubble.'),
     derived: (plan, t) => {
       const chosen = chosenOf(plan);
-      return [t('Bubble {0} of {1}.', formatPercent(chosen.bubbleRate), formatDuration(chosen.pipelineMs))];
+      return [t('Bubble {0} of the step.', formatPercent(chosen.bubbleRate))];
     },
   },
   'layout.data': {

@@ -1,9 +1,8 @@
 import { launcherTraitsOf } from '../../core/formats/registry';
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
-import { formatCount, formatNumber, formatPercent, plural } from '../../core/format';
+import { formatCount, formatNumber, plural } from '../../core/format';
 import {
-  bubbleOf,
   dataOf,
   layersPerStageOf,
   microBatchesOf,
@@ -48,13 +47,6 @@ const localMicroBatches: NumberLine = ({ facts, format }, t) => {
 
 const batch: NumberLine = (from, t) =>
   (launcherTraitsOf(from.format).batchOfReplica === 'local' ? localMicroBatches : microBatches)(from, t);
-
-const bubble: NumberLine = ({ facts, format }, t) => {
-  const [pipeline, virtual, count] = [sizeOf(facts, format, 'pipeline'), virtualStagesOf(facts, format), microBatchesOf(facts, format)];
-  if (pipeline === null || virtual === null || count === null || pipeline < 2) return null;
-  const idle = formatPercent(bubbleOf(pipeline, virtual, count));
-  return t('Equal stages idle {0} of the time with {1}.', idle, plural(count, 'micro-batch', 'micro-batches'));
-};
 
 const layersPerStage: NumberLine = ({ facts, format }, t) => {
   const [each, pipeline] = [layersPerStageOf(facts, format), sizeOf(facts, format, 'pipeline')];
@@ -114,23 +106,21 @@ const lines: Readonly<Partial<Record<FactName, readonly NumberLine[]>>> = {
   vocab: [paddedVocab],
   vocabDivisor: [paddedVocab],
   tensor: [replicas, headsEach],
-  pipeline: [replicas, layersPerStage, bubble],
+  pipeline: [replicas, layersPerStage],
   context: [replicas],
   data: [replicas, batch],
   dataShard: [replicas],
   dataReplicate: [replicas],
   expert: [expertsEach],
-  virtualStages: [layersPerChunk, bubble],
-  layersPerVirtualStage: [layersPerChunk, bubble],
+  virtualStages: [layersPerChunk],
+  layersPerVirtualStage: [layersPerChunk],
   layersPerStage: [titanStages],
   totalStages: [titanStages],
   sequenceLength: [tokensPerStep],
-  microBatch: [batch, bubble],
-  globalBatch: [batch, tokensPerStep, bubble],
-  localBatch: [batch, bubble],
-  microBatches: [bubble],
-  gradientAccumulation: [batch, bubble],
-  schedule: [bubble],
+  microBatch: [batch],
+  globalBatch: [batch, tokensPerStep],
+  localBatch: [batch],
+  gradientAccumulation: [batch],
   nodes: [world, replicas],
   gpusPerNode: [world, replicas],
   world: [replicas],

@@ -1,8 +1,9 @@
 import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
-import { formatDuration, formatNumber, formatTokens, plural } from '../../core/format';
+import { formatDuration, formatTokens, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
 import { isLauncher } from '../../core/formats/registry';
+import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
@@ -143,15 +144,10 @@ export function layoutLensText(search: LayoutSearch | null, t: Translate): strin
   return staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
 }
 
-function againstBest({ launched, best, cost }: NonNullable<LayoutSearch['answer']>['result'], t: Translate): string {
+function againstBest(result: NonNullable<LayoutSearch['answer']>['result'], t: Translate): string {
+  const against = launchedAgainstBest(result);
+  if (against !== null) return capitalised(say(against.title, t));
+  const { best } = result;
   const bestText = formatDuration(best.iterationMs);
-  if (!best.fits) return t('No layout fits; {0} with the least memory', bestText);
-  if (launched === null) return t('Best layout {0}', bestText);
-  const launchedText = formatDuration(launched.iterationMs);
-  if (launched.verdict.tight) return t('As launched it may not fit, best that does {0}', bestText);
-  if (!launched.fits) return t('As launched it does not fit, best that does {0}', bestText);
-  const isTie = launched.iterationMs <= best.iterationMs * (1 + cost.errorPercent / 100);
-  return isTie
-    ? t('As launched {0}, within {1} % of the best', launchedText, formatNumber(cost.errorPercent))
-    : t('As launched {0}, best {1}', launchedText, bestText);
+  return best.fits ? t('Best layout {0}', bestText) : t('No layout fits; {0} with the least memory', bestText);
 }

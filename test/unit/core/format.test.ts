@@ -22,8 +22,9 @@ describe('format', () => {
     assert.equal(formatDuration(3.3e-14), '0 ms', 'what rounding leaves of a difference');
     assert.equal(formatDuration(45.67), '45.7 ms');
     assert.equal(formatDuration(999.7), '1 s');
-    assert.equal(formatDuration(59_970), '1 min');
-    assert.equal(formatDuration(90_000), '1.5 min');
+    assert.equal(formatDuration(59_970), '60 s');
+    assert.equal(formatDuration(66_700), '66.7 s');
+    assert.equal(formatDuration(999_700), '16.7 min');
     assert.equal(formatDuration(7_200_000), '2 h');
     assert.equal(formatDuration(86_400_000 * 1200), '1,200 d');
   });

@@ -57,7 +57,7 @@ describe('layouts of a launcher', () => {
 
   it('are searched by themselves, marked, and the best is applied as a diff that undo takes back', async () => {
     const document = await open('apply.sh');
-    const lens = await lensWith(document.uri, /^As launched [\d.]+ m?s, best [\d.]+ m?s$/);
+    const lens = await lensWith(document.uri, /^As launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+ % faster$/);
     assert.equal(lens.command?.command, 'terapipe.openLayout');
     const found = await slower(document);
     assert.equal(document.getText(found.range), '16');
@@ -74,7 +74,7 @@ describe('layouts of a launcher', () => {
     assert.equal(document.getText(), proposed);
     assert.ok(document.isDirty, 'the disk was touched');
     assert.equal(diffShown(), undefined);
-    await lensWith(document.uri, /^As launched [\d.]+ m?s, within [\d.]+ % of the best$/);
+    await lensWith(document.uri, /^As launched [\d.]+ m?s: the best layout$/);
     await until('no remark', () => (remarks(document.uri).length === 0 ? true : undefined));
 
     await vscode.commands.executeCommand('undo');
@@ -110,7 +110,7 @@ describe('layouts of a launcher', () => {
     edit.replace(document.uri, new vscode.Range(at, at.translate(0, 3)), '256');
     await vscode.workspace.applyEdit(edit);
     await lensWith(document.uri, /^As launched .* \(before the last edits\)$/);
-    await lensWith(document.uri, /^As launched .*, best [\d.]+ m?s$/);
+    await lensWith(document.uri, /^As launched .*, best [\d.]+ m?s, [\d.]+ % faster$/);
   });
 
   it('stop when cancelled and keep what there was', async () => {

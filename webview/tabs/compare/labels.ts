@@ -48,7 +48,7 @@ export function sideCaption(answer: ComparisonAnswer, id: SideId): string {
 
 /** What a part of the step is called. */
 export function comparedPartName(part: PartDifference['part']): string {
-  return part === 'layers' ? t('The busiest stage while it works') : partName(part);
+  return part === 'layers' ? t('The stages at work') : partName(part);
 }
 
 /** What a key of `terapipe.json`, or of what was chosen, is called where it is no key. */

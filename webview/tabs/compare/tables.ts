@@ -22,7 +22,7 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
   const apart = t('B − A');
   return [
     section(t('What comes out'), [...heads, apart], outcomeRows(reported)),
-    section(t('Where the step goes, on its busiest stage'), [...heads, apart], partRows(reported), 'compared-parts'),
+    section(t('Where the step goes, mean of all stages'), [...heads, apart], partRows(reported), 'compared-parts'),
     reported.requestDiff.length === 0
       ? h(
           'section',

@@ -66,7 +66,7 @@ function partBars({ parts, iterationMs }: PageFound): HTMLElement {
   return h(
     'table',
     { class: 'layout-parts' },
-    h('caption', {}, t('Where the step goes, on its busiest stage')),
+    h('caption', {}, t('Where the step goes, mean of all stages')),
     h(
       'tbody',
       {},

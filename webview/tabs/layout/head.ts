@@ -5,7 +5,7 @@ import { h } from '../../base/dom';
 import { figure, verdictFigure } from '../../shared/figures';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { gpuHoursOf, tieMs, type LayoutRow } from './rows';
+import { gpuHoursOf, isSameLayout, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -66,6 +66,8 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
   const own = launched.fits
     ? figure(durationQuantity(launched.iterationMs), t('as launched'), null, about, 'plain')
     : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched.verdict), t)), null, about, 'error');
+  if (isSameLayout(launched, best))
+    return [figure(durationQuantity(launched.iterationMs), t('as launched: the best layout'), null, about, 'plain')];
   const ratio = launched.iterationMs / best.iterationMs;
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
   const name = tie ? t('within error of the launched layout') : t('faster than launched');

@@ -1,5 +1,6 @@
 import { peersOf, rankGroups, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { chosenOf, type Plan } from '../../../src/core/planner/plan';
+import { meanParts } from '../../../src/core/planner/step-parts';
 
 /** Links that a group's ranks talk over: inside a node (or what NVLink joins), and the network. */
 export type LinkClass = 'node' | 'network';
@@ -8,7 +9,7 @@ export type LinkClass = 'node' | 'network';
 export interface GroupLoad {
   /** Several where the model tells only their sum: collectives inside layers. */
   readonly kinds: readonly RankGroup[];
-  /** On the busiest stage; null where times are measured, which tell collectives inside layers not apart. */
+  /** Mean of all stages; null where times are measured, which tell collectives inside layers not apart. */
   readonly ms: number | null;
   /** Of the step. */
   readonly share: number | null;
@@ -23,21 +24,18 @@ export function kindsOf({ request: { layout } }: Plan): readonly RankGroup[] {
 export function groupLoads(plan: Plan): readonly GroupLoad[] {
   const candidate = chosenOf(plan);
   const kinds = kindsOf(plan);
-  const { busyMs, scheme, iterationMs, gradientExchangeMs, hiddenExchangeMs = 0 } = candidate;
-  const busiest = busyMs.reduce((most, ms, stage) => (ms > (busyMs[most] ?? 0) ? stage : most), 0);
-  const limits = plan.limits?.[busiest]?.ms ?? null;
-  const sequences = scheme.reduce((sum, { batch }) => sum + batch, 0);
-  const times = sequences / (scheme[0]?.batch ?? 1);
+  const { iterationMs, gradientExchangeMs, hiddenExchangeMs = 0 } = candidate;
+  const parts = plan.partsByStage === null ? null : meanParts(plan.partsByStage);
   const load = (of: readonly RankGroup[], ms: number | null): GroupLoad[] =>
     of.length === 0 ? [] : [{ kinds: of, ms, share: ms === null ? null : ms / iterationMs }];
   return [
     ...load(
       kinds.filter((kind) => kind !== 'pipeline' && kind !== 'data'),
-      limits === null ? null : limits.exchange * times,
+      parts?.exchange ?? null,
     ),
     ...load(
       kinds.filter((kind) => kind === 'pipeline'),
-      limits === null ? null : limits.send * times,
+      parts?.send ?? null,
     ),
     ...load(
       kinds.filter((kind) => kind === 'data'),

@@ -250,7 +250,7 @@ function linkTable({ plan, ranks, loads }: Placed): HTMLElement[] {
       'caption',
       {},
       t(
-        'What groups take of a step to talk, on its busiest stage; {0} reach each other without the network.',
+        'What groups take of a step to talk, mean of all stages; {0} reach each other without the network.',
         plural(joined, t('GPU'), t('GPUs')),
       ),
     ),

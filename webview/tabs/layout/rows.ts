@@ -25,7 +25,7 @@ export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'l
 
 /** All rows of an answer, fastest first; `launched` is the config's own. */
 export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
-  const isLaunched = (plan: PageFound): boolean => launched !== null && isSame(plan, launched);
+  const isLaunched = (plan: PageFound): boolean => launched !== null && isSameLayout(plan, launched);
   const found = answer.plans.map((plan, index): LayoutRow => ({
     id: `found-${index}`,
     plan,
@@ -41,7 +41,8 @@ export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): Layou
   return [...found, own].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs);
 }
 
-function isSame(a: PageLayout, b: PageLayout): boolean {
+/** Whether two layouts are the same one, with the same step. */
+export function isSameLayout(a: PageLayout, b: PageLayout): boolean {
   return say(a.words) === say(b.words) && Math.abs(a.iterationMs - b.iterationMs) <= 1e-6 * b.iterationMs && a.peakBytes === b.peakBytes;
 }
 

@@ -2,7 +2,7 @@ import { placementText } from '../../cluster/groups';
 import { ExpectedError } from '../../errors';
 import type { ModelSpec } from '../../spec/model';
 import { formatCount, formatDuration, formatDurationRange } from '../../format';
-import { usablePeakBytes, usedText } from '../../memory-model/verdict';
+import { usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
 import type { CudaGraphScope, ExpertDispatcher, PlanRequest, TrainingSpec } from '../../spec/request';
 import { requestOf } from '../../layout-search/request-of';
@@ -159,7 +159,7 @@ export function launchSettingsOfFound({ request, cost }: Pick<SearchResult, 'req
     ...found,
     schedule,
     stageLayers: stageLayersOf(requested),
-    usableBytes: usablePeakBytes(request.cluster.gpu.memoryBytes),
+    usableBytes: found.verdict.usableBytes,
     range: cost.range,
   });
 }

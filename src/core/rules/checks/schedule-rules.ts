@@ -49,8 +49,8 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   return {
     at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
     ...(bubble < costlyBubble && { severity: 'information' as const }),
-    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: they idle ${formatPercent(bubble)} of the time`,
-    remedy: sentence`${remedy} to idle ${formatPercent(bubbleOf(pipeline, virtual, wanted))}${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: the pipeline is never full`,
+    remedy: sentence`${remedy} to idle less than a tenth of the time${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
     changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
   };
 }
@@ -108,7 +108,7 @@ function longSequences({ facts, format }: ConfigView): Issue | null {
   const memory = (slices + pipeline - 1) / (slices * pipeline);
   return {
     at: ['sequenceLength', 'globalBatch', 'pipeline'],
-    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')} idle ${formatPercent(now)} of the time`,
-    remedy: sentence`cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatPercent(sliced)} idle if the slices take equally long, and ${formatPercent(memory)} of the activations of 1F1B`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')}: stages idle while the pipeline fills and drains`,
+    remedy: sentence`cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatNumber(slices)} times as many units to fill the pipeline with, and ${formatPercent(memory)} of the activations of 1F1B`,
   };
 }

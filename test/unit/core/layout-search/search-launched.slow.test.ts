@@ -128,7 +128,7 @@ describe('a launched layout against the best', () => {
     }
     const against = launchedAgainstBest(result);
     assert.ok(against && against.speedup >= 1);
-    assert.match(said(against.title), /^as launched [\d.]+ m?s, best [\d.]+ m?s$/);
+    assert.match(said(against.title), /^as launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+ % faster$/);
     assert.match(said(against.says), /more .*; against tensor/);
   });
 

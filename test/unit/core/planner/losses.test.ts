@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { largestLoss } from '../../../../src/core/planner/losses';
 import type { Candidate } from '../../../../src/core/planner/plan';
-import type { StageLimits } from '../../../../src/core/time-model/limits';
+import { stepParts, type StepPart } from '../../../../src/core/planner/step-part-names';
 
-const none = { issue: 0, memory: 0, math: 0, exchange: 0, send: 0, offload: 0 };
-const limits = (ms: Partial<StageLimits['ms']>): StageLimits => ({ ms: { ...none, ...ms }, limiter: 'math' });
+const parts = (ms: Partial<Record<StepPart, number>>): Record<StepPart, number> =>
+  ({ ...Object.fromEntries(stepParts.map((part) => [part, 0])), ...ms }) as Record<StepPart, number>;
 const idle = (ms: Partial<Record<keyof Candidate['idle'], readonly number[]>>): Candidate['idle'] => {
   const zero = [0, 0];
   const all = { 'warm-up': zero, turn: zero, drain: zero, activation: zero, gradient: zero, link: zero, imbalance: zero, ...ms };
@@ -14,31 +14,45 @@ const idle = (ms: Partial<Record<keyof Candidate['idle'], readonly number[]>>): 
 /** A step of 100 ms on two stages, of which the second is the busiest. */
 function step(times: Candidate['idle'], rest: Partial<Candidate> = {}): Candidate {
   const busyMs = Float64Array.from([40, 60]);
-  return { id: '1f1b', busyMs, idle: times, iterationMs: 100, gradientExchangeMs: 0, optimizerMs: 0, ...rest } as Candidate;
+  return {
+    id: '1f1b',
+    busyMs,
+    idle: times,
+    pipelineMs: 60,
+    iterationMs: 100,
+    gradientExchangeMs: 40,
+    optimizerMs: 0,
+    ...rest,
+  } as Candidate;
 }
 
 describe('largestLoss', () => {
-  const plan = { chosen: '1f1b', limits: [limits({ math: 9, memory: 1 }), limits({ math: 9, memory: 1 })] } as const;
+  const of = (...byStage: Partial<Record<StepPart, number>>[]) => ({ chosen: '1f1b', partsByStage: byStage.map(parts) }) as const;
 
-  it('adds up what one can do the same about, as the mean of all stages', () => {
-    const of = step(idle({ 'warm-up': [0, 10], drain: [10, 0], turn: [10, 10], imbalance: [30, 0] }));
-    assert.deepEqual(largestLoss(plan, of), { to: 'fill', share: 0.2, stage: 1 });
+  it('names the bubble with its share of the step and what most of it is', () => {
+    const bubble = of({ math: 60, bubble: 40 }, { math: 80, bubble: 20 });
+    const filling = step(idle({ 'warm-up': [0, 10], drain: [10, 0], turn: [10, 10], imbalance: [20, 0] }));
+    assert.deepEqual(largestLoss(bubble, filling), { to: 'bubble', share: 0.3, cause: 'fill', stage: 1 });
+    assert.equal(largestLoss(bubble, step(idle({ imbalance: [24, 0], link: [5, 5] })))?.cause, 'slowest');
   });
 
-  it('names the busiest stage that others wait for', () => {
-    assert.deepEqual(largestLoss(plan, step(idle({ imbalance: [24, 0] }))), { to: 'slowest', share: 0.12, stage: 1 });
+  it('names what is not compute, mean of the stages', () => {
+    assert.deepEqual(largestLoss(of({ math: 50, memory: 50 }, { math: 100 }), step(idle({}))), {
+      to: 'memory',
+      share: 0.25,
+      cause: null,
+      stage: 1,
+    });
+    assert.equal(largestLoss(of({ math: 80, optimizer: 20 }), step(idle({})))?.to, 'optimizer');
   });
 
-  it('names what comes after the pipeline, and work that is not compute', () => {
-    assert.equal(largestLoss(plan, step(idle({}), { gradientExchangeMs: 20 }))?.to, 'gradientExchange');
-    assert.equal(largestLoss(plan, step(idle({}), { optimizerMs: 20 }))?.to, 'optimizer');
-    const bound = { chosen: '1f1b', limits: [limits({ math: 5, memory: 5 }), limits({ math: 5, memory: 5 })] } as const;
-    assert.deepEqual(largestLoss(bound, step(idle({}))), { to: 'memory', share: 0.25, stage: 1 });
-  });
-
-  it('names compute where nothing else is a tenth of the step, and nothing where the work is not known', () => {
-    assert.deepEqual(largestLoss(plan, step(idle({ drain: [9, 9] }))), { to: 'math', share: 0.45, stage: 1 });
-    assert.equal(largestLoss({ ...plan, limits: null }, step(idle({ drain: [9, 9] }))), null);
-    assert.equal(largestLoss({ ...plan, chosen: 'gpipe' }, step(idle({ drain: [12, 12] })))?.to, 'fill');
+  it('names compute where nothing else is a tenth of the step, and only idle time and what follows where the work is not known', () => {
+    assert.deepEqual(largestLoss(of({ math: 91, bubble: 9 }), step(idle({}))), { to: 'math', share: 0.91, cause: null, stage: 1 });
+    const unknown = { chosen: '1f1b', partsByStage: null } as const;
+    assert.equal(largestLoss(unknown, step(idle({})))?.to, 'gradientExchange');
+    assert.equal(
+      largestLoss(unknown, step(idle({}), { pipelineMs: 100, busyMs: Float64Array.from([95, 95]), gradientExchangeMs: 0 })),
+      null,
+    );
   });
 });
