@@ -49,7 +49,7 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   return {
     at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
     ...(bubble < costlyBubble && { severity: 'information' as const }),
-    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: the pipeline is never full`,
+    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: stages idle while the pipeline fills and drains`,
     remedy: sentence`${remedy} to idle less than a tenth of the time${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
     changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
   };

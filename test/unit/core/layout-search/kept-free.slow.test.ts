@@ -75,7 +75,7 @@ describe('memory that a search keeps free', () => {
     // verdicts are on the GPU as it is
     assert.equal(kept.best.verdict.capacityBytes, memory * 2 ** 30);
     assert.equal(kept.best.verdict.usableBytes, tight.best.verdict.usableBytes);
-    assert.ok(kept.notFitting.some(({ why }) => said(why).includes(' fit with 5 % of GPU memory kept free')));
+    assert.ok(kept.notFitting.some(({ why }) => said(why).includes(' with 5 % of GPU memory kept free')));
     assert.equal(said(keptFreeText(kept)), 'layouts keep 5 % of GPU memory free: runs took more than predicted');
     assert.equal(keptFreeText(tight), null);
   });
