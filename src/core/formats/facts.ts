@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../spec/located';
-import type { StateKind } from '../spec/model';
+import type { RopeScaling, StateKind } from '../spec/model';
 import type { Fp8Recipe } from '../spec/number-formats';
 import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
@@ -31,7 +31,12 @@ export interface FactValues {
   readonly tiedEmbeddings: boolean;
   readonly maxPositions: number;
   readonly positions: 'learned' | 'rotary' | 'none';
+  readonly rotaryBase: number;
+  /** Share of a head that is rotated. */
+  readonly rotaryShare: number;
+  readonly ropeScaling: RopeScaling;
   readonly norm: 'layernorm' | 'rmsnorm';
+  readonly normEpsilon: number;
   readonly bias: boolean;
   readonly qkvBias: boolean;
   readonly qkNorm: boolean;

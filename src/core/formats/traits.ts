@@ -1,4 +1,4 @@
-import type { LayerKind, LatentAttention, Mixer, StateMixer } from '../spec/model';
+import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../spec/model';
 import type { Facts } from './facts';
 import type { ModelTraits } from './written-model';
 import { own } from '../records';
@@ -32,9 +32,22 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
+    ...positionsOf(facts),
     ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
     ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
+  };
+}
+
+function positionsOf({ rotaryBase, rotaryShare, ropeScaling, normEpsilon }: Facts): Pick<ModelTraits, 'rotary' | 'normEpsilon'> {
+  const rotary: Rotary = {
+    ...(rotaryBase && { base: rotaryBase.value }),
+    ...(rotaryShare && { share: rotaryShare.value }),
+    ...(ropeScaling && { scaling: ropeScaling.value }),
+  };
+  return {
+    ...(Object.keys(rotary).length > 0 && { rotary }),
+    ...(normEpsilon && { normEpsilon: normEpsilon.value }),
   };
 }
 

@@ -16,6 +16,8 @@ type TraitName =
   | 'mtpLayers'
   | 'state'
   | 'outputGate'
+  | 'rotary'
+  | 'normEpsilon'
   | 'smallParameters';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */

@@ -119,6 +119,23 @@ export interface SmallParameters {
   readonly model?: number;
 }
 
+/** Numbers of a scaling of rotary positions; which of them a kind has is the kind's. */
+export const ropeScalingSizes = ['factor', 'lowFrequencyFactor', 'highFrequencyFactor', 'originalPositions'] as const;
+
+/** How rotary positions are stretched, by the names of Transformers: `linear`, `dynamic`, `yarn`, `longrope`, `llama3`. */
+export interface RopeScaling extends Readonly<Partial<Record<(typeof ropeScalingSizes)[number], number>>> {
+  readonly kind: string;
+}
+
+/** Rotary positions beyond their kind; absent: the files do not give it. Neither time nor memory depends on them. */
+export interface Rotary {
+  /** Base of the frequencies (`rope_theta`). */
+  readonly base?: number;
+  /** Share of a head that is rotated. */
+  readonly share?: number;
+  readonly scaling?: RopeScaling;
+}
+
 /**
  * A decoder-only or encoder-decoder Transformer as planning sees it: sizes, nothing of any framework. Lengths in tokens, widths in
  * elements.
@@ -187,6 +204,10 @@ export interface ModelSpec {
   readonly state?: StateMixer;
   /** The output of attention is weighed by a gate as wide, projected with the queries (Qwen3-Next). */
   readonly outputGate?: boolean;
+  /** Absent: the files give nothing of it. */
+  readonly rotary?: Rotary;
+  /** Added to the variance in the norms; absent: the files do not give it. */
+  readonly normEpsilon?: number;
   /** Absent: none. */
   readonly smallParameters?: SmallParameters;
 }

@@ -1,6 +1,8 @@
 import { layerGroups } from '../../model/layers';
 import { sublayers } from '../../model/mixers';
-import type { LayerKind, ModelSpec } from '../../spec/model';
+import { llama3Scaling, megatronDefaultValues, rotaryDefaults } from '../../formats/megatron/megatron-defaults';
+import { ropeScalingSizes, type LayerKind, type ModelSpec, type RopeScaling } from '../../spec/model';
+import { formatCount } from '../../format';
 import { sentence, type Sentence } from '../../sentence';
 
 /**
@@ -23,7 +25,9 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
     ...when(model.gatedMlp, '--swiglu'),
     ...expertFlags(model),
     `--position-embedding-type ${{ learned: 'learned_absolute', rotary: 'rope', none: 'none' }[model.positions]}`,
+    ...rotaryFlags(model),
     ...when(model.norm === 'rmsnorm', '--normalization RMSNorm'),
+    ...when(model.normEpsilon !== undefined, `--norm-epsilon ${model.normEpsilon ?? 0}`),
     ...when(!isBiased, '--disable-bias-linear'),
     ...when(model.qkvBias && !isBiased, '--add-qkv-bias'),
     ...when(model.qkNorm, '--qk-layernorm'),
@@ -39,6 +43,11 @@ export function modelGaps(model: ModelSpec): readonly Sentence[] {
   const hasWindow = layerKinds.some(({ window }) => window !== null);
   const isPartlyBiased = (model.attentionOutputBias || model.mlpBias) && !(model.attentionOutputBias && model.mlpBias && model.qkvBias);
   return [
+    ...rotaryGaps(model),
+    ...when(
+      model.normEpsilon === undefined && isOfConfig(model),
+      sentence`the epsilon of its norms, which the config does not give (Megatron-LM takes ${megatronDefaultValues.normEpsilon})`,
+    ),
     ...when(hasWindow, sentence`attention windows`),
     ...when(
       model.state !== undefined && hybridLetters(model) === null && !isDeltaHybrid(model),
@@ -53,6 +62,45 @@ export function modelGaps(model: ModelSpec): readonly Sentence[] {
     ...when(model.attentionSinks === true, sentence`attention sinks`),
     ...when(model.experts?.sharedGate === true, sentence`the gate of the shared experts`),
     ...when(model.experts?.routerBias === true, sentence`the router's bias`),
+  ];
+}
+
+/** A model that a file describes, not sizes given inline, which no other file trains. */
+function isOfConfig({ modelType }: ModelSpec): boolean {
+  return modelType !== 'custom';
+}
+
+/** `--rotary-base` is an integer (`megatron/training/arguments.py`). */
+function rotaryFlags({ positions, rotary: { base, share, scaling } = {} }: ModelSpec): readonly string[] {
+  if (positions !== 'rotary') return [];
+  return [
+    ...when(base !== undefined && Number.isInteger(base), `--rotary-base ${base ?? 0}`),
+    ...when(share !== undefined && share < 1, `--rotary-percent ${share ?? 1}`),
+    ...(scaling === undefined ? [] : (scalingFlags(scaling) ?? [])),
+  ];
+}
+
+/** Null where Megatron-LM's flags do not have the scaling. */
+function scalingFlags(scaling: RopeScaling): readonly string[] | null {
+  const { kind, factor = 1 } = scaling;
+  if (kind === 'linear' && Number.isInteger(factor)) return [`--rotary-seq-len-interpolation-factor ${factor}`];
+  const isFixed = ropeScalingSizes.every((size) => size === 'factor' || scaling[size] === llama3Scaling[size]);
+  return kind === 'llama3' && isFixed ? ['--use-rope-scaling', `--rope-scaling-factor ${factor}`] : null;
+}
+
+function rotaryGaps(model: ModelSpec): readonly Sentence[] {
+  const { positions, rotary: { base, scaling } = {} } = model;
+  if (positions !== 'rotary') return [];
+  return [
+    ...when(
+      base === undefined && isOfConfig(model),
+      sentence`its rotary base, which the config does not give (Megatron-LM takes ${formatCount(rotaryDefaults.rotaryBase)})`,
+    ),
+    ...when(base !== undefined && !Number.isInteger(base), sentence`its rotary base ${base ?? 0}: Megatron-LM takes a whole number`),
+    ...when(
+      scaling !== undefined && scalingFlags(scaling) === null,
+      sentence`its RoPE scaling (${scaling?.kind ?? ''}): the flags train another model`,
+    ),
   ];
 }
 

@@ -73,7 +73,7 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model, isPatterned), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan), ...lossFlags(plan)])}
+${lines([...modelFlags(model, isPatterned).filter((flag) => !isGoodAsNone(plan, flag)), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan), ...lossFlags(plan)])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.

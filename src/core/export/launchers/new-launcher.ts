@@ -2,7 +2,9 @@ import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
 import type { Fp8Recipe } from '../../spec/number-formats';
-import { plural } from '../../format';
+import { formatNumber, plural } from '../../format';
+import type { ModelSpec } from '../../spec/model';
+import { printable } from '../../text';
 import { editors } from './editors';
 import { headerLines, type LaunchSettings, type PlannedStep, type Remark } from './launch-settings';
 import { partsOfModel, requireAsPlanned } from './planned-again';
@@ -137,6 +139,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
   const rows: readonly [string, SettingValue][] = [
     ...given,
+    ...bridgePositions(plan.model),
     ['model.attention_dropout', attentionDropout],
     ['model.hidden_dropout', hiddenDropout],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
@@ -144,7 +147,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   ];
   const header = [
     ...headerLines(plan, gaps),
-    `Overrides of a Megatron-Bridge recipe of the model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+    `Overrides of a Megatron-Bridge recipe of the model${plan.model.rotary?.scaling === undefined ? '' : ` (RoPE scaling ${printable(plan.model.rotary.scaling.kind)} is the recipe's)`}. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
     ...(plan.asyncTensorParallel === true
       ? ['Planned with collectives beside GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
       : []),
@@ -162,6 +165,25 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   return [...header.map((line) => `# ${line}`), ...sections, ...roots, ''].join('\n');
 }
 
+/** What a recipe of another model of the family may have otherwise. */
+function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: ModelSpec): readonly [string, SettingValue][] {
+  return [
+    ...(positions === 'rotary' && base !== undefined ? [['model.rotary_base', base] as const] : []),
+    ...(normEpsilon === undefined ? [] : [['model.layernorm_epsilon', normEpsilon] as const]),
+  ].map(([path, value]) => [path, value]);
+}
+
+/** What the flavor or recipe must have, in words: no key of the file gives it. Null: the config does not say. */
+function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsilon }: ModelSpec): string | null {
+  const isRotary = positions === 'rotary';
+  const parts = [
+    ...(isRotary && base !== undefined ? [`rope theta ${formatNumber(base)}`] : []),
+    ...(isRotary && scaling !== undefined ? [`RoPE scaling ${scaling.kind}`] : []),
+    ...(normEpsilon === undefined ? [] : [`norm epsilon ${normEpsilon}`]),
+  ];
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
 function titanToml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   // which TorchTitan refuses without the other
   const asyncRows: readonly [string, SettingValue][] =
@@ -171,10 +193,11 @@ function titanToml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: re
           ['compile.enable', true],
         ]
       : [];
+  const untimed = untimedModelText(plan.model);
   const rows = [...settingsByPath(edits, titanKeys, (_, value) => value), ...asyncRows];
   const header = [
     ...headerLines(plan, gaps),
-    `Add [model] with the name and flavor of the model, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,
+    `Add [model] with the name and flavor of the model${untimed === null ? '' : ` (${printable(untimed)}; another flavor trains another model)`}, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,
   ];
   const sections = ['training', 'parallelism', 'activation_checkpoint', 'compile'].flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));

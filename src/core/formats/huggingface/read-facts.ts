@@ -5,6 +5,7 @@ import { integer, list, nonNegative, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
+import { positionsIn } from './positions';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';
@@ -31,6 +32,7 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>, st
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model),
     ...kindsByLayer(source, model),
+    ...positionsIn(source),
     ...state?.facts,
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),

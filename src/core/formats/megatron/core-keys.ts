@@ -1,5 +1,5 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
-import { choice, count, fixed, keep, on, share } from '../shell/flag-reads';
+import { choice, count, fixed, keep, on, positiveNumber, share } from '../shell/flag-reads';
 import { key, lenient, type KeyTable } from '../yaml/key-table';
 import { anyOf, layerPattern, layoutPattern, windowSize, word, words, phrase } from '../yaml/reads';
 
@@ -65,6 +65,9 @@ export const coreKeys: KeyTable = {
   tiedEmbeddings: [key('share_embeddings_and_output_weights', on(true))],
   maxPositions: [key('max_position_embeddings', count(1))],
   positions: [key('position_embedding_type', lenient(choice(positions)))],
+  rotaryBase: [key('rotary_base', lenient(positiveNumber))],
+  rotaryShare: [key('rotary_percent', lenient(share)), key('rotary_percentage', lenient(share))],
+  normEpsilon: [key('layernorm_epsilon', lenient(positiveNumber)), key('norm_epsilon', lenient(positiveNumber))],
   norm: [key('normalization', lenient(choice(norms)))],
   bias: [key('add_bias_linear', on(true))],
   qkvBias: [key('add_qkv_bias', on(true))],

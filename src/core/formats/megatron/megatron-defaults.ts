@@ -1,3 +1,4 @@
+import type { RopeScaling } from '../../spec/model';
 import { byDefault } from '../../spec/located';
 import type { FactName, Facts, FactValues } from '../facts';
 import { isHybrid, stateDefaults } from '../hybrid';
@@ -12,6 +13,7 @@ type Values = { readonly [K in FactName]?: FactValues[K] };
 export const megatronDefaultValues = {
   positions: 'learned',
   norm: 'layernorm',
+  normEpsilon: 1e-5,
   bias: true,
   qkvBias: false,
   qkNorm: false,
@@ -35,6 +37,21 @@ export const megatronDefaultValues = {
   overlapP2p: true,
 } as const satisfies Values;
 
+/** With `--position-embedding-type rope`. */
+export const rotaryDefaults = { rotaryBase: 10_000 } as const satisfies Values;
+
+/**
+ * `--use-rope-scaling` with `--rope-scaling-factor` left out; all but the factor is fixed
+ * (`megatron/core/models/common/embeddings/rotary_pos_embedding.py`).
+ */
+export const llama3Scaling: RopeScaling = {
+  kind: 'llama3',
+  factor: 8,
+  lowFrequencyFactor: 1,
+  highFrequencyFactor: 4,
+  originalPositions: 8192,
+};
+
 /** With `--multi-latent-attention`. */
 const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
 
@@ -51,6 +68,7 @@ const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const sat
 export function megatronDefaults(facts: Facts): Facts {
   const values: Values = {
     ...megatronDefaultValues,
+    ...(facts.positions?.value === 'rotary' && rotaryDefaults),
     ...(facts.latentAttention?.value === true && latentDefaults),
     ...(facts.precision?.value === 'fp16' && halfDefaults),
     ...((facts.context?.value ?? 1) > 1 && contextDefaults),

@@ -4,6 +4,7 @@ import { quoted } from '../../text';
 import type { Fact, Facts } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, fp8RecipeWords, graphScopes, tokenDispatchers } from './core-keys';
+import { llama3Scaling } from './megatron-defaults';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
@@ -24,6 +25,7 @@ import {
   nodeCount,
   numbers,
   on,
+  positiveNumber,
   processCount,
   sameCount,
   share,
@@ -96,6 +98,10 @@ const flagTable: FlagTable = {
     rule('no-position-embedding', fixed('none')),
     rule('pos-encoding-type', choice({ rotary: 'rotary' })),
   ],
+  rotaryBase: [rule('rotary-base', positiveNumber)],
+  rotaryShare: [rule('rotary-percent', share)],
+  ropeScaling: [rule('use-rope-scaling', fixed(llama3Scaling))],
+  normEpsilon: [rule('norm-epsilon', positiveNumber), rule('layernorm-epsilon', positiveNumber)],
   norm: [rule('normalization', choice({ layernorm: 'layernorm', rmsnorm: 'rmsnorm' }))],
   bias: [rule('disable-bias-linear', on(false)), rule('add-bias-linear', on(true))],
   qkvBias: [rule('add-qkv-bias', on(true))],
@@ -239,6 +245,8 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   'group-query-attention': on(true),
   'is-hybrid-model': on(true),
   'deepspeed-config': text,
+  'rope-scaling-factor': positiveNumber,
+  'rotary-seq-len-interpolation-factor': count(1),
   'n-shared-experts': count(0),
   'schedules-method': text,
   'enable-zero-bubble': on(true),
@@ -342,6 +350,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...partitioned(facts),
     ...paddedWidth(facts),
     ...scheduleOf(flags),
+    ...scalingOf(facts, flags),
     ...slicedFacts(flags),
     ...(encoderLayers && { encoderLayers }),
     ...(encoderLayers && decoderLayers && { decoderLayers }),
@@ -349,6 +358,17 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...(world && !isPerNode && { world }),
     ...(half && { secondPrecision: half }),
   };
+}
+
+/** Llama 3's scaling with a factor of its own, or positions divided by a number. */
+function scalingOf({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+  const factor = factOf(flags.get('rope-scaling-factor'), positiveNumber);
+  const divided = factOf(flags.get('rotary-seq-len-interpolation-factor'), count(1));
+  if (ropeScaling !== undefined && factor !== undefined)
+    return { ropeScaling: { ...ropeScaling, value: { ...ropeScaling.value, factor: factor.value } } };
+  return ropeScaling === undefined && divided !== undefined
+    ? { ropeScaling: { ...divided, value: { kind: 'linear', factor: divided.value } } }
+    : {};
 }
 
 /** MindSpeed-LLM's `--n-shared-experts`, each as wide as a routed one. */

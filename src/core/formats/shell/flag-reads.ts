@@ -53,6 +53,15 @@ function switchOf<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
   };
 }
 
+/** A number above zero. */
+export const positiveNumber: FlagRead<number> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const value = /^[+]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : NaN;
+    return value > 0 && Number.isFinite(value) ? { value } : { expects: sentence`a number above 0` };
+  },
+};
+
 /** A share of the whole, from 0 to 1. */
 export const share: FlagRead<number> = {
   words: 'one',

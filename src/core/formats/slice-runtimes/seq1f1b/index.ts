@@ -7,6 +7,8 @@ const newerFlags: SliceRuntime['lacks'] = {
   'expert-tensor-parallel-size': '1',
   'attention-backend': 'flash',
   'num-virtual-stages-per-pipeline-rank': '1',
+  'norm-epsilon': '0.00001',
+  'rotary-base': '10000',
   ...Object.fromEntries(
     [
       ...([
@@ -30,6 +32,7 @@ const newerFlags: SliceRuntime['lacks'] = {
       ] as const),
       ...(['moe-router-topk', 'moe-ffn-hidden-size', 'moe-grouped-gemm', 'moe-layer-freq', 'moe-token-dispatcher-type'] as const),
       ...(['mtp-num-layers', 'multi-latent-attention', 'overlap-grad-reduce', 'overlap-param-gather', 'qk-layernorm'] as const),
+      ...(['normalization', 'rope-scaling-factor', 'use-rope-scaling'] as const),
       ...(['recompute-modules', 'experimental-attention-variant'] as const),
     ].map((flag) => [flag, null]),
   ),

@@ -34,6 +34,7 @@ export const zeroBubble: SliceRuntime = {
           'hybrid-layer-pattern',
         ] as const),
         ...(['moe-ffn-hidden-size', 'moe-layer-freq', 'mtp-num-layers', 'multi-latent-attention', 'recompute-modules'] as const),
+        ...(['rope-scaling-factor', 'use-rope-scaling'] as const),
       ].map((flag) => [flag, null]),
     ),
   },

@@ -24,6 +24,7 @@ const nemotron = modelOf({
   hidden_size: 1024,
   n_routed_experts: 8,
   vocab_size: 32000,
+  layer_norm_epsilon: 1e-5,
 });
 
 describe('a hybrid handed to Megatron', () => {

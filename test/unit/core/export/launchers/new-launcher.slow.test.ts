@@ -143,6 +143,35 @@ describe('a new launcher file', () => {
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 
+  it('has the rotary base, its scaling and the epsilon of the norms, or says that it trains another model', () => {
+    const llama3 = { kind: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalPositions: 8192 };
+    const { rotary: _, normEpsilon: __, ...bare } = planWith().model;
+    const made = (model: LaunchSettings['model'], format: NewFormat = 'megatron-shell') => newLauncher(planWith({ model }), format);
+    const whole = made({ ...bare, rotary: { base: 500_000, share: 0.5, scaling: llama3 }, normEpsilon: 1e-6 });
+    assert.match(whole.text, /--rotary-base 500000\n  --rotary-percent 0.5\n  --use-rope-scaling\n  --rope-scaling-factor 8\n/);
+    assert.match(whole.text, /--norm-epsilon 0.000001\n/);
+    assert.deepEqual(whole.gaps, []);
+    const { facts } = readers['megatron-shell'](whole.fileName, whole.text);
+    assert.deepEqual([facts.rotaryBase?.value, facts.rotaryShare?.value, facts.normEpsilon?.value], [500_000, 0.5, 1e-6]);
+    assert.deepEqual(facts.ropeScaling?.value, llama3);
+    const linear = made({ ...bare, rotary: { base: 10_000, scaling: { kind: 'linear', factor: 4 } }, normEpsilon: 1e-5 });
+    assert.match(linear.text, /--rotary-seq-len-interpolation-factor 4\n/);
+    const reasons = (model: LaunchSettings['model']) => made(model).gaps.map(({ reason }) => said(reason));
+    assert.deepEqual(reasons(bare), [
+      "Megatron-LM's flags leave out its rotary base, which the config does not give (Megatron-LM takes 10,000), the epsilon of its norms, which the config does not give (Megatron-LM takes 0.00001)",
+    ]);
+    assert.deepEqual(reasons({ ...bare, rotary: { base: 1e6, scaling: { kind: 'yarn', factor: 4 } }, normEpsilon: 1e-6 }), [
+      "Megatron-LM's flags leave out its RoPE scaling (yarn): the flags train another model",
+    ]);
+    assert.deepEqual(reasons({ ...bare, modelType: 'custom' }), []);
+    const bridge = made({ ...bare, rotary: { base: 500_000 }, normEpsilon: 1e-6 }, 'megatron-bridge');
+    assert.match(bridge.text, /  rotary_base: 500000\n  layernorm_epsilon: 0.000001\n/);
+    assert.match(
+      made(planWith().model, 'torchtitan').text,
+      /\(rope theta 500,000, norm epsilon 0.00001; another flavor trains another model\)/,
+    );
+  });
+
   it('of Megatron says how layers are issued, and how tokens get to their experts', () => {
     const groups = { count: 8, active: 4 };
     const model: LaunchSettings['model'] = { ...planWith().model, experts: { count: 64, active: 8, groups } };

@@ -22,6 +22,8 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
       maxPositions: 4096,
       positions: 'rotary',
       norm: 'rmsnorm',
+      rotary: { base: 500_000 },
+      normEpsilon: 1e-5,
       qkvBias: false,
       attentionOutputBias: false,
       mlpBias: false,

@@ -30,6 +30,20 @@ describe('HuggingFace config reader', () => {
     assert.deepEqual(saidSource(model.tiedEmbeddings), { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
   });
 
+  it('reads what no size gives: rotary base, its scaling, the rotated share, the epsilon of the norms', () => {
+    const scaling = { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
+    const llama3 = { kind: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalPositions: 8192 };
+    const old = read({ model_type: 'llama', rope_theta: 500000, rms_norm_eps: 1e-5, rope_scaling: scaling });
+    const [rotary, normEpsilon] = [{ base: 500_000, scaling: llama3 }, 1e-5];
+    assert.deepEqual([old.traits.rotary, old.traits.normEpsilon], [rotary, normEpsilon]);
+    const rope = { ...scaling, rope_theta: 500000 };
+    assert.deepEqual(read({ model_type: 'llama', rope_parameters: rope }).traits.rotary, rotary);
+    const neox = read({ model_type: 'gpt_neox', rotary_pct: 0.25, rotary_emb_base: 10000, layer_norm_eps: 1e-5 });
+    assert.deepEqual(neox.traits.rotary, { base: 10_000, share: 0.25 });
+    const none = read({ model_type: 'llama', rope_theta: 'x', rope_scaling: null, rms_norm_eps: -1 });
+    assert.deepEqual([none.traits.rotary, none.traits.normEpsilon], [undefined, undefined]);
+  });
+
   it('says of a template that its sizes are to be filled in, and of broken JSON that it is broken', () => {
     const code = (text: string) => {
       try {
