@@ -21,6 +21,7 @@ export const configErrorCodes = [
   'config-inconsistent',
   'config-cycle',
   'config-not-found',
+  'config-several',
   'config-unreadable',
   'shell-too-complex',
   'override-syntax',

@@ -1,5 +1,6 @@
+import { parseAmount, parseBandwidth } from '../amounts';
 import { instances } from '../cluster/instances';
-import { gpuPresets } from '../cluster/presets';
+import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../spec/cluster';
 import type { Located } from '../spec/located';
 import { quoted } from '../text';
@@ -26,39 +27,44 @@ import {
 } from './terapipe/fields';
 import { elasticFields } from './terapipe/elastic-section';
 import { overrideModel } from './terapipe/inline-model';
-import { checkByRule, type Rule } from './rules';
+import { namedSchedules } from '../spec/schedule-names';
+import { checkByRule, sameWord, type Rule } from './rules';
 import type { Run } from './run';
-import { closest } from './suggest';
-import { currentKey } from './terapipe/renamed-keys';
+import { findKey } from './setting-keys';
 import { schemeOf } from './terapipe/terapipe';
 import type { WrittenModel } from './written-model';
-import { sentence } from '../sentence';
+import { anyOf, sentence } from '../sentence';
 
-/** Puts one value into a run; `written` is as the user gave it, for messages. */
-type Setter = (run: Run, written: string) => Run;
+/** Puts one value into a run; `written` is as the user gave it, for messages; `assumed` is the GPU where no file names one. */
+type Setter = (run: Run, written: string, assumed: GpuPresetName | null) => Run;
 
 /**
- * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys, by their names of
- * today or
- * their old ones, and rules are those of terapipe.json; what a model's files left to defaults follows the new numbers.
+ * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys are those of
+ * terapipe.json (or names that `findKey` knows), values are judged by its rules and may be amounts (`8k`, `100Gb/s`); what a model's files
+ * left to defaults follows the new numbers.
+ * @param assumed the GPU where nothing names one: figures of links are changed from its own.
  * @throws ExpectedError without a place: `override-syntax`, `override-unknown-key`, `config-unknown-preset`, `config-wrong-type`,
  * `config-out-of-range`.
  */
-export function applyOverrides(run: Run, sets: readonly string[]): Run {
+export function applyOverrides(run: Run, sets: readonly string[], assumed: GpuPresetName | null = null): Run {
   return sets.reduce((current, set) => {
     const separator = set.indexOf('=');
     if (separator < 1)
       throw configError('override-syntax', sentence`${quoted(set)} is not key=value`, sentence`write it as training.microBatch=1`);
-    const key = set.slice(0, separator).trim();
-    const setter = setters.get(currentKey(key));
-    if (setter === undefined) throw unknownOverride(key);
-    return setter(current, set.slice(separator + 1).trim());
+    const setter = setters.get(requireKey(set.slice(0, separator).trim()));
+    return setter === undefined ? current : setter(current, set.slice(separator + 1).trim(), assumed);
   }, run);
 }
 
 /** Every key that can be set. */
 export function overrideKeys(): readonly string[] {
   return [...setters.keys()];
+}
+
+/** The key that a setting is of: `layout.tensor` for `tp`; null for a name that no key has. */
+export function settingKey(written: string): string | null {
+  const found = findKey(written, overrideKeys());
+  return 'key' in found ? found.key : null;
 }
 
 const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
@@ -87,14 +93,17 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
     ...run,
     gpu: overridden(gpuWith(gpuOf(run), { peakTflops })),
   })),
-  ...figureSetters('cluster.links', linkFields, (run, figure) => ({ ...run, links: overridden(linksWith(linksOf(run), figure)) })),
-  ...figureSetters('cluster.links.intraNodeBusGBps', intraNodeBusFields, (run, intraNodeBusGBps) => ({
+  ...figureSetters('cluster.links', linkFields, (run, figure, assumed) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run), { intraNodeBusGBps })),
+    links: overridden(linksWith(linksOf(run, assumed), figure)),
   })),
-  ...figureSetters('cluster.links.allReduceLatencyUs', latencyFields, (run, allReduceLatencyUs) => ({
+  ...figureSetters('cluster.links.intraNodeBusGBps', intraNodeBusFields, (run, intraNodeBusGBps, assumed) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run), { allReduceLatencyUs })),
+    links: overridden(linksWith(linksOf(run, assumed), { intraNodeBusGBps })),
+  })),
+  ...figureSetters('cluster.links.allReduceLatencyUs', latencyFields, (run, allReduceLatencyUs, assumed) => ({
+    ...run,
+    links: overridden(linksWith(linksOf(run, assumed), { allReduceLatencyUs })),
   })),
 ]);
 
@@ -121,25 +130,26 @@ function sectionSetters<T extends object>(
 function figureSetters<T extends object>(
   prefix: string,
   fields: Fields<T>,
-  put: (run: Run, figure: Partial<T>) => Run,
+  put: (run: Run, figure: Partial<T>, assumed: GpuPresetName | null) => Run,
 ): [string, Setter][] {
   return Object.entries<Rule<unknown>>(fields).map(([name, rule]) => {
     const key = `${prefix}.${name}`;
-    return [key, (run, written) => put(run, { [name]: parsed(key, written, rule) } as Partial<T>)];
+    return [key, (run, written, assumed) => put(run, { [name]: parsed(key, written, rule) } as Partial<T>, assumed)];
   });
 }
 
 function parsed<T>(key: string, written: string, rule: Rule<T>): T {
-  return checkByRule(valueOf(written, rule), quoted(written), key, rule);
+  return checkByRule(valueOf(key, written, rule), quoted(written), key, rule);
 }
 
-/** Words are taken as they stand, everything else as JSON; what is neither fails the rule. */
-function valueOf(written: string, rule: Rule<unknown>): unknown {
+/** Words are taken as they are, amounts as their numbers, everything else as JSON; what is none of these fails the rule. */
+function valueOf(key: string, written: string, rule: Rule<unknown>): unknown {
   try {
     const value: unknown = JSON.parse(written);
     return rule.type === 'string' && typeof value !== 'string' && value !== null ? written : value;
   } catch {
-    return written;
+    if (rule.type !== 'number') return written;
+    return (/GBps/.test(key) ? parseBandwidth(written) : null) ?? parseAmount(written, 'binary') ?? written;
   }
 }
 
@@ -157,9 +167,15 @@ function withoutProfile(run: Run, written: string): Run {
   );
 }
 
+/** A list of schedules, which may be written `1F1B,GPipe`, as the JSON that the rule judges; names in any case. */
+function namesOf(written: string): string {
+  const names = written.replaceAll(/[[\]"]/g, '').split(',').map((name) => name.trim()); // prettier-ignore
+  return JSON.stringify(names.map((name) => namedSchedules.find((other) => sameWord(other, name)) ?? name));
+}
+
 /** A schedule that the files name stays where it is one of those. */
 function withSchedules(run: Run, written: string): Run {
-  const schedules = parsed('schedules', written, schedulesRule);
+  const schedules = parsed('schedules', namesOf(written), schedulesRule);
   const { schedule, ...rest } = run;
   const isAmong = schedule !== undefined && schedules.includes(schedule.value);
   return { ...rest, schedules: overridden(schedules), ...(isAmong ? { schedule } : {}) };
@@ -202,17 +218,22 @@ function gpuOf(run: Run): GpuSpec {
   throw configError('config-inconsistent', sentence`There is no GPU whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 
-function linksOf(run: Run): LinkSpec {
+function linksOf(run: Run, assumed: GpuPresetName | null): LinkSpec {
   const { links } = withoutGroups(run);
   if (links !== undefined) return links.value;
+  if (assumed !== null) return gpuPresets[assumed].links;
   throw configError('config-inconsistent', sentence`There are no links whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 
-function unknownOverride(key: string): Error {
-  const meant = closest(key, setters.keys());
-  return configError(
+/** @throws ExpectedError `override-unknown-key`, with the keys that may be meant. */
+function requireKey(written: string): string {
+  const found = findKey(written, overrideKeys());
+  if ('key' in found) return found.key;
+  throw configError(
     'override-unknown-key',
-    sentence`${quoted(key)} cannot be set`,
-    meant === null ? sentence`use a key of terapipe.json, as training.microBatch` : sentence`did you mean ${meant}?`,
+    sentence`${quoted(written)} cannot be set`,
+    found.meant.length === 0
+      ? sentence`use a key of terapipe.json, as training.microBatch`
+      : sentence`did you mean ${anyOf(found.meant.slice(0, 4))}?`,
   );
 }

@@ -1,10 +1,12 @@
 import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
+import { parseAmount } from '../amounts';
 import { formatNumber } from '../format';
 import type { Place } from '../spec/located';
 import { configError } from './errors';
 import { describeNode, placeOf, type JsonDocument } from './json-document';
-import { anyOf, sentence, type Value } from '../sentence';
+import { anyOf, sentence, type Sentence, type Value } from '../sentence';
+import { closest } from './suggest';
 
 /**
  * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
@@ -14,6 +16,10 @@ export interface Rule<T> {
   readonly schema: v.GenericSchema<unknown, T>;
   readonly type: 'number' | 'string' | 'boolean' | 'list';
   readonly expects: Value;
+  /** The words that it takes, which are read in any case. */
+  readonly words?: readonly string[];
+  /** Other words for them, and what to do where a word means another setting. */
+  readonly meant?: Readonly<Record<string, string | Sentence>>;
 }
 
 /** A whole number between two bounds, both included. */
@@ -73,13 +79,31 @@ export const version: Rule<string> = {
   expects: sentence`a version, as "26.06"`,
 };
 
-/** One of a few words or numbers. */
-export function oneOf<const T extends readonly (string | number)[]>(options: T): Rule<T[number]> {
+/** One of a few words or numbers. @param meant other words for them, in lower case; a sentence says what to do instead. */
+export function oneOf<const T extends readonly (string | number)[]>(
+  options: T,
+  meant: NonNullable<Rule<unknown>['meant']> = {},
+): Rule<T[number]> {
   return {
     schema: v.picklist(options),
     type: typeof options[0] === 'number' ? 'number' : 'string',
     expects: anyOf(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
+    words: options.filter((option) => typeof option === 'string'),
+    meant,
   };
+}
+
+/** The word of a rule that another spelling of it means (`1f1b`, `float16`); any other value as it is. */
+function wordOf({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
+  if (typeof value !== 'string' || words.includes(value)) return value;
+  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);
+}
+
+/** Whether two names are the same but for case, dashes, underscores and spaces. */
+export function sameWord(a: string, b: string): boolean {
+  const plain = (word: string): string => word.toLowerCase().replaceAll(/[-_\s]/g, '');
+  return a.length <= 200 && b.length <= 200 && plain(a) === plain(b);
 }
 
 /** One of a few words, or a whole number between two bounds. */
@@ -103,7 +127,7 @@ export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, ma
  * @throws ExpectedError `config-wrong-type` or `config-out-of-range` at the offending token.
  */
 export function readByRule<T>(document: JsonDocument, node: Node, key: string, rule: Rule<T>): T {
-  const value = plainValue(node);
+  const value = wordOf(rule, plainValue(node));
   const result = v.safeParse(rule.schema, value);
   if (result.success) return result.output;
   throw valueError(rule, key, describeNode(document, node), value, placeOf(document, node));
@@ -114,7 +138,7 @@ export function readByRule<T>(document: JsonDocument, node: Node, key: string, r
  * @throws ExpectedError without a place.
  */
 export function checkByRule<T>(value: unknown, written: Value, key: string, rule: Rule<T>): T {
-  const result = v.safeParse(rule.schema, value);
+  const result = v.safeParse(rule.schema, wordOf(rule, value));
   if (result.success) return result.output;
   throw valueError(rule, key, written, value, undefined);
 }
@@ -124,9 +148,23 @@ function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknow
   return configError(
     type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
     sentence`${key} is ${written}`,
-    sentence`give it ${rule.expects}`,
+    hintOf(rule, value) ?? sentence`give it ${rule.expects}`,
     place,
   );
+}
+
+/** What to write in place of a value that is nearly right; null where nothing is known. */
+function hintOf(rule: Rule<unknown>, value: unknown): Sentence | null {
+  if (typeof value !== 'string') return null;
+  const { words = [], meant = {} } = rule;
+  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  if (typeof other === 'object') return other;
+  if (rule.type === 'number' && words.length === 0) {
+    const amount = parseAmount(value, 'binary');
+    return amount !== null && v.safeParse(rule.schema, amount).success ? sentence`write it as ${String(amount)}` : null;
+  }
+  const near = closest(value, words);
+  return near === null ? null : sentence`did you mean "${near}"? It takes ${rule.expects}`;
 }
 
 /** Scalars, lists and objects as plain values. */

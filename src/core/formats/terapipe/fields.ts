@@ -41,12 +41,24 @@ export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelTyp
   qkNorm: boolean,
 };
 
+/** PyTorch's names of precisions; GEMMs in 8 and 4 bits are a setting of their own. */
+const precisionWords = {
+  float32: 'fp32',
+  float: 'fp32',
+  float16: 'fp16',
+  half: 'fp16',
+  bfloat16: 'bf16',
+  fp8: sentence`keep it "bf16" and set training.gemmPrecision to "fp8"`,
+  float8: sentence`keep it "bf16" and set training.gemmPrecision to "fp8"`,
+  nvfp4: sentence`keep it "bf16" and set training.gemmPrecision to "nvfp4"`,
+} as const;
+
 export const trainingFields: Fields<TrainingGiven> = {
   sequenceLength: integer(1, 100_000_000),
   decoderSequenceLength: integer(1, 100_000_000),
   microBatch: integer(1, 1_000_000),
   globalBatch: integer(1, 10_000_000),
-  precision: oneOf(['fp32', 'fp16', 'bf16']),
+  precision: oneOf(['fp32', 'fp16', 'bf16'], precisionWords),
   gemmPrecision: oneOf(narrowFormats),
   fp8Recipe: oneOf(fp8Recipes),
   fp8ParamGather: boolean,

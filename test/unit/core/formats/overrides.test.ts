@@ -81,6 +81,46 @@ describe('applyOverrides', () => {
     );
   });
 
+  it("takes the field's names of keys, and keys without their section", async () => {
+    const run = applyOverrides(await loadFixture('pipeline/terapipe.json'), [
+      'layout.tp=8',
+      'PP=2',
+      'data_parallel_size=3',
+      'globalBatch=24',
+      'seq=8k',
+      'mbs=1',
+      'cluster.nodes=1e1',
+    ]);
+    const { layout, training } = run;
+    assert.deepEqual([layout.tensor?.value, layout.pipeline?.value, layout.data?.value, run.nodes?.value], [8, 2, 3, 10]);
+    assert.deepEqual([training.globalBatch?.value, training.sequenceLength?.value, training.microBatch?.value], [24, 8192, 1]);
+  });
+
+  it('suggests the key of a name in another section', async () => {
+    const run = await loadFixture('pipeline/terapipe.json');
+    assert.throws(
+      () => applyOverrides(run, ['layout.gbs=8']),
+      (error: ExpectedError) => say(error.remedy) === 'did you mean training.globalBatch?',
+    );
+  });
+
+  it("takes words in any case, and PyTorch's names of precisions", async () => {
+    const set = async (...sets: string[]) => applyOverrides(await loadFixture('pipeline/terapipe.json'), sets);
+    assert.equal((await set('schedule=zb_h1')).schedule?.value, 'ZB-H1');
+    assert.equal((await set('precision=float16')).training.precision?.value, 'fp16');
+    assert.deepEqual((await set('schedules=1f1b,gpipe')).schedules?.value, ['1F1B', 'GPipe']);
+    await assert.rejects(set('training.precision=fp8'), (error: ExpectedError) => say(error.remedy).includes('training.gemmPrecision'));
+  });
+
+  it('takes the rate of a network with its unit, of the GPU that is assumed', async () => {
+    const run = applyOverrides(
+      await loadObject({ model: { layers: 2, hidden: 64, heads: 4 } }),
+      ['cluster.links.nicGBps=100Gb/s'],
+      'A100-40GB',
+    );
+    assert.equal(run.links?.value.nicGBps, 12.5);
+  });
+
   it('can set every key of terapipe.json that holds a single value', () => {
     const leaves = Object.entries(terapipeKeys).flatMap(([path, keys]) => keys.map((key) => (path === '' ? key : `${path}.${key}`)));
     const objects = new Set([...Object.keys(terapipeKeys), '$schema', 'model.from', 'cluster.gpu']);
