@@ -1,8 +1,10 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { version } from '../../package.json';
+import { settingKey } from '../core/formats/overrides';
 import { closest } from '../core/formats/suggest';
 import { orList, quoted } from '../core/text';
 import { usage, type Command, type Given, type Options, type Run } from './command';
-import { commonOptions, defaultsOf, type configOptions } from './common-options';
+import { commonOptions, defaults, machineOf, type configOptions } from './common-options';
 import { commandHelp, helpText } from './help';
 import { commands } from './registry';
 import { sentence } from '../core/sentence';
@@ -29,6 +31,7 @@ export function understand(args: readonly string[]): Understood {
   const [path] = paths;
   if (first?.value === 'help') return { help: helpOn(path) };
   if (common.help === true) return { help: helpOn(first?.value) };
+  if (common.version === true) return { help: `${version}\n` };
   const [name, command] = commandNamed(first?.value);
   if (path === undefined) throw usage(sentence`${name} needs a file`, sentence`name one, or - for standard input`);
   if (paths.length > 1 && command.takes === 'FILE')
@@ -41,7 +44,8 @@ export function understand(args: readonly string[]): Understood {
     path,
     paths,
     sets: sets.filter((set) => !isProfileSet(set)),
-    defaults: defaultsOf(common),
+    machine: machineOf(common, sets),
+    defaults,
     profile,
     beforePath: new Set(written.filter(({ index }) => index < fileIndex).map((option) => option.name)),
   };
@@ -58,10 +62,30 @@ function tokensOf(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, tokens: true, options }).tokens;
   } catch (error) {
-    if (error instanceof TypeError)
-      throw usage(sentence`${error.message.split(/\.\s/, 1)[0] ?? sentence`Bad arguments`}`, sentence`see terapipe --help`);
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    const [, unknown] = /^Unknown option '--?([^'=]+)/.exec(error.message) ?? [];
+    if (unknown !== undefined)
+      throw unknownOption(
+        unknown,
+        args.find((arg) => commandNames.includes(arg)),
+      );
+    throw usage(sentence`${error.message.split(/\.\s/, 1)[0] ?? sentence`Bad arguments`}`, sentence`see terapipe --help`);
   }
+}
+
+/** What was meant by an option that no command has: one of this command's, or a setting (`--tp 8`). */
+function unknownOption(written: string, name: string | undefined): Error {
+  const own = name === undefined ? allOptions : { ...commonOptions, ...commands[name]?.options };
+  const meant = closest(written, Object.keys(own));
+  const key = 'set' in own ? settingKey(written) : null;
+  return usage(
+    sentence`--${written} is not an option${name === undefined ? '' : sentence` of ${name}`}`,
+    meant !== null
+      ? sentence`did you mean --${meant}?`
+      : key !== null
+        ? sentence`give --set ${key}=VALUE`
+        : sentence`see terapipe ${name ?? ''} --help`,
+  );
 }
 
 function helpOn(name: string | undefined): string {

@@ -1,6 +1,10 @@
 import { closest } from '../core/formats/suggest';
 import { ExpectedError } from '../core/errors';
+import { formatCount } from '../core/format';
+import { parseAmount } from '../core/amounts';
+import { sameWord } from '../core/formats/rules';
 import type { ResolveDefaults } from '../core/resolve/defaults';
+import type { Machine } from '../core/resolve/machine';
 import { orList, quoted } from '../core/text';
 import type { Answer } from './answer';
 import type { Terminal } from './terminal';
@@ -33,7 +37,9 @@ export interface Line {
   readonly paths: readonly string[];
   /** `key=value` settings over what the files say, in order. */
   readonly sets: readonly string[];
-  /** For what no file says. */
+  /** What flags say of the machine: obeyed where no file says otherwise. */
+  readonly machine: Machine;
+  /** For what neither a file nor a flag says. */
   readonly defaults: ResolveDefaults;
   /** A profile to plan with, over what the files say; `none`: none. */
   readonly profile: string | null;
@@ -71,18 +77,21 @@ export function usage(message: Sentence, remedy: Sentence): ExpectedError {
   return new ExpectedError('usage', message, remedy);
 }
 
-/** A whole number from 1, as written; null where nothing is. @throws ExpectedError `usage`. */
-export function countOf(option: string, written: string | undefined): number | null {
+/**
+ * A whole number from 1 to `most`, which may be an amount (`8k`, `1e2`); null where nothing is given.
+ * @throws ExpectedError `usage`.
+ */
+export function countOf(option: string, written: string | undefined, most = 1_000_000): number | null {
   if (written === undefined) return null;
-  const count = Number(written);
-  if (!/^\d+$/.test(written) || count < 1 || count > 1_000_000)
-    throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a whole number from 1 to 1,000,000`);
+  const count = parseAmount(written, 'binary');
+  if (count === null || !Number.isInteger(count) || count < 1 || count > most)
+    throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a whole number from 1 to ${formatCount(most)}`);
   return count;
 }
 
-/** The one of `names` that is written. @param isNot what another name is, as `no provider`. @throws ExpectedError `usage`. */
+/** The one of `names` that is written, in any case. @param isNot what another name is, as `no provider`. @throws ExpectedError `usage`. */
 export function oneOf<Name extends string>(names: readonly Name[], written: string, isNot: string): Name {
-  const found = names.find((name) => name === written);
+  const found = names.find((name) => name === written) ?? names.find((name) => sameWord(name, written));
   if (found !== undefined) return found;
   const meant = closest(written, names);
   const choices = orList(names);

@@ -1,20 +1,27 @@
+import { parseBandwidth } from '../core/amounts';
+import { settingKey } from '../core/formats/overrides';
 import { presetNamed } from '../core/formats/terapipe/cluster-section';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
-import { countOf, type Given } from './command';
+import type { Machine } from '../core/resolve/machine';
 import { sentence } from '../core/sentence';
+import { quoted } from '../core/text';
+import { countOf, usage, type Given, type Line } from './command';
 
 /** Options of all commands. */
 export const commonOptions = {
   json: { help: 'print one JSON object and nothing else' },
   help: { short: 'h', help: 'this text; after a command, its own' },
+  version: { help: 'the version of terapipe' },
 } as const;
 
 /** Options of the commands that read a config. */
 export const configOptions = {
-  set: { value: 'KEY=VALUE', help: 'override a key of terapipe.json, as training.microBatch=1; repeatable' },
+  set: { value: 'KEY=VALUE', help: 'override a key of terapipe.json, as training.microBatch=1 or tp=8; repeatable' },
   gpu: { value: 'NAME', help: `GPU where no file names one (${assumedGpuName})` },
+  gpus: { value: 'N', help: 'GPUs of all nodes together, where no file says' },
   nodes: { value: 'N', help: 'nodes where no file says (enough for the layout)' },
   'gpus-per-node': { value: 'N', help: 'GPUs per node where no file says (as the GPU is usually built in)' },
+  network: { value: 'RATE', help: 'network of a whole node where no file says, as 100Gb/s, 8x400Gb/s or 50GB/s' },
   profile: { value: 'PATH', help: 'plan with this profile; none: with none, though one is found' },
 } as const;
 
@@ -24,18 +31,77 @@ export const measured = {
   help: 'calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log of Megatron-LM; other layouts follow',
 } as const;
 
-/** What no file says. @throws ExpectedError `usage`, and as `presetNamed`. */
-export function defaultsOf({ gpu: name, nodes, 'gpus-per-node': gpusPerNode }: Given<typeof configOptions>): ResolveDefaults {
-  const gpu = presetNamed(name ?? assumedGpuName);
-  if (typeof gpu !== 'string') throw gpu;
-  return {
+/** Of the commands that plan one schedule. */
+export const schedule = { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' } as const;
+
+/** The line with the schedule that is asked for as a setting. */
+export function withSchedule(line: Line, name: string | undefined): Line {
+  return name === undefined ? line : { ...line, sets: [...line.sets, `schedule=${name}`] };
+}
+
+/** What holds where neither a file nor a flag says. */
+export const defaults: ResolveDefaults = {
+  gpu: assumedGpuName,
+  nodes: null,
+  gpusPerNode: null,
+  reasons: {
+    gpu: sentence`as nothing names one; --gpu does`,
+    nodes: sentence`as --nodes says`,
+    gpusPerNode: sentence`as --gpus-per-node says`,
+  },
+};
+
+type MachineFlag = 'gpu' | 'nodes' | 'gpus-per-node' | 'gpus' | 'network';
+
+/** The keys of terapipe.json that each flag of the machine sets. */
+const keysOfFlags: Readonly<Record<MachineFlag, readonly string[]>> = {
+  gpu: ['cluster.gpu', 'cluster.gpu.preset', 'cluster.instance'],
+  nodes: ['cluster.nodes'],
+  'gpus-per-node': ['cluster.gpusPerNode', 'cluster.instance'],
+  gpus: ['cluster.nodes', 'cluster.gpusPerNode'],
+  network: ['cluster.links.nicGBps'],
+};
+
+/**
+ * The machine that the command line asks for.
+ * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetNamed`.
+ */
+export function machineOf(given: Given<typeof configOptions>, sets: readonly string[]): Machine {
+  const gpu = given.gpu === undefined ? null : presetNamed(given.gpu);
+  if (gpu !== null && typeof gpu !== 'string') throw gpu;
+  const machine = {
     gpu,
-    nodes: countOf('--nodes', nodes),
-    gpusPerNode: countOf('--gpus-per-node', gpusPerNode),
-    reasons: {
-      gpu: name === undefined ? sentence`as nothing names one; --gpu does` : sentence`as --gpu says`,
-      nodes: sentence`as --nodes says`,
-      gpusPerNode: sentence`as --gpus-per-node says`,
-    },
+    gpus: countOf('--gpus', given.gpus),
+    nodes: countOf('--nodes', given.nodes),
+    gpusPerNode: countOf('--gpus-per-node', given['gpus-per-node']),
+    nicGBps: bandwidthOf(given.network),
   };
+  const { gpus, nodes, gpusPerNode } = machine;
+  if (gpus !== null && nodes !== null && gpusPerNode !== null && nodes * gpusPerNode !== gpus)
+    throw usage(
+      sentence`--gpus is ${gpus}, and ${nodes} nodes of ${gpusPerNode} GPUs have ${nodes * gpusPerNode}`,
+      sentence`leave --gpus out`,
+    );
+  for (const [flag, keys] of Object.entries(keysOfFlags)) refuseSet(flag, given[flag as MachineFlag], keys, sets);
+  return machine;
+}
+
+function refuseSet(flag: string, written: string | undefined, keys: readonly string[], sets: readonly string[]): void {
+  if (written === undefined) return;
+  for (const set of sets) {
+    const [key = '', value = ''] = set.split('=', 2).map((part) => part.trim());
+    const found = settingKey(key);
+    if (found === null || !keys.includes(found) || value.toLowerCase() === written.toLowerCase()) continue;
+    throw usage(sentence`--${flag} ${written} and --set ${set} say different things`, sentence`give one of them`);
+  }
+}
+
+function bandwidthOf(written: string | undefined): number | null {
+  if (written === undefined) return null;
+  const rate = parseBandwidth(written);
+  if (rate !== null) return rate;
+  throw usage(
+    sentence`--network is ${quoted(written)}`,
+    sentence`give it the rate of a node with its unit, as 100Gb/s, 8x400Gb/s or 50GB/s`,
+  );
 }

@@ -4,9 +4,12 @@ import type { LauncherReader } from '../core/formats/facts';
 import { applyOverrides } from '../core/formats/overrides';
 import type { ReadReferenced, Run } from '../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../core/load/load-config';
+import { assumedGpuName } from '../core/resolve/defaults';
+import { noMachine, onMachine, requireSizesOn, type Machine } from '../core/resolve/machine';
 import { parseProfile } from '../core/slice-times/file';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import type { Line } from './command';
+import { openNamed } from './named-source';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 import { measuredStepMs } from './read-measured';
 import type { Terminal } from './terminal';
@@ -16,6 +19,8 @@ import { sentence } from '../core/sentence';
 export interface ReadingOptions {
   /** `key=value` over what the files say. */
   readonly sets: readonly string[];
+  /** What flags say of the machine, and the GPU where nothing names one. */
+  readonly machine?: Machine;
   readonly shell: () => Promise<LauncherReader>;
   readonly withProfile?: boolean;
 }
@@ -26,12 +31,19 @@ export interface ReadingOptions {
  */
 export async function readConfig(
   { file, text }: SourceText,
-  { sets, shell, ...options }: ReadingOptions,
+  { sets, machine = noMachine, shell, ...options }: ReadingOptions,
   texts: Map<string, string>,
 ): Promise<LoadedConfig> {
   texts.set(file, text);
   const config = await loadConfig(file, text, { read: referencedInto(texts), shell }, options);
-  return config.run === null ? config : { ...config, run: applyOverrides(config.run, sets) };
+  return config.run === null ? config : { ...config, run: asAsked(config.run, machine, sets) };
+}
+
+/** A run with what the command line says of it. @throws ExpectedError as `onMachine` and `applyOverrides`. */
+function asAsked(run: Run, machine: Machine, sets: readonly string[]): Run {
+  const asked = applyOverrides(onMachine(run, machine, assumedGpuName), sets, assumedGpuName);
+  requireSizesOn(asked, machine, assumedGpuName);
+  return asked;
 }
 
 /**
@@ -40,13 +52,13 @@ export async function readConfig(
  * @throws ExpectedError as `readNamedFile`, `readConfig` and `runOfOnnx`.
  */
 export async function namedConfig(
-  { path, sets, profile }: Line,
+  { path, sets, machine, profile }: Line,
   { shell, signal }: Terminal,
   texts: Map<string, string>,
   { source, withProfile = profile === null }: { readonly source?: SourceText | undefined; readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
-  if (!isOnnx(path)) return readConfig(source ?? (await readNamedFile(path)), { sets, shell, withProfile }, texts);
-  const run = applyOverrides(await runOfOnnx(path, signal), sets);
+  if (!isOnnx(path)) return readConfig(source ?? (await openNamed(path, shell)), { sets, machine, shell, withProfile }, texts);
+  const run = asAsked(await runOfOnnx(path, signal), machine, sets);
   return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
 }
 

@@ -171,7 +171,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/cli/': {
     about: 'the terminal front end: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
-    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/'],
+    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {

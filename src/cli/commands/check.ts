@@ -10,8 +10,8 @@ export const checkCommand = defineCommand({
     all: { help: 'print every information, not five of each file' },
     ignore: { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' },
   },
-  start: ({ paths, sets, defaults }, { all, ignore = '' }) => {
+  start: ({ paths, sets, machine, defaults }, { all, ignore = '' }) => {
     const heeding = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
-    return (terminal, texts) => checkAnswer(paths, { sets, shell: terminal.shell, ...heeding }, defaults, texts, terminal.status);
+    return (terminal, texts) => checkAnswer(paths, { sets, machine, shell: terminal.shell, ...heeding }, defaults, texts, terminal.status);
   },
 });

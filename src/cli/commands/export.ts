@@ -1,7 +1,7 @@
 import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
 import { defineCommand, oneOf, usage } from '../command';
-import { configOptions, measured } from '../common-options';
+import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { exportFormatOf, exportNames } from '../export-formats';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
@@ -16,7 +16,7 @@ export const exportCommand = defineCommand({
     ...configOptions,
     measured,
     to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatOf(name).description}`) },
-    schedule: { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' },
+    schedule,
     candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
     into: {
       value: 'EXISTING',
@@ -25,13 +25,13 @@ export const exportCommand = defineCommand({
     out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
     write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
   },
-  start: (line, { to: format, schedule, candidate = null, into = null, out = null, write = false, measured: step }) => {
+  start: (line, { to: format, schedule: named, candidate = null, into = null, out = null, write = false, measured: step }) => {
     const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
     if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
     if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
     if (write && into === null && out === null)
       throw usage(sentence`--write needs something to write to`, sentence`give --into or --out too`);
-    const planned = schedule === undefined ? line : { ...line, sets: [...line.sets, `schedule=${schedule}`] };
+    const planned = withSchedule(line, named);
     return async (terminal, texts) => {
       const asked = await withMeasured(planned, step, terminal.signal, texts);
       const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);

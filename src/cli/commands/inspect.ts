@@ -8,13 +8,15 @@ import { configOptions } from '../common-options';
 import { isOnnx, namedConfig, readInto, requireRun } from '../read-config';
 import { standardInput, type SourceText } from '../read-file';
 import { isScheduleFile } from '../walk';
+import { openNamed } from '../named-source';
 
 export const inspectCommand = defineCommand({
   takes: 'FILE',
   description: 'what a config says, with the defaults of its format',
   options: configOptions,
   start: (line) => async (terminal, texts) => {
-    const source = isOnnx(line.path) ? undefined : await readInto(texts, line.path);
+    const source = isOnnx(line.path) ? undefined : await openNamed(line.path, terminal.shell);
+    if (source !== undefined) texts.set(source.file, source.text);
     if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await besideSchedule(source, texts));
     const config = await namedConfig(line, terminal, texts, { source });
     return config.launcher === null ? inspectAnswer(requireRun(config)) : launcherAnswer(config.launcher, config);

@@ -1,3 +1,4 @@
+import { parseAmount } from '../../core/amounts';
 import { compareWithTimes } from '../../core/compare/against-times';
 import { compareWithTrace } from '../../core/compare/against-trace';
 import { ExpectedError } from '../../core/errors';
@@ -15,7 +16,7 @@ import { planAnswer } from '../answers/plan';
 import { recoveryAnswer } from '../answers/recovery';
 import { searchAnswer } from '../answers/search';
 import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
-import { configOptions, measured } from '../common-options';
+import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { planNearby, type Planned } from '../planned';
 import { namedConfig, readConfig, readInto, runConfig, withMeasured, type RunConfig } from '../read-config';
 import { readLengths, writtenLengths } from '../problems/lengths';
@@ -29,6 +30,7 @@ export const planCommand = defineCommand({
   options: {
     ...configOptions,
     measured,
+    schedule,
     search: {
       help: 'choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; what FILE sets stays, and with measured times what they were measured for',
     },
@@ -53,7 +55,7 @@ export const planCommand = defineCommand({
       value: 'PATH',
       help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
     },
-    tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12), for GPU hours' },
+    tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12, 15T), for GPU hours' },
     quick: { help: 'with --search, without what would help most' },
     compare: {
       value: 'OTHER',
@@ -65,7 +67,7 @@ export const planCommand = defineCommand({
     },
   },
   start: (plainLine, given) => {
-    const line = withSchedules(plainLine, given.schedules);
+    const line = withSchedule(withSchedules(plainLine, given.schedules), given.schedule);
     const { compare, search, free: written, tokens, quick = false } = given;
     refuseBoth(given, 'search', 'compare');
     refuseBoth(given, 'measured', 'compare');
@@ -133,12 +135,12 @@ async function compared(
   terminal: Terminal,
   texts: Map<string, string>,
 ): Promise<Answer> {
-  const { sets, defaults, profile } = line;
+  const { sets, machine, defaults, profile } = line;
   if (isSearchedSide(other)) return comparedSearchAnswer(config, other, { defaults, free }, terminal, texts);
   const read = await readOther(other, texts, terminal.signal);
   const planned = await planNearby(config, defaults, terminal.status);
   if (read.kind !== 'config') return comparedRunAnswer(planned, read, other, texts);
-  const beside = await readConfig(read.source, { sets, shell: terminal.shell, withProfile: profile === null }, texts);
+  const beside = await readConfig(read.source, { sets, machine, shell: terminal.shell, withProfile: profile === null }, texts);
   return comparedPlansAnswer(planned, await planNearby(await runConfig(beside, line, texts), defaults, terminal.status), texts);
 }
 
@@ -149,9 +151,9 @@ function comparedFiles({ path, beforePath }: Line, other: string | undefined): r
 
 function tokenCountOf(written: string | undefined): number | null {
   if (written === undefined) return null;
-  const count = Number(written);
-  if (count >= 1 && count <= 1e18) return count;
-  throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15.6e12`);
+  const count = parseAmount(written, 'decimal');
+  if (count !== null && count >= 1 && count <= 1e18) return count;
+  throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15T or 15.6e12`);
 }
 
 /** The line with its schedules as a setting over what the files say. */

@@ -34,7 +34,7 @@ export const prefillCommand = defineCommand({
   },
   start: (line, given) => {
     refuseBoth(given, 'prompt', 'lengths');
-    const prompt = countOf('--prompt', given.prompt);
+    const prompt = countOf('--prompt', given.prompt, 100_000_000);
     const capMs = capOf(given['chunk-cap']);
     const to = given.to === undefined ? null : oneOf(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) => {

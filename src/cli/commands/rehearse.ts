@@ -1,7 +1,7 @@
 import { providerNames } from '../../core/spec/profile';
 import { rehearseAnswer } from '../answers/rehearse';
 import { countOf, defineCommand, oneOf } from '../command';
-import { configOptions } from '../common-options';
+import { configOptions, schedule, withSchedule } from '../common-options';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig } from '../read-config';
 
@@ -13,6 +13,7 @@ export const rehearseCommand = defineCommand({
   description: "run the plan's step on this machine with ONNX Runtime, up to the gradients",
   options: {
     ...configOptions,
+    schedule,
     layers: { value: 'N', help: 'layers of the model, of all stages together (as many as fit into memory)' },
     hidden: { value: 'N', help: "width, for a model of the same proportions (the model's)" },
     sequence: { value: 'N', help: "tokens of a sequence, cut in the plan's proportions (the plan's)" },
@@ -28,7 +29,8 @@ export const rehearseCommand = defineCommand({
     schemes: { help: "rank five cuts of the sequence instead: whole, in equal slices, the dynamic program's and of equal work" },
     yes: { help: 'also where it may take longer than a minute' },
   },
-  start: (line, given) => {
+  start: (plainLine, given) => {
+    const line = withSchedule(plainLine, given.schedule);
     const options = {
       scale: {
         layers: countOf('--layers', given.layers),

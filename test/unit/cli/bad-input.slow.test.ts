@@ -81,7 +81,7 @@ describe('terapipe on bad input', () => {
     await refuses(['plan', 'missing.json'], 'missing.json:1:1', 'config-not-found');
     await file(`{"model_type": "gpt2", "x": "${'x'.repeat(50 * 2 ** 20)}"}`, '1:1', 'config-too-large', 'big.json');
     mkdirSync(path.join(cli.folder, 'folder.json'));
-    await refuses(['plan', 'folder.json'], 'folder.json:1:1', 'config-unreadable');
+    await refuses(['plan', 'folder.json'], 'folder.json:1:1', 'config-not-found');
     symlinkSync('loop.json', path.join(cli.folder, 'loop.json'));
     await refuses(['plan', 'loop.json'], 'loop.json:1:1', 'config-unreadable');
   });
