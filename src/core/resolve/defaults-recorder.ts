@@ -6,6 +6,8 @@ import type { Assumption } from '../spec/request';
 export interface Fallback<T> {
   readonly value: T;
   readonly reason: Sentence;
+  /** As when it was first taken, where it is kept from there. */
+  readonly firstReason?: Sentence;
 }
 
 /** Collects what had to be assumed while taking what is given. */
@@ -15,8 +17,8 @@ export function defaultsRecorder() {
     assumptions,
     valueOrDefault: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {
       if (given !== undefined) return given.value;
-      const { value, reason } = fallback();
-      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), reason });
+      const { value, ...reasons } = fallback();
+      assumptions.push({ key, value: typeof value === 'object' ? JSON.stringify(value) : String(value), ...reasons });
       return value;
     },
   };

@@ -1,5 +1,6 @@
 import type { GpuPresetName } from '../cluster/presets';
 import type { ScheduleName } from '../spec/schedule-names';
+import type { Scenario } from './scenario';
 import { sentence, type Sentence } from '../sentence';
 
 /** The GPU of a plan where nothing names one, in the editor and on the terminal. */
@@ -12,6 +13,8 @@ export interface ResolveDefaults {
   readonly gpusPerNode: number | null;
   /** What there is to choose the schedule from where no file says; absent: what the launcher runs, or anything. */
   readonly schedules?: readonly ScheduleName[];
+  /** The scenario of the config's last plan, which stays while it is edited; absent: it is planned for the first time. */
+  readonly kept?: Scenario | undefined;
   /** Why each of them is taken, as the face says it; absent: its settings say so. */
   readonly reasons?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', Sentence>>;
 }

@@ -1,4 +1,6 @@
 import type { Run } from '../formats/run';
+import { batchOn, fixedBatch, type BatchGiven } from './assumed-batch';
+import type { Scenario } from './scenario';
 import type { Given } from '../formats/given';
 import type { ClusterSpec } from '../spec/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
@@ -26,15 +28,12 @@ export interface PlannedModel {
   readonly model: ModelSpec;
   readonly draft: TrainingDraft;
   readonly signal?: CancelSignal | undefined;
-}
-
-/** Four micro-batches a stage on every replica. */
-export function defaultGlobalBatch(layout: Layout, microBatch: number): number {
-  return layout.data * microBatch * 4 * layout.pipeline;
+  /** The scenario of the last plan, whose batch the layout has to divide. */
+  readonly kept?: Scenario | undefined;
 }
 
 /** What is given of a run, as far as its layout goes. */
-export type LayoutGiven = Pick<Run, 'layout' | 'schedule' | 'format'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
+export type LayoutGiven = Pick<Run, 'layout' | 'schedule' | 'format'> & BatchGiven;
 
 export interface FoundLayout {
   readonly layout: Layout;
@@ -83,19 +82,26 @@ export function requestedGpus({ tensor, pipeline, data, context, expert, expertT
 }
 
 /**
- * The fewest nodes, doubled from one, on which a layout fits with room; else the fewest on which one fits, else on which one comes closest.
+ * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits, else on
+ * which one comes closest.
  */
-export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec): FoundCluster | null {
+export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec, least = 1): FoundCluster | null {
   let best: FoundCluster | null = null;
   let [evaluations, estimates] = [0, 0];
-  for (let nodes = 1; nodes <= mostAssumedNodes; nodes *= 2) {
+  const batch = fixedBatch(given, planned.kept);
+  for (let nodes = least; nodes <= Math.max(least, mostAssumedNodes); nodes *= 2) {
     const found = firstLayout(given, planned, { ...oneNode, nodes });
     evaluations += found?.evaluations ?? 0;
     estimates += found?.estimates ?? 0;
-    if (found !== null && (best === null || isBetter(found, best))) best = { ...found, nodes };
+    if (found === null || (best !== null && !dividesBatch(found.layout, planned.draft, batch))) continue;
+    if (best === null || isBetter(found, best)) best = { ...found, nodes };
     if (best?.hasRoom === true) break;
   }
   return best === null ? null : { ...best, evaluations, estimates };
+}
+
+function dividesBatch({ data }: Pick<Layout, 'data'>, { microBatch }: TrainingDraft, batch: number | null): boolean {
+  return batch === null || batch % (data * microBatch) === 0;
 }
 
 function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
@@ -113,9 +119,9 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
  * faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
  */
 export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
-  const { model, draft } = planned;
+  const { model } = planned;
   const judge = judgeOf(given, planned, cluster);
-  const layouts = possibleLayouts(given, draft, model, cluster);
+  const layouts = possibleLayouts(given, planned, cluster);
   let best: JudgedLayout | null = null;
   for (const layout of layouts) {
     const found = judge.look(layout, mostEvaluations);
@@ -125,6 +131,18 @@ export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: 
   if (best === null) return null;
   if (best.hasRoom) best = fasterLayout(best, [...layouts, ...withWholeExperts(layouts, given, model)], judge, given, model);
   return { ...best, ...judge.counts };
+}
+
+/** A layout by its memory. */
+export function judgedLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec, layout: Layout): FoundLayout {
+  const judge = judgeOf(given, planned, cluster);
+  return { ...judge.look(layout, 1), ...judge.counts };
+}
+
+/** Every layout that is assumed where it is the best, least model parallelism first. */
+export function layoutsFor(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
+  const layouts = possibleLayouts(given, planned, cluster);
+  return [...layouts, ...withWholeExperts(layouts, given, planned.model)];
 }
 
 /** A layout faster than `first`, where one of those that are worth a look has room too; else `first`. */
@@ -150,9 +168,9 @@ function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Ju
 }
 
 /** The one layout of a run whose files give tensor and pipeline sizes, which leave nothing to look for; null for others. */
-export function givenLayout(given: LayoutGiven, { model, draft }: PlannedModel, cluster: ClusterSpec): Layout | null {
+export function givenLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout | null {
   const { tensor, pipeline } = given.layout;
-  return tensor === undefined || pipeline === undefined ? null : (possibleLayouts(given, draft, model, cluster)[0] ?? null);
+  return tensor === undefined || pipeline === undefined ? null : (possibleLayouts(given, planned, cluster)[0] ?? null);
 }
 
 type JudgedLayout = Omit<FoundLayout, 'evaluations' | 'estimates'>;
@@ -165,14 +183,14 @@ interface Judge {
   readonly counts: { evaluations: number; estimates: number };
 }
 
-function judgeOf(given: LayoutGiven, { model, draft, signal }: PlannedModel, cluster: ClusterSpec): Judge {
+function judgeOf(given: LayoutGiven, { model, draft, signal, kept }: PlannedModel, cluster: ClusterSpec): Judge {
   const wanted = given.schedule?.value ?? usualSchedule;
   const schedule = scheduleKind(wanted).judgedAs ?? wanted;
   const counts = { evaluations: 0, estimates: 0 };
   const trainingOf = (layout: Layout): TrainingSpec => ({
     ...draft,
     sequenceParallel: layout.tensor > 1,
-    globalBatch: defaultGlobalBatch(layout, draft.microBatch),
+    globalBatch: batchOn(given, draft, layout, kept),
   });
   let known: Bounds | null = null;
   const boundsFor = (layout: Layout): Bounds => (known ??= boundsOf(requestFor(model, cluster, trainingOf(layout), layout)));
@@ -255,7 +273,7 @@ function peakOf(
  * Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share
  * out a given expert size, where there are any.
  */
-function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelSpec, cluster: ClusterSpec): Layout[] {
+function possibleLayouts(given: LayoutGiven, { model, draft, kept }: PlannedModel, cluster: ClusterSpec): Layout[] {
   const { layout: fixed } = given;
   const context = fixed.context?.value ?? 1;
   const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
@@ -271,10 +289,10 @@ function possibleLayouts(given: LayoutGiven, draft: TrainingDraft, model: ModelS
       virtualStages: fixed.virtualStages?.value ?? 1,
     })),
   );
-  const batch = given.training.globalBatch?.value;
+  const batch = fixedBatch(given, kept);
   const dividing = layouts.filter(
     ({ data, tensor, expert, expertTensor = tensor }) =>
-      (batch === undefined || batch % (data * draft.microBatch) === 0) && ((data * context * tensor) / expertTensor) % expert === 0,
+      dividesBatch({ data }, draft, batch) && ((data * context * tensor) / expertTensor) % expert === 0,
   );
   return dividing.length > 0 ? dividing : layouts;
 }

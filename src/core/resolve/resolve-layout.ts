@@ -5,8 +5,10 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../spec/model';
-import type { ValueOrDefault } from './defaults-recorder';
+import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
+import { hasKeptLayout, keptLayout } from './kept-layout';
+import { keptFallback, sizesText } from './scenario';
 import type { Layout } from '../spec/request';
 import { requireCut } from '../partition/stages';
 import { sentence, type Sentence } from '../sentence';
@@ -29,7 +31,8 @@ export function resolveLayout(
   const world = cluster.nodes * cluster.gpusPerNode;
   requireCutGiven(given, model);
   const decided = givenLayout(run, planned, cluster);
-  const found = known ?? (decided === null ? firstLayout(run, planned, cluster) : { layout: decided, fits: false, hasRoom: false });
+  const kept = decided === null && known === null ? keptLayout(run, planned, cluster) : null;
+  const found = known ?? kept ?? (decided === null ? firstLayout(run, planned, cluster) : { layout: decided, fits: false, hasRoom: false });
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
@@ -45,18 +48,25 @@ export function resolveLayout(
       : found.fits
         ? sentence`the least model parallelism that fits ${on()}; search layouts for a better one`
         : sentence`the least model parallelism that comes near to fitting ${on()}; search layouts for a better one`;
+  /** Of one size of the layout: kept, or why it is not, and this one is taken. */
+  const assumed = (key: 'tensor' | 'pipeline' | 'expert', value: number, why = reason): Fallback<number> => {
+    if (kept !== null) return keptFallback(planned.kept, `layout.${key}`, value) ?? { value, reason: why() };
+    if (!hasKeptLayout(planned) || planned.kept === undefined) return { value, reason: why() };
+    return { value, reason: sentence`${sizesText(planned.kept.layout)} of the first plan no longer runs: ${why()}` };
+  };
   return {
-    tensor: valueOrDefault('layout.tensor', given.tensor, () => ({ value: tensor, reason: reason() })),
-    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => ({ value: pipeline, reason: reason() })),
+    tensor: valueOrDefault('layout.tensor', given.tensor, () => assumed('tensor', tensor)),
+    pipeline: valueOrDefault('layout.pipeline', given.pipeline, () => assumed('pipeline', pipeline)),
     data: valueOrDefault('layout.data', given.data, () => ({ value: data, reason: replicasLeft(world, tensor * pipeline * context) })),
     context: valueOrDefault('layout.context', given.context, () => ({ value: context, reason: sentence`no context parallelism set` })),
     expert:
       model.experts === null
         ? expert
-        : valueOrDefault('layout.expert', given.expert, () => ({
-            value: expert,
-            reason: expert > 1 ? (found.hasRoom ? reason() : sentence`the least that fits`) : sentence`no expert parallelism set`,
-          })),
+        : valueOrDefault('layout.expert', given.expert, () =>
+            assumed('expert', expert, () =>
+              expert > 1 ? (found.hasRoom ? reason() : sentence`the least that fits`) : sentence`no expert parallelism set`,
+            ),
+          ),
     ...(expertTensor === undefined
       ? {}
       : {

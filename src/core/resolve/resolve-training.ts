@@ -14,18 +14,25 @@ import type { ValueOrDefault } from './defaults-recorder';
 import { releaseRecipe } from './release-recipe';
 import { resolveAdapter } from './resolve-adapter';
 import type { TrainingDraft } from './first-layout';
+import type { Scenario } from './scenario';
 import { sequenceLengths } from './sequence-lengths';
 import { counted, sentence } from '../sentence';
 
 /** The training that files give, the rest by usual practice; what depends on the layout is still open. */
-export function resolveTraining(run: Run, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): TrainingDraft {
+export function resolveTraining(
+  run: Run,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+  kept?: Scenario,
+): TrainingDraft {
   const { training: given, profile } = run;
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const named = runtimeFor(run, valueOrDefault);
   const runtime = runtimeOf(named);
   const recipe = releaseRecipe(run, model, cluster, valueOrDefault);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
-    ...sequenceLengths(given, model, valueOrDefault),
+    ...sequenceLengths(given, model, valueOrDefault, kept),
     microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: sentence`the least memory` })),
     precision: valueOrDefault('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;

@@ -3,10 +3,8 @@ import type { Given, MeasuredStepGiven } from '../formats/given';
 import { applyOverrides } from '../formats/overrides';
 import type { Located } from '../spec/located';
 import { clusterOf, clusterText } from '../cluster/groups';
-import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
-import type { ClusterSpec, GpuSpec } from '../spec/cluster';
+import type { ClusterSpec } from '../spec/cluster';
 import { defaultConstants, type CostConstants } from '../spec/cost-constants';
-import { gpuOfProfile } from '../slice-times/device';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import { trainedModelOf } from '../formats/written-model';
@@ -20,26 +18,19 @@ import { calibrated, type MeasuredStep } from './calibrate';
 import { withCutOfRecipe } from './recipe-cut';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
 import { requireCutGiven, resolveLayout } from './resolve-layout';
-import { defaultsRecorder, type Fallback, type ValueOrDefault } from './defaults-recorder';
-import { reasonOfFace, type ResolveDefaults } from './defaults';
+import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
+import { batchFallback } from './assumed-batch';
+import type { ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
-import {
-  requestedGpus,
-  defaultGlobalBatch,
-  fewestNodes,
-  mostAssumedNodes,
-  withoutTightDefaults,
-  type FoundCluster,
-  type FoundLayout,
-  type PlannedModel,
-  type TrainingDraft,
-} from './first-layout';
+import { requestedGpus, withoutTightDefaults, type PlannedModel, type TrainingDraft } from './first-layout';
+import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
+import type { Scenario } from './scenario';
 import { mixedLayout } from '../partition/mixed-layout';
 import { traitsFor } from '../partition/scheduling';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
 import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/splits';
-import { counted, sentence, type Sentence } from '../sentence';
+import { counted, sentence } from '../sentence';
 
 /**
  * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
@@ -60,11 +51,12 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   requireStacksOf(run, model);
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
-  const draft = resolveTraining(run, model, oneNode, valueOrDefault);
-  const planned = { model, draft, signal };
+  const { kept } = defaults;
+  const draft = resolveTraining(run, model, oneNode, valueOrDefault, kept);
+  const planned = { model, draft, signal, kept };
   const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
   const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
-  const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes);
+  const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes ?? kept?.nodes ?? null);
   const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, valueOrDefault) : null;
   const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
@@ -72,7 +64,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     mixed === null
       ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(fixing, planned, mixed, constants, valueOrDefault);
-  const training = { ...trainingOn(run, draft, layout, valueOrDefault), ...ringOf(model, draft, layout, valueOrDefault) };
+  const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
   const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules;
   const request: PlanRequest = {
     title: run.title,
@@ -128,7 +120,13 @@ function slicingOf(run: Run, request: Pick<PlanRequest, 'model' | 'training' | '
 }
 
 /** The training on a layout: what depends on its sizes. */
-function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefault: ValueOrDefault): TrainingSpec {
+function trainingOn(
+  run: Run,
+  draft: TrainingDraft,
+  layout: Layout,
+  valueOrDefault: ValueOrDefault,
+  kept: Scenario | undefined,
+): TrainingSpec {
   const given = run.training;
   return {
     ...draft,
@@ -136,7 +134,7 @@ function trainingOn(run: Run, draft: TrainingDraft, layout: Layout, valueOrDefau
       value: layout.tensor > 1,
       reason: layout.tensor > 1 ? sentence`usual with tensor parallelism` : sentence`needs tensor parallelism`,
     })),
-    globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => globalBatchOf(run, layout, draft.microBatch)),
+    globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => batchFallback(run, draft, layout, kept)),
   };
 }
 
@@ -284,7 +282,7 @@ function mixedCluster(run: Run): ClusterSpec | null {
 /** Sizes, place and cut of the stages on nodes of several kinds. */
 function resolveMixedLayout(
   run: Run,
-  { model, draft, signal }: PlannedModel,
+  { model, draft, signal, kept }: PlannedModel,
   cluster: ClusterSpec,
   constants: CostConstants,
   valueOrDefault: ValueOrDefault,
@@ -297,7 +295,7 @@ function resolveMixedLayout(
     cluster,
     constants,
     schedule: run.schedule?.value ?? null,
-    trainingOn: (sizes) => trainingOn(run, draft, sizes, defaultsRecorder().valueOrDefault),
+    trainingOn: (sizes) => trainingOn(run, draft, sizes, defaultsRecorder().valueOrDefault, kept),
     signal,
   });
   const parameters = formatCount(parameterCount(model));
@@ -320,69 +318,4 @@ function resolveMixedLayout(
     reason: sentence`the slowest stage is fastest so`,
   }));
   return layout;
-}
-
-/** The cluster but for its number of nodes, which is 1 here. */
-function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueOrDefault): ClusterSpec {
-  const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
-  if (assumed !== null) valueOrDefault('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, reason: assumed.reason }));
-  const preset = gpuPresets[defaults.gpu];
-  const gpu = run.gpu?.value ?? assumed?.gpu ?? preset.gpu;
-  const named = Object.values(gpuPresets).find((other) => other.gpu.name === gpu.name);
-  const gpusPerNode = valueOrDefault('cluster.gpusPerNode', run.gpusPerNode, () => ({
-    value: defaults.gpusPerNode ?? named?.gpusPerNode ?? 8,
-    reason:
-      defaults.gpusPerNode !== null
-        ? reasonOfFace(defaults, 'gpusPerNode')
-        : named === undefined
-          ? sentence`a usual number`
-          : sentence`as this GPU is usually built in`,
-  }));
-  return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
-}
-
-/** Whose links a GPU without a preset is assumed to have: PCIe. */
-const unknownGpuLinks: GpuPresetName = 'L40S';
-
-/** The GPU when no file names one: that of the profile the files name, else the face's default. */
-function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly reason: Sentence } {
-  const profile = run.profile?.value?.profile;
-  if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, reason: reasonOfFace(defaults, 'gpu') };
-  const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
-  return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, reason: sentence`the profile was measured on it` };
-}
-
-/** The nodes, and the layout that was found where they are assumed. */
-function resolveNodes(
-  run: Run,
-  defaults: ResolveDefaults,
-  planned: PlannedModel,
-  oneNode: ClusterSpec,
-  valueOrDefault: ValueOrDefault,
-): { readonly nodes: number; readonly found: FoundLayout | null } {
-  let found: FoundCluster | null = null;
-  const nodes = valueOrDefault('cluster.nodes', run.nodes, () => {
-    if (defaults.nodes !== null) return { value: defaults.nodes, reason: reasonOfFace(defaults, 'nodes') };
-    const asked = requestedGpus(run.layout);
-    if (asked > 1) return { value: Math.ceil(asked / oneNode.gpusPerNode), reason: sentence`enough for the layout` };
-    found = fewestNodes(run, planned, oneNode);
-    if (found?.fits === true)
-      return {
-        value: found.nodes,
-        reason: found.hasRoom
-          ? sentence`the fewest on which the model fits with room to spare`
-          : sentence`the fewest on which the model fits`,
-      };
-    return {
-      value: found?.nodes ?? 1,
-      reason: sentence`the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
-    };
-  });
-  return { nodes, found };
-}
-
-function globalBatchOf({ batchPerReplica: each }: Run, layout: Layout, microBatch: number): Fallback<number> {
-  return each === undefined
-    ? { value: defaultGlobalBatch(layout, microBatch), reason: sentence`four micro-batches a stage on every replica` }
-    : { value: each.value * layout.data, reason: sentence`${formatCount(each.value)} on each replica, as the files say` };
 }

@@ -3,14 +3,12 @@ import { formatCount } from '../format';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { TrainingSpec } from '../spec/request';
+import type { Fallback } from './defaults-recorder';
+import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** Takes what is given, or a fallback with the sentence that says why. */
-type ValueOrDefault = <T>(
-  key: string,
-  given: Located<T> | undefined,
-  fallback: () => { readonly value: T; readonly reason: Sentence },
-) => T;
+type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>) => T;
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
@@ -21,29 +19,51 @@ export function sequenceLengths(
   { sequenceLength, decoderSequenceLength, lengths }: Given<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength' | 'lengths'>>,
   { stacks, maxPositions }: ModelSpec,
   valueOrDefault: ValueOrDefault,
+  kept?: Scenario,
 ): Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'> {
   if (stacks === undefined)
     return {
       sequenceLength: valueOrDefault('training.sequenceLength', sequenceLength, () =>
         lengths?.value === undefined
-          ? { value: Math.min(maxPositions ?? mostAssumed, mostAssumed), reason: sentence`the model's positions, at most 4,096` }
+          ? (keptLength(kept, 'sequenceLength', maxPositions) ?? {
+              value: Math.min(maxPositions ?? mostAssumed, mostAssumed),
+              reason: sentence`the model's positions, at most 4,096`,
+            })
           : {
               value: lengths.value.reduce((most, [tokens]) => Math.max(most, tokens), 1),
               reason: sentence`the longest of training.lengths`,
             },
       ),
     };
-  const source = valueOrDefault('training.sequenceLength', sequenceLength, () =>
-    stacks.maxSourcePositions === null
-      ? { value: usualSource, reason: sentence`the source that T5 was trained with` }
-      : { value: Math.min(stacks.maxSourcePositions, mostAssumed), reason: sentence`the encoder's positions, at most 4,096` },
+  const source = valueOrDefault(
+    'training.sequenceLength',
+    sequenceLength,
+    () =>
+      keptLength(kept, 'sequenceLength', stacks.maxSourcePositions) ??
+      (stacks.maxSourcePositions === null
+        ? { value: usualSource, reason: sentence`the source that T5 was trained with` }
+        : { value: Math.min(stacks.maxSourcePositions, mostAssumed), reason: sentence`the encoder's positions, at most 4,096` }),
   );
-  const target = valueOrDefault<number | undefined>('training.decoderSequenceLength', decoderSequenceLength, () =>
-    maxPositions !== null && maxPositions < source
-      ? { value: maxPositions, reason: sentence`the decoder's positions` }
-      : { value: source, reason: sentence`as long as the source` },
+  const target = valueOrDefault<number | undefined>(
+    'training.decoderSequenceLength',
+    decoderSequenceLength,
+    () =>
+      keptLength(kept, 'decoderSequenceLength', maxPositions) ??
+      (maxPositions !== null && maxPositions < source
+        ? { value: maxPositions, reason: sentence`the decoder's positions` }
+        : { value: source, reason: sentence`as long as the source` }),
   );
   return { sequenceLength: source, ...(target === undefined ? {} : { decoderSequenceLength: target }) };
+}
+
+/** The length of the last plan, where the model still has positions for it. */
+function keptLength(
+  kept: Scenario | undefined,
+  key: 'sequenceLength' | 'decoderSequenceLength',
+  positions: number | null,
+): Fallback<number> | null {
+  const length = kept?.[key];
+  return length === undefined || length > (positions ?? Infinity) ? null : keptFallback(kept, `training.${key}`, length);
 }
 
 /** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */

@@ -162,6 +162,8 @@ export interface Assumption {
   readonly key: string;
   readonly value: string;
   readonly reason: Sentence;
+  /** Why it was assumed first, where it is kept while the config is edited. */
+  readonly firstReason?: Sentence;
 }
 
 /**

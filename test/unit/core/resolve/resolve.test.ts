@@ -97,7 +97,7 @@ describe('resolving a run', () => {
   });
 
   it('takes enough nodes for the layout that the experts are shared out evenly', async () => {
-    const moe = { ...llama8b, experts: 8, activeExperts: 2 };
+    const moe = { ...llama8b, layers: 16, experts: 8, activeExperts: 2 };
     const nodesOf = async (layout: object) => {
       const { cluster, layout: chosen } = await resolved({ model: moe, layout });
       assert.equal((chosen.data * chosen.context * chosen.tensor) % ((chosen.expertTensor ?? chosen.tensor) * chosen.expert), 0);

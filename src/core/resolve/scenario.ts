@@ -1,0 +1,108 @@
+import { formatCount } from '../format';
+import type { Layout, PlanRequest } from '../spec/request';
+import type { Fallback } from './defaults-recorder';
+import { sentence, type Sentence } from '../sentence';
+
+/** What a scenario keeps of what no file says, by its keys of terapipe.json. */
+export const scenarioKeys = [
+  'cluster.gpusPerNode',
+  'cluster.nodes',
+  'training.sequenceLength',
+  'training.decoderSequenceLength',
+  'training.globalBatch',
+  'layout.tensor',
+  'layout.pipeline',
+  'layout.data',
+  'layout.expert',
+  'layout.expertTensor',
+] as const;
+
+export type ScenarioKey = (typeof scenarioKeys)[number];
+
+/**
+ * What a config is planned for, which stays while the config is edited: resolving it again with the scenario of its last plan
+ * (`ResolveDefaults.kept`) assumes the same wherever that still runs. What files say always holds. Plain JSON.
+ */
+export interface Scenario {
+  /** Its name, as `H100-80GB`. */
+  readonly gpu: string;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  readonly sequenceLength: number;
+  readonly decoderSequenceLength?: number;
+  readonly globalBatch: number;
+  readonly layout: Layout;
+  /** Why each value was assumed when it was first planned; a key that is absent was in the files, and is not kept. */
+  readonly reasons: Readonly<Partial<Record<ScenarioKey, Sentence>>>;
+}
+
+/** The scenario of a plan. */
+export function scenarioOf({ cluster, training, layout, assumptions }: PlanRequest): Scenario {
+  const { sequenceLength, decoderSequenceLength, globalBatch } = training;
+  const known = new Set<string>(scenarioKeys);
+  return {
+    gpu: cluster.gpu.name,
+    nodes: cluster.nodes,
+    gpusPerNode: cluster.gpusPerNode,
+    sequenceLength,
+    ...(decoderSequenceLength === undefined ? {} : { decoderSequenceLength }),
+    globalBatch,
+    layout,
+    reasons: Object.fromEntries(
+      assumptions.filter(({ key }) => known.has(key)).map(({ key, reason, firstReason = reason }) => [key, firstReason]),
+    ),
+  };
+}
+
+/** A value that was assumed for the last plan, too, and is kept; null where it was not assumed then. */
+export function keptFallback<T>(kept: Scenario | undefined, key: ScenarioKey, value: T): Fallback<T> | null {
+  const firstReason = kept?.reasons[key];
+  return firstReason === undefined ? null : { value, reason: sentence`kept from the first plan: ${firstReason}`, firstReason };
+}
+
+/** `TP2 PP8 DP8`, with context and expert parallelism where there are any. */
+export function sizesText({ tensor, pipeline, data, context, expert }: Layout): string {
+  const others = [...(context > 1 ? [`CP${context}`] : []), ...(expert > 1 ? [`EP${expert}`] : [])];
+  return [`TP${tensor}`, `PP${pipeline}`, `DP${data}`, ...others].join(' ');
+}
+
+/** A value of the scenario that the next plan has not kept, and why. */
+export interface ScenarioChange {
+  readonly key: ScenarioKey | 'cluster.gpu';
+  readonly from: string;
+  readonly to: string;
+  /** Null where a file says the new value. */
+  readonly reason: Sentence | null;
+}
+
+/** What of a scenario a plan made with it has not kept, in the order of `scenarioKeys`. */
+export function scenarioChanges(before: Scenario, request: PlanRequest): readonly ScenarioChange[] {
+  const [from, to] = [valuesOf(before), valuesOf(scenarioOf(request))];
+  return scenarioKeys
+    .filter((key) => from[key] !== to[key])
+    .map((key) => ({
+      key,
+      from: textOf(from[key]),
+      to: textOf(to[key]),
+      reason: request.assumptions.find((assumption) => assumption.key === key)?.reason ?? null,
+    }));
+}
+
+function valuesOf({ layout, ...scenario }: Scenario): Readonly<Record<ScenarioKey, number | undefined>> {
+  return {
+    'cluster.gpusPerNode': scenario.gpusPerNode,
+    'cluster.nodes': scenario.nodes,
+    'training.sequenceLength': scenario.sequenceLength,
+    'training.decoderSequenceLength': scenario.decoderSequenceLength,
+    'training.globalBatch': scenario.globalBatch,
+    'layout.tensor': layout.tensor,
+    'layout.pipeline': layout.pipeline,
+    'layout.data': layout.data,
+    'layout.expert': layout.expert,
+    'layout.expertTensor': layout.expertTensor,
+  };
+}
+
+function textOf(value: number | undefined): string {
+  return value === undefined ? '–' : formatCount(value);
+}
