@@ -1,5 +1,6 @@
 import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../spec/model';
 import type { Facts } from './facts';
+import { largest } from './limits';
 import type { ModelTraits } from './written-model';
 import { own } from '../records';
 
@@ -141,7 +142,6 @@ function windowsOf({ slidingWindow, slidingWindowActive, attentionKinds }: Facts
   return windows.some((window) => window !== null) ? windows : null;
 }
 
-const mostLayers = 10_000;
 /** Longer expressions are not read: nested brackets would exhaust the stack. */
 const mostTokens = 2000;
 
@@ -161,7 +161,7 @@ export function frequencyPattern(written: string, layers: number): readonly numb
     while (total !== null && tokens[at] === '+') {
       at += 1;
       const next: number[] | null = product();
-      total = next === null || total.length + next.length > mostLayers ? null : [...total, ...next];
+      total = next === null || total.length + next.length > largest.layers ? null : [...total, ...next];
     }
     return total;
   };
@@ -171,7 +171,8 @@ export function frequencyPattern(written: string, layers: number): readonly numb
       const times = Number(tokens[at + 1]);
       at += 2;
       const repeated: readonly number[] = list;
-      list = times >= 0 && times * repeated.length <= mostLayers ? Array.from({ length: times }, () => repeated).flat() : null;
+      list =
+        times >= 0 && times * Math.max(1, repeated.length) <= largest.layers ? Array.from({ length: times }, () => repeated).flat() : null;
     }
     return list;
   };

@@ -14,6 +14,7 @@ import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
 import { readComposed } from './compose';
 import { crossFindings } from '../rules/launchers/cross-findings';
+import { refuseBeyondLimits } from '../formats/limits';
 import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
 import { startOf } from '../formats/json-document';
@@ -93,6 +94,7 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
 }
 
 async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<LoadedConfig> {
+  refuseBeyondLimits(launcher.facts);
   const joined = await joinedModel(launcher, read);
   const named = joined === null ? namedModelOf(launcher) : null;
   const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));

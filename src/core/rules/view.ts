@@ -43,9 +43,6 @@ export interface ConfigView {
   readonly planned: Pick<Layout, 'tensor' | 'data'> | null;
 }
 
-/** Kinds of more layers than any model has are not listed. */
-const mostLayers = 10_000;
-
 /** Settings that deal layers otherwise than evenly. */
 const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
@@ -53,7 +50,7 @@ const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', '
 export function viewOfLauncher({ facts, format, program }: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
   const launcher = { ...launcherTraitsOf(format), ...program?.traits };
   const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
-  const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
+  const traits = traitsOf(facts);
   return { facts, format, launcher, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
 }
 

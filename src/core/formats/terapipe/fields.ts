@@ -9,6 +9,7 @@ import { runtimes } from '../../spec/runtime';
 import { recomputeModes, recomputeModules } from '../../spec/recompute';
 import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/request';
 import { namedSchedules } from '../../spec/schedule-names';
+import { largest } from '../limits';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../rules';
 import type { CalibrationGiven, TrainingGiven } from '../given';
 import { sentence } from '../../sentence';
@@ -19,20 +20,20 @@ export type Fields<T> = { readonly [K in keyof T]-?: Rule<Exclude<T[K], undefine
 
 /** `model` given inline. */
 export const modelFields: { readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]> } = {
-  layers: integer(1, 10_000),
-  hidden: integer(1, 1_000_000),
-  heads: integer(1, 100_000),
-  kvHeads: integer(1, 100_000),
-  headDim: integer(1, 100_000),
-  ffn: integer(1, 10_000_000),
+  layers: integer(1, largest.layers),
+  hidden: integer(1, largest.hidden),
+  heads: integer(1, largest.heads),
+  kvHeads: integer(1, largest.kvHeads),
+  headDim: integer(1, largest.headDim),
+  ffn: integer(1, largest.ffn),
   gatedMlp: boolean,
-  experts: orNull(integer(1, 100_000)),
-  activeExperts: orNull(integer(1, 100_000)),
-  expertFfn: orNull(integer(1, 10_000_000)),
-  encoderLayers: orNull(integer(1, 10_000)),
-  vocab: integer(0, 100_000_000),
+  experts: orNull(integer(1, largest.experts)),
+  activeExperts: orNull(integer(1, largest.activeExperts)),
+  expertFfn: orNull(integer(1, largest.expertFfn)),
+  encoderLayers: orNull(integer(1, largest.encoderLayers)),
+  vocab: integer(0, largest.vocab),
   tiedEmbeddings: boolean,
-  maxPositions: orNull(integer(1, 1_000_000_000)),
+  maxPositions: orNull(integer(1, largest.maxPositions)),
   positions: oneOf(['learned', 'rotary', 'none']),
   norm: oneOf(['layernorm', 'rmsnorm']),
   qkvBias: boolean,
@@ -54,10 +55,10 @@ const precisionWords = {
 } as const;
 
 export const trainingFields: Fields<TrainingGiven> = {
-  sequenceLength: integer(1, 100_000_000),
-  decoderSequenceLength: integer(1, 100_000_000),
-  microBatch: integer(1, 1_000_000),
-  globalBatch: integer(1, 10_000_000),
+  sequenceLength: integer(1, largest.sequenceLength),
+  decoderSequenceLength: integer(1, largest.decoderSequenceLength),
+  microBatch: integer(1, largest.microBatch),
+  globalBatch: integer(1, largest.globalBatch),
   precision: oneOf(['fp32', 'fp16', 'bf16'], precisionWords),
   gemmPrecision: oneOf(narrowFormats),
   fp8Recipe: oneOf(fp8Recipes),
@@ -66,7 +67,7 @@ export const trainingFields: Fields<TrainingGiven> = {
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(recomputeModes),
   recomputeEvery: integer(1, 10_000),
-  recomputeLayers: integer(0, 10_000),
+  recomputeLayers: integer(0, largest.recomputeLayers),
   recomputeGroup: integer(1, 10_000),
   recomputeModules: list(v.picklist(recomputeModules), 1, 16, `a list of ${recomputeModules.join(', ')}`),
   runtime: oneOf(runtimes),
@@ -74,10 +75,10 @@ export const trainingFields: Fields<TrainingGiven> = {
   compile: boolean,
   contextParallelComm: oneOf(['all-to-all', 'ring']),
   offloadOptimizer: boolean,
-  activationOffloadLayers: integer(0, 10_000),
+  activationOffloadLayers: integer(0, largest.activationOffloadLayers),
   overlapGradReduce: boolean,
   overlapParamGather: boolean,
-  mtpLayers: integer(0, 100),
+  mtpLayers: integer(0, largest.mtpLayers),
   attention: oneOf(['flash', 'unfused']),
   attentionKernel: oneOf(attentionKernels),
   sequenceParallel: boolean,
@@ -102,13 +103,13 @@ export const trainingFields: Fields<TrainingGiven> = {
 export const mostGroups = 16;
 
 export const layoutFields: Fields<Layout> = {
-  tensor: integer(1, 100_000),
-  pipeline: integer(1, 10_000),
-  data: integer(1, 1_000_000),
-  context: integer(1, 100_000),
-  expert: integer(1, 100_000),
-  expertTensor: integer(1, 100_000),
-  virtualStages: integer(1, 10_000),
+  tensor: integer(1, largest.tensor),
+  pipeline: integer(1, largest.pipeline),
+  data: integer(1, largest.data),
+  context: integer(1, largest.context),
+  expert: integer(1, largest.expert),
+  expertTensor: integer(1, largest.expertTensor),
+  virtualStages: integer(1, largest.virtualStages),
   stageLayers: list(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
     1,
@@ -128,7 +129,7 @@ export interface ClusterNumbers {
   readonly nodes: number;
   readonly gpusPerNode: number;
 }
-export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, 1_000_000), gpusPerNode: integer(1, 100_000) };
+export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, largest.nodes), gpusPerNode: integer(1, largest.gpusPerNode) };
 
 /** Under `cluster` and in its groups. */
 export const instanceFields = { instance: oneOf(instanceNames) };
