@@ -11,6 +11,7 @@ import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import { findRemedies } from '../core/rules/plan/remedies';
+import { scenarioOf } from '../core/resolve/scenario';
 import { resolveRun } from '../core/resolve/resolve';
 import type { NamedProfile } from '../core/spec/profile';
 import { profilesFolder, readProfiles } from '../profiler/store';
@@ -39,7 +40,13 @@ export function planRun(
     const plan = makePlan(resolveRun(run, defaults, found), {
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
-    return { run, plan, findings: judgedFindings(config, run, plan, (changed) => makePlan(resolveRun(changed, defaults, found))) };
+    return {
+      run,
+      plan,
+      findings: judgedFindings(config, run, plan, (changed) =>
+        makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found)),
+      ),
+    };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));
   }

@@ -103,8 +103,8 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     }),
   );
   const changes = planChanges(keep, sessions, {
-    plan: async (run, sets, options) =>
-      planner.whatIf({ run, found: await profiles.found(run.file), defaults: defaultsOf(run.file) }, sets, options),
+    plan: async (run, sets, kept, options) =>
+      planner.whatIf({ run, found: await profiles.found(run.file), defaults: { ...defaultsOf(run.file), kept } }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
   const prefills = keep(createPrefills(sessions, servingPlanner(searcher, profiles, defaultsOf)));

@@ -63,12 +63,13 @@ export const whatIfSets = v.pipe(
   v.array(
     v.union([
       v.pipe(v.tuple([v.picklist(whatIfKeys), v.nullable(size)]), v.readonly()),
+      v.pipe(v.tuple([v.literal('training.globalBatch'), size]), v.readonly()),
       v.pipe(v.tuple([v.literal('layout.stageLayers'), stageLayers]), v.readonly()),
       v.pipe(v.tuple([v.picklist(['schedule', 'training.recompute']), v.nullable(text(200))]), v.readonly()),
       v.pipe(v.tuple([v.literal('slicing.unit'), v.nullable(size)]), v.readonly()),
     ]),
   ),
-  v.maxLength(whatIfKeys.length + 1 + whatIfChoices.length),
+  v.maxLength(whatIfKeys.length + 2 + whatIfChoices.length),
   v.readonly(),
 );
 

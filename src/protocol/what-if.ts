@@ -15,12 +15,14 @@ export interface PlanFigures {
   readonly name: Value;
   readonly iterationMs: number;
   readonly tokensPerSecond: number;
+  /** Sequences of its step. */
+  readonly globalBatch: number;
   readonly verdict: MemoryVerdict;
 }
 
 export function figuresOf(plan: Plan): PlanFigures {
   const { name, iterationMs, tokensPerSecond, memory } = chosenOf(plan);
-  return { name, iterationMs, tokensPerSecond, verdict: verdictOf(memory) };
+  return { name, iterationMs, tokensPerSecond, globalBatch: plan.request.training.globalBatch, verdict: verdictOf(memory) };
 }
 
 /** Sizes and settings that a page tries, none at first. */

@@ -5,6 +5,7 @@ import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../core/rehearsal/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/resolve/resolve';
+import { scenarioOf } from '../core/resolve/scenario';
 import { withSizes } from '../core/resolve/with-sizes';
 import { answerSearch } from '../core/layout-search/answer';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
@@ -21,7 +22,13 @@ else
     plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
     resolve: ({ run, defaults, found }, signal) => resolveRun(run, defaults, found, signal),
     remedies: ({ run, defaults, found }, plan, signal) =>
-      findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults, found, signal), { signal, drawnOperations: 0 }), signal),
+      findRemedies(
+        run,
+        plan,
+        (changed) =>
+          makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found, signal), { signal, drawnOperations: 0 }),
+        signal,
+      ),
     whatIf: ({ run, defaults, found }, sets, signal) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: (request, { signal }) => answerElastic(request, signal),

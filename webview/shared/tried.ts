@@ -1,4 +1,4 @@
-import { formatDuration, formatPercent } from '../../src/core/format';
+import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
 import type { WhatIfSet } from '../../src/core/layout-search/what-if';
 import { verdictText } from '../../src/core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
@@ -32,7 +32,7 @@ export function makeAskAgain(host: Host): (state: Pick<PageState, 'whatIf' | 'st
   };
 }
 
-/** What they would give, after what changes. @param answer null: not begun. */
+/** What they would give, after what changes: first the batch, where it could not be held. @param answer null: not begun. */
 export function triedText(plan: Plan, changes: string, answer: WhatIfState | null): Child[] {
   const { tried = null, error = null } = answer ?? {};
   if (error !== null) {
@@ -41,14 +41,18 @@ export function triedText(plan: Plan, changes: string, answer: WhatIfState | nul
   }
   if (tried === null) return [h('p', { class: 'what-if-text' }, h('strong', {}, changes), ` ${t('Planning')}…`)];
   const { fits } = tried.verdict;
+  const batches = { from: plan.request.training.globalBatch, to: tried.globalBatch };
+  const isHeld = batches.from === batches.to;
+  const isNamed = answer?.sets.some(([key]) => key === 'training.globalBatch') === true;
+  const batch = isHeld || isNamed ? '' : t('Batch {0} to {1}', formatCount(batches.from), formatCount(batches.to));
   return [
     icon(fits ? 'check' : 'error'),
     h(
       'p',
       { class: fits ? 'what-if-text' : 'what-if-text what-if-over' },
-      h('strong', {}, changes),
+      h('strong', {}, [batch, changes].filter((text) => text !== '').join(', ')),
       ' ',
-      h('span', { class: 'what-if-cost' }, costText(plan, tried)),
+      h('span', { class: 'what-if-cost' }, isHeld ? costText(plan, tried) : t('{0} a token', costText(plan, tried))),
       ` ${t('{0} a step, {1},', formatDuration(tried.iterationMs), say(tried.name, t))} `,
       h('span', { class: 'what-if-verdict' }, say(verdictText(tried.verdict), t)),
     ),

@@ -187,15 +187,15 @@ function chosenTexts(controls: readonly PlanControl[], plan: Plan, chosen: reado
   });
 }
 
-/** `Tensor 4 to 8, data 4 to 2`. */
+/** `Tensor 4 to 8, data 4 to 2`; first the batch, where it could not be held. */
 function changesText(request: PlanRequest, from: WhatIfSizes, to: WhatIfSizes): string {
-  return whatIfKeys
+  return (['training.globalBatch', ...whatIfKeys] as const)
     .filter((key) => from[key] !== to[key])
     .map((key) => t('{0} {1} to {2}', sizeName(key), sizeText(request, key, from[key]), sizeText(request, key, to[key])))
     .join(', ');
 }
 
-function sizeText(request: PlanRequest, key: WhatIfKey, value: number): string {
+function sizeText(request: PlanRequest, key: keyof WhatIfSizes, value: number): string {
   if (key !== 'training.microBatch' || value > 0) return formatCount(value);
   return whatIfSizes(request)[key] === 0 ? t('Auto: {0}', request.training.microBatch) : t('Auto');
 }
@@ -210,8 +210,10 @@ function titleOf({ assumptions }: PlanRequest, key: WhatIfKey): string {
   return assumed === undefined ? key : t('{0}, assumed: {1}', key, say(assumed.reason, t));
 }
 
-function sizeName(key: WhatIfKey): string {
+function sizeName(key: keyof WhatIfSizes): string {
   switch (key) {
+    case 'training.globalBatch':
+      return t('Batch');
     case 'layout.tensor':
       return t('Tensor');
     case 'layout.pipeline':

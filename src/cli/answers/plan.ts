@@ -2,12 +2,12 @@ import { runtimeOf, sendsText } from '../../core/spec/runtime';
 import { planJson } from '../../core/export/plan-json';
 import { startErrors, type Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
-import { gpusText, placementText } from '../../core/cluster/groups';
+import { placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
 import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
-import { lengthsText } from '../../core/resolve/sequence-lengths';
+import { scenarioText } from '../../core/resolve/scenario-text';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
 import { lengthsLine, lengthsSection } from './lengths';
 import { isTie } from '../../core/planner/reasons';
@@ -35,8 +35,7 @@ export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
 
 function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): string {
   const { request, cost, parameters } = plan;
-  const { cluster, layout, model, training } = request;
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const { layout, model, training } = request;
   const verdict = verdictOf(chosen.memory);
   const { gpu } = tightestOf(chosen.memory.stages) ?? {};
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
@@ -88,8 +87,8 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
   return [
     printable(
       [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''}, ${plural(training.globalBatch, 'sequence')} of ${say(lengthsText(training))} a step`,
-        `on ${gpusText(cluster, gpus)}: ${sizes}${expertText(plan.request)}`,
+        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''} on ${say(scenarioText(request))}:`,
+        `${sizes}${expertText(plan.request)}`,
       ].join(' '),
     ),
     indented(table(facts, [1])),

@@ -13,7 +13,13 @@ export function planSentences(comparison: PlanComparison): Sentence[] {
   const { a, b, requestDiff } = comparison;
   if (requestDiff.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)
     return [sentence`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
-  return [speedSentence(comparison), ...fitSentences(comparison), ...workSentences(comparison), ...gpuSentence(comparison)];
+  return [
+    ...batchSentence(comparison),
+    speedSentence(comparison),
+    ...fitSentences(comparison),
+    ...modelSentence(comparison),
+    ...gpuSentence(comparison),
+  ];
 }
 
 function speedSentence(comparison: PlanComparison): Sentence {
@@ -119,18 +125,20 @@ function fitSentences({ a, b }: PlanComparison): Sentence[] {
   return [...difference, a.fits === b.fits ? sentence`Neither fits the GPU.` : sentence`${(a.fits ? b : a).name} does not fit the GPU.`];
 }
 
-function workSentences({ requestDiff, a, b }: PlanComparison): Sentence[] {
+/** Steps that are not the same work are no times to compare: first how much each is. */
+function batchSentence({ a, b }: PlanComparison): Sentence[] {
+  return a.tokensPerStep === b.tokensPerStep
+    ? []
+    : [
+        sentence`A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; compared are tokens per second.`,
+      ];
+}
+
+function modelSentence({ requestDiff }: PlanComparison): Sentence[] {
   const model = requestDiff.filter(({ key }) => key.startsWith('model.')).map(({ key }) => key.slice('model.'.length));
-  return [
-    ...(model.length > 0
-      ? [sentence`The models differ (${model.slice(0, 4).join(', ')}${model.length > 4 ? ', …' : ''}): tokens are not the same work.`]
-      : []),
-    ...(a.tokensPerStep === b.tokensPerStep
-      ? []
-      : [
-          sentence`A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; compared are tokens per second.`,
-        ]),
-  ];
+  return model.length === 0
+    ? []
+    : [sentence`The models differ (${model.slice(0, 4).join(', ')}${model.length > 4 ? ', …' : ''}): tokens are not the same work.`];
 }
 
 function gpuSentence({ a, b }: PlanComparison): Sentence[] {

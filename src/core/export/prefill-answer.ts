@@ -42,7 +42,7 @@ export function servedRequest(
 ): PlanRequest {
   const sets = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
   const sizes = [`training.sequenceLength=${tokens}`, ...(stages === null ? [] : [`layout.pipeline=${stages}`])];
-  return resolveRun(applyOverrides(run, [...sets, ...sizes]), defaults, found, signal);
+  return resolveRun(applyOverrides(run, [...sets, ...sizes]), { ...defaults, kept: undefined }, found, signal);
 }
 
 /** What launches an engine with the chunks that its rule then makes. @param model folder or name of the model. */

@@ -17,8 +17,11 @@ export const whatIfKeys = [
 
 export type WhatIfKey = (typeof whatIfKeys)[number];
 
+/** Sequences of a step, which stay as they are wherever they can be divided: what is tried is the same work. */
+const batchKey = 'training.globalBatch';
+
 /** One value of each; a micro-batch of 0 is one that the planner chooses. */
-export type WhatIfSizes = Readonly<Record<WhatIfKey, number>>;
+export type WhatIfSizes = Readonly<Record<WhatIfKey | typeof batchKey, number>>;
 
 /** Chunks on each stage that the schedule runs which the files name: `several` for any number, and where they name none. */
 export type WhatIfChunks = number | 'several';
@@ -34,7 +37,10 @@ export type WhatIfChosen =
 
 /** A setting of terapipe.json to change; null leaves it to the planner. */
 export type WhatIfSet =
-  readonly [key: WhatIfKey, value: number | null] | readonly [key: 'layout.stageLayers', value: readonly number[]] | WhatIfChosen;
+  | readonly [key: WhatIfKey, value: number | null]
+  | readonly [key: typeof batchKey, value: number]
+  | readonly [key: 'layout.stageLayers', value: readonly number[]]
+  | WhatIfChosen;
 
 /** Longest walk to the next valid value: sizes of clusters that are planned end below. */
 const mostSize = 16_384;
@@ -51,12 +57,14 @@ export function whatIfSizes(request: PlanRequest): WhatIfSizes {
     'layout.expert': layout.expert,
     'training.microBatch': isAssumed(request, 'training.microBatch') ? 0 : training.microBatch,
     'cluster.nodes': cluster.nodes,
+    [batchKey]: training.globalBatch,
   };
 }
 
 /**
  * The sizes with the next valid value of one key, up (1) or down (-1), and what follows from it: replicas take the GPUs that tensor,
- * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides.
+ * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides. The
+ * global batch stays; one that no file gives becomes the nearest that the replicas divide.
  * Null where no value in that direction is one that launchers accept.
  */
 export function steppedSizes(
@@ -81,7 +89,7 @@ export function steppedSizes(
  */
 export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers?: readonly number[]): readonly WhatIfSet[] {
   const now = whatIfSizes(request);
-  const differs = (key: WhatIfKey): boolean => sizes[key] !== now[key];
+  const differs = (key: keyof WhatIfSizes): boolean => sizes[key] !== now[key];
   const isNewLayout = stageLayers !== undefined || whatIfKeys.some((key) => key !== 'training.microBatch' && differs(key));
   const isDerived = (key: WhatIfKey): boolean =>
     key === 'layout.data' && isAssumed(request, key) && (differs('cluster.nodes') || !isAssumed(request, 'cluster.nodes'));
@@ -90,7 +98,13 @@ export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers
   const changed = whatIfKeys
     .filter((key) => (differs(key) || isChosenAnew(key)) && !isDerived(key))
     .map((key): WhatIfSet => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
-  return stageLayers === undefined ? changed : [...changed, ['layout.stageLayers', stageLayers]];
+  // A batch that no file gives would be assumed again, for other GPUs or replicas than those of the plan.
+  const isBatchSet = differs(batchKey) || (isAssumed(request, batchKey) && (isNewLayout || differs('training.microBatch')));
+  return [
+    ...(isBatchSet ? [[batchKey, sizes[batchKey]] as const] : []),
+    ...changed,
+    ...(stageLayers === undefined ? [] : [['layout.stageLayers', stageLayers] as const]),
+  ];
 }
 
 /** The sizes that `whatIfSets` has set so, with the replicas that follow from them where no file gives these. */
@@ -101,7 +115,11 @@ export function sizesOfSets(request: PlanRequest, sets: readonly WhatIfSet[]): W
     const value = given.has(key) ? (given.get(key) ?? 0) : now[key];
     return typeof value === 'number' ? value : now[key];
   };
-  const sizes = Object.fromEntries(whatIfKeys.map((key) => [key, sizeOf(key)])) as Record<WhatIfKey, number>;
+  const batch = given.get(batchKey);
+  const sizes: WhatIfSizes = {
+    ...(Object.fromEntries(whatIfKeys.map((key) => [key, sizeOf(key)])) as Record<WhatIfKey, number>),
+    [batchKey]: typeof batch === 'number' ? batch : now[batchKey],
+  };
   if (given.has('layout.data') || !isAssumed(request, 'layout.data')) return sizes;
   const gpus = given.has('cluster.nodes') ? sizes['cluster.nodes'] * request.cluster.gpusPerNode : gpusOf(now);
   const data = gpus / (gpusOf(sizes) / sizes['layout.data']);
@@ -151,7 +169,7 @@ function rangeOf(request: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey): { re
     case 'layout.expert':
       return { least: 1, most: model.experts?.count ?? 1 };
     case 'training.microBatch':
-      return { least: 0, most: batchOf(request, sizes) ?? 128 };
+      return { least: 0, most: batchOf(sizes) };
     case 'layout.data':
     case 'cluster.nodes':
       return { least: 1, most: mostSize };
@@ -162,16 +180,24 @@ function gpusOf(sizes: WhatIfSizes): number {
   return sizes['layout.tensor'] * sizes['layout.pipeline'] * sizes['layout.context'] * sizes['layout.data'];
 }
 
-/** Sequences of one replica in a step; null where the batch is assumed and follows the layout. */
-function batchOf(request: PlanRequest, sizes: WhatIfSizes): number | null {
-  return isAssumed(request, 'training.globalBatch') ? null : request.training.globalBatch / sizes['layout.data'];
+/** Sequences of one replica in a step. */
+function batchOf(sizes: WhatIfSizes): number {
+  return sizes[batchKey] / sizes['layout.data'];
+}
+
+/** The batch of the request, or the nearest that the replicas divide where no file gives it. */
+function heldBatch(request: PlanRequest, { 'layout.data': data }: WhatIfSizes): number {
+  const { globalBatch } = request.training;
+  if (globalBatch % data === 0 || !isAssumed(request, batchKey)) return globalBatch;
+  return data * Math.max(1, Math.round(globalBatch / data));
 }
 
 /** The sizes with one changed and the others following; null where launchers would not accept them. */
 function withSize(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey, value: number): WhatIfSizes | null {
   const placed = onGpus(request, { ...sizes, [key]: value }, key, gpusOf(sizes));
   if (placed === null) return null;
-  const followed = { ...placed, ...dividing(request, placed) };
+  const held = { ...placed, [batchKey]: heldBatch(request, placed) };
+  const followed = { ...held, ...dividing(request, held) };
   return followed[key] === value && isAccepted(request, chunks, followed, key) ? followed : null;
 }
 
@@ -193,15 +219,13 @@ function onGpus({ cluster }: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey, gp
 /** Micro-batch, expert and virtual stages as far as they still divide. */
 function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes> {
   const { model, layout } = request;
-  const batch = batchOf(request, sizes);
+  const batch = batchOf(sizes);
   const microBatch = sizes['training.microBatch'];
   const expertTensor = layout.expertTensor ?? sizes['layout.tensor'];
   const ranks = (sizes['layout.tensor'] * sizes['layout.context'] * sizes['layout.data']) / expertTensor;
   const chunks = sizes['layout.pipeline'] * sizes['layout.virtualStages'];
   return {
-    ...(batch === null || !Number.isInteger(batch) || microBatch === 0
-      ? {}
-      : { 'training.microBatch': greatestCommonDivisor(microBatch, batch) }),
+    ...(!Number.isInteger(batch) || microBatch === 0 ? {} : { 'training.microBatch': greatestCommonDivisor(microBatch, batch) }),
     ...(model.experts === null || !Number.isInteger(ranks)
       ? {}
       : { 'layout.expert': greatestCommonDivisor(sizes['layout.expert'], ranks) }),
@@ -212,8 +236,7 @@ function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes
 /** As the rules of `src/core/rules/checks` have it, for the sizes that a step of `key` changes. */
 function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey): boolean {
   const { model, training, layout } = request;
-  const batch = batchOf(request, sizes);
-  if (batch !== null && !Number.isInteger(batch)) return false;
+  if (!Number.isInteger(batchOf(sizes))) return false;
   const isCutAnew = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
   // Layers that a file deals out are for its stages alone.
   if (isCutAnew && layout.stageLayers !== undefined) return false;

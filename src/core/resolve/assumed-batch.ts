@@ -6,7 +6,7 @@ import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** Tokens of a step for each GPU where no file gives a batch: four sequences of 4,096. */
-export const assumedTokensPerGpu = 16_384;
+const assumedTokensPerGpu = 16_384;
 
 type Lengths = Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>;
 type BatchTraining = Lengths & Pick<TrainingSpec, 'microBatch'>;
@@ -18,12 +18,12 @@ export type BatchGiven = Pick<Run, 'batchPerReplica'> & { readonly training: Pic
  * Sequences of a step for each GPU where no file gives a batch: the largest power of two within `assumedTokensPerGpu`, at least one, in
  * whole micro-batches. Neither the model nor the layout changes it, and every number of replicas of these GPUs divides it.
  */
-export function assumedSequencesPerGpu({ microBatch, ...lengths }: BatchTraining): number {
+function assumedSequencesPerGpu({ microBatch, ...lengths }: BatchTraining): number {
   return microBatch * Math.ceil(sequencesWithin(lengths) / microBatch);
 }
 
 /** The same on the GPUs of a layout. */
-export function assumedGlobalBatch(training: BatchTraining, layout: Layout): number {
+function assumedGlobalBatch(training: BatchTraining, layout: Layout): number {
   return gpusOfLayout(layout) * assumedSequencesPerGpu(training);
 }
 

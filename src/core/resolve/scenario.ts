@@ -4,7 +4,7 @@ import type { Fallback } from './defaults-recorder';
 import { sentence, type Sentence } from '../sentence';
 
 /** What a scenario keeps of what no file says, by its keys of terapipe.json. */
-export const scenarioKeys = [
+const scenarioKeys = [
   'cluster.gpusPerNode',
   'cluster.nodes',
   'training.sequenceLength',

@@ -30,7 +30,7 @@ export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'trait
   // "schedule": "TeraPipe",
 
   "training": {
-    // Sequences of one step, over all replicas. Left out: four micro-batches a stage.
+    // Sequences of one step, over all replicas. Left out: 16,384 tokens a GPU, at least one sequence.
     // "globalBatch": 256,
 ${training.join('\n')}
     "recompute": "none"

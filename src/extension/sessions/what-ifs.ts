@@ -2,6 +2,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
+import { scenarioOf, type Scenario } from '../../core/resolve/scenario';
 import { sentence } from '../../core/sentence';
 import type { PlanSessions } from './plan-sessions';
 
@@ -23,8 +24,13 @@ export interface WhatIfs {
 }
 
 export interface WhatIfHost {
-  /** Plans a run with other sizes, off this thread. */
-  readonly plan: (run: Run, sets: readonly WhatIfSet[], options: { readonly signal: AbortSignal }) => Promise<Plan>;
+  /** Plans a run with other sizes, off this thread. @param kept the scenario of its plan, which stays. */
+  readonly plan: (
+    run: Run,
+    sets: readonly WhatIfSet[],
+    kept: Scenario | undefined,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<Plan>;
   readonly reportBug: (error: unknown) => void;
 }
 
@@ -57,11 +63,12 @@ export function createWhatIfs(sessions: PlanSessions, host: WhatIfHost): WhatIfs
       }
       tries.get(file)?.job.abort();
       const { run, edits } = session;
+      const kept = session.plan === null ? undefined : scenarioOf(session.plan.request);
       const job = new AbortController();
       put(file, job, edits, { sets, plan: null, error: null });
       const isCurrent = (): boolean => tries.get(file)?.job === job;
       try {
-        const plan = await host.plan(run, sets, { signal: job.signal });
+        const plan = await host.plan(run, sets, kept, { signal: job.signal });
         if (isCurrent()) put(file, job, edits, { sets, plan, error: null });
       } catch (error) {
         if (!isCurrent() || error instanceof CancelledError) return;

@@ -57,6 +57,8 @@ function saidOf(key: string): readonly PlanSetting[] {
       return ['data'];
     case 'training.microBatch':
       return ['microBatch', 'globalBatch'];
+    case 'training.globalBatch':
+      return ['globalBatch'];
     case 'training.recompute':
       return ['recompute'];
     case 'training.zeroStage':

@@ -87,6 +87,19 @@ describe('sizes to step through', () => {
     assert.equal(stepped(request, 'layout.pipeline', 1)?.['layout.virtualStages'], 1);
   });
 
+  it('hold the batch, and take the nearest that divides where no file gives it and it cannot be held', () => {
+    const open = requestOf({ assumed: ['training.globalBatch'] });
+    const tensor = stepped(open, 'layout.tensor', 1) ?? assert.fail();
+    assert.equal(tensor['training.globalBatch'], 64);
+    assert.deepEqual(whatIfSets(open, tensor)[0], ['training.globalBatch', 64], 'set, so that it is the same where it is written');
+    const nodes = stepped(open, 'cluster.nodes', 1) ?? assert.fail();
+    assert.deepEqual([nodes['cluster.nodes'], nodes['layout.data'], nodes['training.globalBatch']], [10, 5, 65]);
+    assert.deepEqual(sizesOfSets(open, whatIfSets(open, nodes)), nodes);
+    const back = stepped(open, 'cluster.nodes', -1, nodes) ?? assert.fail();
+    assert.equal(back['training.globalBatch'], 64);
+    assert.equal(stepped(requestOf(), 'cluster.nodes', 1)?.['cluster.nodes'], 16, 'a batch that a file gives is not changed');
+  });
+
   it('are set by as few keys as keep the rest: what follows by itself is not written, what would be chosen anew is', () => {
     const tensor = (request: PlanRequest): WhatIfSizes => stepped(request, 'layout.tensor', 1) ?? assert.fail();
     const given = requestOf();

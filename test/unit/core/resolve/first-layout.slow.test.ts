@@ -5,7 +5,7 @@ import { loadConfig } from '../../../../src/core/load/load-config';
 import { assumedGpuName } from '../../../../src/core/resolve/defaults';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { fewestNodes, leastSecondLooks, mostAssumedNodes, mostEstimates, mostEvaluations } from '../../../../src/core/resolve/first-layout';
-import { assumedGlobalBatch } from '../../../../src/core/resolve/assumed-batch';
+import { batchFallback } from '../../../../src/core/resolve/assumed-batch';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
@@ -207,7 +207,7 @@ describe('a model without a layout', () => {
       const byMemory: PlanRequest = {
         ...request,
         layout: sizes,
-        training: { ...training, sequenceParallel: sizes.tensor > 1, globalBatch: assumedGlobalBatch(training, sizes) },
+        training: { ...training, sequenceParallel: sizes.tensor > 1, globalBatch: batchFallback({}, training, sizes, undefined).value },
       };
       const [fastest, first] = [oneForwardOneBackward(request), oneForwardOneBackward(byMemory)];
       assert.ok(fastest.fits && first.fits);

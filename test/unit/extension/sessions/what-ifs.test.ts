@@ -100,7 +100,7 @@ describe('sizes that are tried before they are written', () => {
     const { sessions } = await planned();
     const signals: AbortSignal[] = [];
     const whatIfs = createWhatIfs(sessions, {
-      plan: (_, __, { signal }) => {
+      plan: (_, __, ___, { signal }) => {
         signals.push(signal);
         return new Promise<Plan>((_resolve, reject) => signal.addEventListener('abort', () => reject(new CancelledError())));
       },
