@@ -8,7 +8,7 @@ import { launchedAgainstBest } from '../core/layout-search/launched';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
-import type { SearchKey } from '../core/layout-search/search-problem';
+import type { SearchKey } from '../core/spec/layout-choices';
 import { keptFreeText, layoutText, notTried, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';

@@ -7,7 +7,8 @@ import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
 import { sameMemory, tie } from '../../src/core/planner/reasons';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import type { SearchResult } from '../../src/core/layout-search/result';
-import { searchKeys, type SearchProblem } from '../../src/core/layout-search/search-problem';
+import type { SearchProblem } from '../../src/core/layout-search/search-problem';
+import { searchKeys } from '../../src/core/spec/layout-choices';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
 

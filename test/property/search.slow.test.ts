@@ -8,7 +8,8 @@ import { evaluatorOf, type Evaluator, type Predicted } from '../../src/core/layo
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey, solvedAnyway } from '../../src/core/layout-search/search';
 import { candidateGroups } from '../../src/core/layout-search/space';
-import { searchKeys, type SearchKey, type SearchProblem } from '../../src/core/layout-search/search-problem';
+import type { SearchProblem } from '../../src/core/layout-search/search-problem';
+import { searchKeys, type SearchKey } from '../../src/core/spec/layout-choices';
 import { workFor } from '../../src/core/schedules/zero-bubble/plan';
 import { runsStacks } from '../../src/core/planner/refusals';
 import { namedSchedules as allSchedules } from '../../src/core/spec/schedule-names';

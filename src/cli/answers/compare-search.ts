@@ -4,7 +4,7 @@ import { makePlan } from '../../core/planner/make-plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { freeNames } from '../../core/layout-search/problem';
 import { requestOf } from '../../core/layout-search/request-of';
-import type { SearchKey } from '../../core/layout-search/search-problem';
+import type { SearchKey } from '../../core/spec/layout-choices';
 import { layoutText } from '../../core/layout-search/labels';
 import type { Answer, Texts } from '../answer';
 import { judgedFindings, placed } from '../planned';

@@ -9,7 +9,7 @@ import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
-import type { SearchKey } from '../../core/layout-search/search-problem';
+import type { SearchKey } from '../../core/spec/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';

@@ -4,7 +4,7 @@ import { compareWithTrace } from '../../core/compare/against-trace';
 import { ExpectedError } from '../../core/errors';
 import { currentName } from '../../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../../core/layout-search/problem';
-import { searchKeys, type SearchKey } from '../../core/layout-search/search-problem';
+import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
 import { lowMedian } from '../../core/numbers';
 import type { Failure } from '../../core/recovery/recover';
 import { namedSchedules } from '../../core/spec/schedule-names';

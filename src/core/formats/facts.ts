@@ -4,7 +4,9 @@ import type { RopeScaling, StateKind } from '../spec/model';
 import type { Fp8Recipe } from '../spec/number-formats';
 import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
+import type { Runtime } from '../spec/runtime';
 import type { GivenAdapters } from './adapters';
+import type { CapabilitiesWith } from './capabilities';
 import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
 
@@ -233,17 +235,23 @@ export interface Fact<T> extends Located<T> {
 /** Everything one file (or one run's files, joined) says. */
 export type Facts = { readonly [K in FactName]?: Fact<FactValues[K]> };
 
+/** What a launcher can run and its file can say. */
+export type Capabilities = CapabilitiesWith<Partial<FactValues>>;
+
 /** Traits of a launcher in which the programs of its family differ. */
 export interface ProgramTraits {
+  readonly runtime?: Runtime;
   readonly refusesUnevenLayers?: boolean;
   readonly ignoresLoneRecompute?: boolean;
 }
 
-/** One of several programs that take the same kind of file: a fork of Megatron-LM. */
+/** One of several programs that take the same kind of file: a fork of Megatron-LM, a trainer of Hugging Face's family. */
 export interface Program {
   readonly name: string;
   /** In what it differs from the launcher of its format. */
   readonly traits: ProgramTraits;
+  /** What it can run; absent: as the launcher of its format. */
+  readonly capabilities?: Capabilities;
 }
 
 /** A launcher's file as one of the readers understands it. */

@@ -7,6 +7,7 @@ import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './terapipe/inline-model';
+import { capabilitiesOf, programTraitsOf } from './as-launched';
 import { launcherTraitsOf } from './registry';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
@@ -36,6 +37,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
   const cluster = clusterOf(facts);
   const schedule = scheduleOf(facts);
+  const capabilities = capabilitiesOf(launcher);
   const traits = traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid);
   return {
     traits,
@@ -46,11 +48,12 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     file,
     files: [...texts.keys()],
     format,
+    ...(capabilities !== null && { capabilities }),
     title,
     place,
     model,
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfFormat(format, facts), ...mtpOf(launcher) },
+    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfLauncher(launcher), ...mtpOf(launcher) },
     ...(launcher.adapters && { adapters: launcher.adapters }),
     layout: layoutOf(facts, model.layers.value),
     ...batchPerReplicaOf(facts, format),
@@ -297,12 +300,10 @@ function offloadOf(
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
-/**
- * Formats of frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of
- * DeepSpeed alone.
- */
-function runtimeOfFormat(format: LauncherFile['format'], { zeroStage, activationCheckpointing }: Facts): Given<TrainingSpec> {
-  const { runtime, takesMegatronArguments } = launcherTraitsOf(format);
+/** Frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
+function runtimeOfLauncher(launcher: LauncherFile): Given<TrainingSpec> {
+  const { zeroStage, activationCheckpointing } = launcher.facts;
+  const { runtime, takesMegatronArguments } = programTraitsOf(launcher);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };
   const sign = zeroStage ?? activationCheckpointing;
   return takesMegatronArguments && sign !== undefined ? { runtime: from(sign, 'deepspeed' as const) } : {};

@@ -1,6 +1,7 @@
 import type { Runtime } from '../spec/runtime';
+import { saysAll } from './capabilities';
 import type { ComposingReader } from './composition';
-import type { Facts } from './facts';
+import type { Capabilities, Facts } from './facts';
 import { topLevelKeys } from './json-document';
 import { yamlHead, type YamlHead } from './yaml/recognise';
 import type { Sentence } from '../sentence';
@@ -51,6 +52,15 @@ export const megatronTraits: LauncherTraits = {
   batchOfReplica: null,
 };
 
+/** Of Megatron-LM, and of what runs its training loop. */
+export const megatronCapabilities: Capabilities = {
+  name: 'Megatron-LM',
+  source: 'NVIDIA/Megatron-LM at d98e8a64, megatron/training/arguments.py 432 to 1477 and megatron/core/transformer/transformer_config.py',
+  saidBy: saysAll,
+  refuses: [],
+  silent: {},
+};
+
 /** A text before it is parsed: each scan runs when it is first asked for, and works on broken texts. */
 export interface Glance {
   readonly text: string;
@@ -90,6 +100,7 @@ export interface Launcher {
   /** Loads its reader, with the library that parses its files. Null: that library is WebAssembly, which the terminal or VS Code loads. */
   readonly reader: (() => Promise<ComposingReader>) | null;
   readonly traits: LauncherTraits;
+  readonly capabilities: Capabilities;
   /** The model that a flavour or class of its own means. */
   readonly modelNamed?: (flavor: string, facts: Facts) => ModelOfLauncher;
 }

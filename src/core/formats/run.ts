@@ -14,7 +14,7 @@ import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { SequenceSplit } from '../spec/sequence-split';
 import type { GivenElastic } from './given-elastic';
-import type { FactName, Facts } from './facts';
+import type { Capabilities, FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
 import type { Sentence } from '../sentence';
 
@@ -34,6 +34,8 @@ export interface Run {
   readonly file: string;
   readonly files: readonly string[];
   readonly format: ConfigFormat;
+  /** What the launcher of these files can run and say; absent: no launcher reads them. */
+  readonly capabilities?: Capabilities;
   /** Short display name: folder or file name. */
   readonly title: string;
   /** Where to put a remark about the whole run: its first key, or the start of the file. */

@@ -7,7 +7,8 @@ import { keepingFree } from './kept-free';
 import type { FoundPlan, Improvement, SearchResult } from './result';
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
-import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
+import type { SearchProblem } from './search-problem';
+import { searchKeys, type SearchKey } from '../spec/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
 
@@ -56,7 +57,10 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
 }
 
 /** Orders are planned, and slices solved, for other times only where the best has them: that takes longer than all else. */
-function changesOf({ request, fixed, schedules, keptFree, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
+function changesOf(
+  { request, fixed, schedules, keptFree, strict = false, refuses = [], triesHost = false }: SearchProblem,
+  best: FoundPlan,
+): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
   const measured = measuredChoices(request);
@@ -66,6 +70,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
     ...(schedules === undefined ? {} : { schedules }),
     ...(keptFree === undefined ? {} : { keptFree }),
     strict,
+    refuses,
     triesHost,
     withoutPlanned: !scheduleKind(best.point.schedule).planned,
     ...(best.point.slices > 1 ? {} : { slicesAre: 'equal' as const }),

@@ -1,5 +1,6 @@
 import type { PlanRequest } from '../spec/request';
-import type { SearchKey, SearchProblem } from './search-problem';
+import type { SearchProblem } from './search-problem';
+import type { SearchKey } from '../spec/layout-choices';
 
 /** What measured times leave of the choices. */
 export interface MeasuredChoices {

@@ -4,7 +4,8 @@ import { keptFreeFor } from '../memory-model/kept-free';
 import { abilitiesOf } from './abilities';
 import type { Located } from '../spec/located';
 import type { PlanRequest } from '../spec/request';
-import { searchKeys, type SearchKey, type SearchProblem } from './search-problem';
+import type { SearchProblem } from './search-problem';
+import { searchKeys, type SearchKey } from '../spec/layout-choices';
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
 const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];
@@ -31,7 +32,7 @@ export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>>
  * not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
-  const { schedules, kept } = abilitiesOf(run);
+  const { schedules, kept, refuses } = abilitiesOf(run);
   const { zeroStage, offloadOptimizer } = request.training;
   const released = new Set(free.filter((key) => key !== 'zeroStage' || zeroStage < 2));
   // with all memory choices free, an optimizer that is on the host may leave it
@@ -43,7 +44,7 @@ export function searchProblemOf(run: Run, request: PlanRequest, free: readonly S
     keptFree: keptFreeFor(request.training, run.keepFree?.value),
     fixed: new Set([...fixed, ...kept]),
     ...(request.runs === undefined ? {} : { schedules: request.runs }),
-    ...(schedules === null ? {} : { strict: true }),
+    ...(schedules === null ? {} : { strict: true, refuses }),
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };

@@ -5,7 +5,7 @@ import type { Layout, PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { FoundPlan } from './result';
-import { searchKeys } from './search-problem';
+import { searchKeys } from '../spec/layout-choices';
 
 /**
  * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are

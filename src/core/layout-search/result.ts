@@ -7,7 +7,7 @@ import type { StepPart } from '../planner/step-part-names';
 import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
-import type { SearchKey } from './search-problem';
+import type { SearchKey } from '../spec/layout-choices';
 import type { Sentence, Value } from '../sentence';
 
 export { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';

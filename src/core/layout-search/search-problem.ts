@@ -1,26 +1,8 @@
 import type { ScheduleName } from '../spec/schedule-names';
+import type { Refusal } from '../formats/capabilities';
 import type { KeptFree } from '../memory-model/kept-free';
+import type { SearchKey } from '../spec/layout-choices';
 import type { PlanRequest } from '../spec/request';
-
-/** What a search may choose, each unless it is fixed. `data` follows from the others and the number of GPUs. */
-export const searchKeys = [
-  'tensor',
-  'pipeline',
-  'data',
-  'context',
-  'expert',
-  'expertTensor',
-  'virtualStages',
-  'microBatch',
-  'recompute',
-  'zeroStage',
-  'offloadOptimizer',
-  'contextParallelComm',
-  'sequenceParallel',
-  'schedule',
-] as const;
-
-export type SearchKey = (typeof searchKeys)[number];
 
 /** A search: the request says what is fixed and everything that is no choice (model, cluster, global batch, sequence length, precision). */
 export interface SearchProblem {
@@ -31,6 +13,8 @@ export interface SearchProblem {
   readonly schedules?: readonly ScheduleName[];
   /** A launcher runs the answer: what it refuses is left out, though a plan of it could be made. */
   readonly strict?: boolean;
+  /** Sizes that the launcher refuses together. */
+  readonly refuses?: readonly Refusal[];
   /** The optimizer is tried on the host too where that is not fixed; else it stays where the request has it. */
   readonly triesHost?: boolean;
   /** The ones that are evaluated now; absent: all. */

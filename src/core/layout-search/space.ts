@@ -8,6 +8,7 @@ import { joinedGpus } from '../spec/cluster';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
+import { refusedTogether } from '../formats/capabilities';
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst } from '../schedules/split-runtimes';
@@ -47,7 +48,7 @@ export function* candidateGroups(
   problem: SearchProblem,
   skipping: Skipping = { tooLarge: () => false, onSkipped: () => undefined },
 ): Generator<CandidateGroup> {
-  const { request, fixed } = problem;
+  const { request, fixed, refuses = [] } = problem;
   const { model, training } = request;
   const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
     ? [training]
@@ -58,7 +59,9 @@ export function* candidateGroups(
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
-    const held = optimizers
+    const allowed = optimizers.filter((optimizer) => refusedTogether({ refuses }, { ...sizes, ...optimizer }) === undefined);
+    if (allowed.length === 0) continue;
+    const held = allowed
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
       .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
@@ -72,7 +75,7 @@ export function* candidateGroups(
         ...choice,
         layout: { ...sizes, virtualStages: choice.virtualStages },
       }));
-      skipping.onSkipped(schedules.length * recomputes.length * comms.length * (optimizers.length - held.length));
+      skipping.onSkipped(schedules.length * recomputes.length * comms.length * (allowed.length - held.length));
       if (held.length === 0) continue;
       for (const [recompute, alike, comm] of recomputes.flatMap((recompute) =>
         groupsFor(recompute, schedules).flatMap((group) => comms.map((comm) => [recompute, group, comm] as const)),

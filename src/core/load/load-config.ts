@@ -5,11 +5,11 @@ import type { ComposingReader } from '../formats/composition';
 import type { LauncherFile } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
-import { megatronDefaults, megatronTrainingDefaults } from '../formats/megatron/megatron-defaults';
+import { asLaunched } from '../formats/as-launched';
 import { runOfLauncher } from '../formats/launcher-run';
 import { titleOf } from '../formats/title';
 import { namedModelOf } from '../formats/named-models';
-import { isLauncher, launcherTraitsOf } from '../formats/registry';
+import { isLauncher } from '../formats/registry';
 import type { ReadReferenced, Run } from '../formats/run';
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
 import { readComposed } from './compose';
@@ -170,17 +170,6 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedErro
     sentence`put the config.json of the model beside it to plan the run`,
     place,
   );
-}
-
-/**
- * With what Megatron's arguments default to, so that a run is planned as it would be launched. Beside a model config defaults of the model
- * would contradict what it says.
- */
-function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
-  const { format, facts } = launcher;
-  const { takesMegatronArguments, modelSetsTraining } = launcherTraitsOf(format);
-  if (!takesMegatronArguments || (isJoined && modelSetsTraining)) return launcher;
-  return { ...launcher, facts: { ...(isJoined ? megatronTrainingDefaults : megatronDefaults)(facts), ...facts } };
 }
 
 const purposeWords = {

@@ -7,13 +7,12 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../spec/cost-constants';
 import { limitsOn } from '../memory-model/reserved';
 import { fitsMemory, verdictOf } from '../memory-model/verdict';
-import type { Located } from '../spec/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import { divisorsOf, greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
-import { abilitiesOfFormat } from '../layout-search/abilities';
+import { schedulesOfFormat } from '../layout-search/abilities';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { memoryOf } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
@@ -151,7 +150,7 @@ function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Ju
   const { pipeline } = first.layout;
   const isUsual = (layout: Layout): boolean =>
     layout.pipeline <= Math.max(pipeline, mostUsualStages) &&
-    (abilitiesOfFormat(given.format).schedules === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
+    (schedulesOfFormat(given.format) === null || model.layers % pipeline > 0 || model.layers % layout.pipeline === 0);
   const firstMs = judge.estimate(first.layout).sequenceMs;
   const faster = layouts
     .filter((layout) => layout !== first.layout && isUsual(layout))
@@ -224,26 +223,6 @@ function judgeOf(given: LayoutGiven, { model, draft, signal, kept }: PlannedMode
 function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
   const open = { schedule: null, slicing: { unit: null, scheme: null }, costTable: null, profile: null, assumptions: [] };
   return { title: '', model, cluster, training, layout, constants: defaultConstants, ...open };
-}
-
-/**
- * A run whose sizes that no file gives, but its launcher has by default (`written`), are left open where the model does not fit with them.
- */
-export function withoutTightDefaults(
-  run: Run,
-  { tensor, pipeline }: Given<Layout>,
-  planned: PlannedModel,
-  oneNode: ClusterSpec,
-  nodes: number | null,
-): Run {
-  const isDefault = (size: Located<number> | undefined): boolean => size?.source.kind === 'default';
-  if ((!isDefault(tensor) && !isDefault(pipeline)) || run.groups !== undefined) return run;
-  const found = nodes === null ? fewestNodes(run, planned, oneNode) : firstLayout(run, planned, { ...oneNode, nodes });
-  if (found === null || found.fits) return run;
-  const layout = { ...run.layout };
-  if (isDefault(tensor)) delete layout.tensor;
-  if (isDefault(pipeline)) delete layout.pipeline;
-  return { ...run, layout };
 }
 
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
@@ -328,7 +307,7 @@ function expertSizes(
 
 /** A launcher's file decides by what it leaves out, and whole sizes do. */
 function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
-  return abilitiesOfFormat(format).schedules !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
+  return schedulesOfFormat(format) !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
 }
 
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;

@@ -60,9 +60,11 @@ export function resolveNodes(
     if (kept !== null && kept.value >= least) return kept;
     if (asked > 1 && run.layout.data !== undefined) return enough;
     found = fewestNodes(run, planned, oneNode, least);
-    if (asked > 1 && found?.fits !== true) {
+    const { tensor, pipeline } = run.layout;
+    const isDecided = asked > 1 || (tensor !== undefined && pipeline !== undefined);
+    if (isDecided && found?.fits !== true) {
       found = null;
-      return enough;
+      return asked > 1 ? enough : { value: least, reason: sentence`with these sizes more nodes do not make it fit` };
     }
     if (found?.fits === true)
       return {

@@ -22,7 +22,7 @@ import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
 import { batchFallback } from './assumed-batch';
 import type { ResolveDefaults } from './defaults';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
-import { requestedGpus, withoutTightDefaults, type PlannedModel, type TrainingDraft } from './first-layout';
+import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
 import type { Scenario } from './scenario';
@@ -56,14 +56,13 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const planned = { model, draft, signal, kept };
   const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
   const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
-  const fixing = withoutTightDefaults(given, run.layout, planned, oneNode, run.nodes?.value ?? defaults.nodes ?? kept?.nodes ?? null);
-  const assumed = mixed === null ? resolveNodes(fixing, defaults, planned, oneNode, valueOrDefault) : null;
+  const assumed = mixed === null ? resolveNodes(given, defaults, planned, oneNode, valueOrDefault) : null;
   const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const layout =
     mixed === null
-      ? resolveLayout(fixing, planned, cluster, assumed?.found ?? null, valueOrDefault)
-      : resolveMixedLayout(fixing, planned, mixed, constants, valueOrDefault);
+      ? resolveLayout(given, planned, cluster, assumed?.found ?? null, valueOrDefault)
+      : resolveMixedLayout(given, planned, mixed, constants, valueOrDefault);
   const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
   const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules;
   const request: PlanRequest = {

@@ -1,5 +1,6 @@
 import type { ConfigFormat } from '../formats/config-format';
 import type { LauncherTraits } from '../formats/launcher';
+import { programTraitsOf } from '../formats/as-launched';
 import { launcherTraitsOf } from '../formats/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
@@ -47,8 +48,9 @@ export interface ConfigView {
 const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
 /** A launcher's file as rules see it. */
-export function viewOfLauncher({ facts, format, program }: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
-  const launcher = { ...launcherTraitsOf(format), ...program?.traits };
+export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
+  const { facts, format } = file;
+  const launcher = programTraitsOf(file);
   const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
   const traits = traitsOf(facts);
   return { facts, format, launcher, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };

@@ -1,4 +1,4 @@
-import { abilitiesOfFormat } from '../../layout-search/abilities';
+import { schedulesOfFormat } from '../../layout-search/abilities';
 import { choose } from '../../planner/choose';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { plainName } from '../../partition/scheduling';
@@ -24,7 +24,7 @@ const names: Readonly<Record<NewFormat, string>> = {
 export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   const { request, candidates } = plan;
   const chosen = chosenOf(plan);
-  const { schedules } = abilitiesOfFormat(format);
+  const schedules = schedulesOfFormat(format);
   const isRun = schedules?.includes(plainName(chosen.schedule, request.layout)) ?? true;
   if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
   const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };

@@ -3,7 +3,7 @@ import { completeInline } from '../../formats/terapipe/inline-model';
 import { runOfLauncher } from '../../formats/launcher-run';
 import type { Run } from '../../formats/run';
 import { launcherTraitsOf } from '../../formats/registry';
-import { megatronDefaults } from '../../formats/megatron/megatron-defaults';
+import { asLaunched } from '../../formats/as-launched';
 import { trainedModelOf } from '../../formats/written-model';
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
@@ -234,8 +234,7 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
 
 /** The run of a file, read as if it had been opened beside the model's config. */
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
-  const isMegatron = launcherTraitsOf(launcher.format).takesMegatronArguments;
-  const launched = isMegatron ? { ...launcher, facts: { ...megatronDefaults(launcher.facts), ...launcher.facts } } : launcher;
+  const launched = asLaunched(launcher, false);
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
   const { layers, hidden, heads } = model;
   const beside = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);

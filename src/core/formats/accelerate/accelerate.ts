@@ -2,7 +2,7 @@ import { byDefault } from '../../spec/located';
 import { sentence } from '../../sentence';
 import { ExpectedError } from '../../errors';
 import { ownLayer, upwards, type Base, type Composition, type Layer } from '../composition';
-import type { Facts } from '../facts';
+import type { Facts, Program } from '../facts';
 import { choice, count, fixed, on } from '../shell/flag-reads';
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
 import { key, lenient, type KeyTable } from '../yaml/key-table';
@@ -10,6 +10,7 @@ import { createKeyReader, type KeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, word } from '../yaml/reads';
 import { yamlHead } from '../yaml/recognise';
+import { accelerateProgram } from './programs';
 import { isAccelerate } from './recognise';
 import { environmentOnly } from '../yaml/references';
 import { entryAt, parseYaml, type YamlDocument } from '../yaml/yaml-document';
@@ -85,13 +86,19 @@ export const accelerateFiles: Composition = {
     const own = ownLayer(layers);
     const document = parsed(own);
     const reader = createKeyReader(document, environmentOnly);
-    return { ...launcherFile(document, 'accelerate', factsOf(reader, layers), reader), isPart: true };
+    const program = accelerateProgram(typeOf(reader));
+    return { ...launcherFile(document, 'accelerate', factsOf(reader, layers), reader), ...(program && { program }), isPart: true };
   },
 };
 
 /** What a file that `--config_file` names says, beside the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
 export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
   return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
+}
+
+/** The program that such a file starts. */
+export function accelerateProgramOf(own: Layer): Program | undefined {
+  return ofAccelerate<Program | undefined>(own, undefined, () => accelerateProgram(typeOf(createKeyReader(parsed(own), environmentOnly))));
 }
 
 /** What such a file builds on. */
@@ -108,8 +115,12 @@ function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
   }
 }
 
+function typeOf(reader: KeyReader): string {
+  return reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
+}
+
 function factsOf(reader: KeyReader, layers: readonly Layer[]): Facts {
-  const type = reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
+  const type = typeOf(reader);
   const [sharding = {}] = layers.filter(isJson).map(shardingOf);
   const facts = {
     ...unsaid(type),

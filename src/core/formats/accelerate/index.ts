@@ -1,5 +1,6 @@
 import { composing } from '../composition';
 import { megatronTraits, type Launcher } from '../launcher';
+import { accelerateCapabilities } from './programs';
 import { isAccelerate } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -10,4 +11,5 @@ export const accelerate: Launcher = {
   isIts: ({ yaml }) => isAccelerate(yaml()),
   reader: async () => composing((await import('./accelerate')).accelerateFiles),
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: accelerateCapabilities,
 };

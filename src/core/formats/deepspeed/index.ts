@@ -1,3 +1,4 @@
+import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
@@ -9,4 +10,11 @@ export const deepspeed: Launcher = {
   isIts: ({ text, jsonKeys }) => isDeepSpeed(jsonKeys()) || isDeepSpeed(text),
   reader: async () => (await import('./reader')).readDeepSpeed,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: {
+    name: 'DeepSpeed',
+    source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/config.py, zero/config.py 95 and pipe/engine.py 76',
+    saidBy: saidBy(['microBatch', 'zeroStage', 'offloadOptimizer'], ['tensor', 'pipeline', 'context', 'expert', 'recompute']),
+    refuses: [zeroWithPipeline, zero3WithAutoTensor],
+    silent: { gradientAccumulation: 1 },
+  },
 };

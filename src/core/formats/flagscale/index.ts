@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny, parallelSizes } from '../yaml/recognise';
 import { sentence } from '../../sentence';
 
@@ -10,6 +10,7 @@ export const flagScale: Launcher = {
   isIts: isFlagScale,
   reader: async () => composing((await import('./flagscale')).flagScaleFiles),
   traits: { ...megatronTraits, takesMegatronArguments: true },
+  capabilities: { ...megatronCapabilities, name: 'FlagScale', source: 'flagos-ai/FlagScale, flagscale/train, which starts Megatron-LM' },
 };
 
 function isFlagScale({ text, yaml }: Glance): boolean {

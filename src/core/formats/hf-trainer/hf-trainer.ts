@@ -2,7 +2,8 @@ import { byDefault } from '../../spec/located';
 import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
-import type { Facts, LauncherFile } from '../facts';
+import type { Facts, LauncherFile, Program } from '../facts';
+import { axolotl, llamaFactory, shardedProgram, trl } from './programs';
 import { count, fixed, on } from '../shell/flag-reads';
 import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
 import { key, lenient, type KeyTable } from '../yaml/key-table';
@@ -11,6 +12,9 @@ import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, word } from '../yaml/reads';
 import { environmentOnly } from '../yaml/references';
 import { parseYaml, type YamlDocument } from '../yaml/yaml-document';
+
+const checkpointing = (whenTrue: string, whenFalse: string) =>
+  anyOf((written) => (/^(true|yes|on)$/i.test(written) ? whenTrue : /^(false|no|off|null|none)$/i.test(written) ? whenFalse : undefined));
 
 /** Keys of Axolotl, then of LLaMA-Factory. */
 const trainerKeys: KeyTable = {
@@ -37,7 +41,10 @@ const trainerKeys: KeyTable = {
   ],
   tensor: [key('tensor_parallel_size', count(1))],
   context: [key('context_parallel_size', count(1))],
-  recomputeGranularity: [key('gradient_checkpointing', lenient(fixed('full')))],
+  recomputeGranularity: [
+    key('disable_gradient_checkpointing', checkpointing('none', 'full')),
+    key('gradient_checkpointing', checkpointing('full', 'none')),
+  ],
 };
 
 /** A DeepSpeed JSON is named by a path from where the launcher is started, so it is looked for beside the file and above it. */
@@ -57,6 +64,7 @@ export const trainerFiles: Composition = {
     const facts = withCheckpointing(written);
     return {
       ...launcherFile(own, 'hf-trainer', facts, reader),
+      program: programOf(own, sharding),
       ...adaptersOf(reader),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
@@ -67,13 +75,24 @@ function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');
 }
 
+/** Axolotl names its `base_model`; keys of LLaMA-Factory are its own, others are those of the Trainer. */
+function programOf(own: YamlDocument, sharding: Facts | undefined): Program {
+  const { entries } = own.root;
+  const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
+  const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
+  return shardedProgram(capabilities, isFsdp(own) ? 'fsdp' : sharding === undefined ? 'none' : 'deepspeed');
+}
+
 /** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */
-function fsdpOf({ root }: YamlDocument): Facts {
-  const isSharded = ['fsdp', 'fsdp_config'].some((name) => {
+function fsdpOf(own: YamlDocument): Facts {
+  return isFsdp(own) ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
+}
+
+function isFsdp({ root }: YamlDocument): boolean {
+  return ['fsdp', 'fsdp_config'].some((name) => {
     const value = root.entries.get(name)?.value;
     return value !== undefined && (value.kind === 'map' ? value.entries.size > 0 : value.kind === 'list' && value.items.length > 0);
   });
-  return isSharded ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
 }
 
 /** Adapters of Axolotl (`adapter`), LLaMA-Factory (`finetuning_type`) or TRL (`use_peft`). */

@@ -1,6 +1,7 @@
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
+import { trainer } from './programs';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
 
@@ -11,6 +12,7 @@ export const hfTrainer: Launcher = {
   isIts: ({ yaml }) => isTrainer(yaml()),
   reader: async () => composing((await import('./hf-trainer')).trainerFiles),
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: trainer,
   modelNamed: modelOfHub,
 };
 

@@ -1,6 +1,6 @@
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
-import { megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { bridgeClassConfig } from './bridge-classes';
 import { sentence } from '../../sentence';
@@ -12,6 +12,11 @@ export const megatronBridge: Launcher = {
   isIts: ({ yaml }) => isMegatronBridge(yaml()),
   reader: async () => (await import('./megatron-bridge')).readMegatronBridge,
   traits: { ...megatronTraits, leavesOpen: true },
+  capabilities: {
+    ...megatronCapabilities,
+    name: 'Megatron-Bridge',
+    source: 'NVIDIA-NeMo/Megatron-Bridge at 067f987d, src/megatron/bridge/training/config.py',
+  },
   modelNamed: modelOfBridge,
 };
 

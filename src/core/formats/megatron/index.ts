@@ -1,4 +1,4 @@
-import { megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -14,6 +14,7 @@ export const megatronShell: Launcher = {
   isItsNamed: mentionsMegatron,
   reader: null,
   traits,
+  capabilities: megatronCapabilities,
 };
 
 /** Megatron-LM's functional tests, and its `--yaml-cfg`. */
@@ -23,6 +24,7 @@ export const megatronYaml: Launcher = {
   isIts: ({ yaml }) => isMegatronYaml(yaml()),
   reader: async () => (await import('./megatron-yaml')).readMegatronYaml,
   traits,
+  capabilities: megatronCapabilities,
 };
 
 /** A functional test of Megatron-LM (`MODEL_ARGS` with flags), or its `--yaml-cfg`. */

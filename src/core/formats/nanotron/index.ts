@@ -1,3 +1,4 @@
+import { saidBy } from '../capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -9,6 +10,13 @@ export const nanotron: Launcher = {
   isIts: ({ yaml }) => isNanotron(yaml()),
   reader: async () => (await import('./nanotron')).readNanotron,
   traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: {
+    name: 'nanotron',
+    source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
+    saidBy: saidBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
+    refuses: [{ atLeast: { zeroStage: 2 }, source: 'huggingface/nanotron at 2411b022, src/nanotron/config/config.py 409' }],
+    silent: {},
+  },
 };
 
 function isNanotron({ sections }: YamlHead): boolean {

@@ -1,6 +1,6 @@
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
-import { megatronTraits, type Glance, type Launcher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
 import { hasAny } from '../yaml/recognise';
 import { sentence } from '../../sentence';
 
@@ -11,6 +11,7 @@ export const nemoRl: Launcher = {
   isIts: isNemoRl,
   reader: async () => composing((await import('./nemo-rl')).nemoRlFiles),
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
+  capabilities: { ...megatronCapabilities, name: 'NeMo-RL', source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy, with Megatron Core' },
   modelNamed: modelOfHub,
 };
 

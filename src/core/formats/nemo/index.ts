@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { megatronTraits, type Launcher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
 
@@ -10,6 +10,7 @@ export const nemo: Launcher = {
   isIts: ({ yaml }) => isNemo(yaml()),
   reader: async () => composing((await import('./nemo')).nemoFiles),
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
+  capabilities: { ...megatronCapabilities, name: 'NeMo', source: 'NVIDIA-NeMo/NeMo at 8cfedd72, nemo/collections/nlp, with Megatron Core' },
 };
 
 /**

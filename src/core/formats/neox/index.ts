@@ -1,3 +1,4 @@
+import { saidBy, zeroWithPipeline } from '../capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -9,6 +10,17 @@ export const gptNeox: Launcher = {
   isIts: ({ yaml }) => isGptNeox(yaml()),
   reader: async () => (await import('./gpt-neox')).readGptNeox,
   traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
+  capabilities: {
+    name: 'GPT-NeoX',
+    source:
+      'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/neox_args.py 60 to 88, 1384 to 1399, 1615 and arguments.py 1089 to 1146',
+    saidBy: saidBy(
+      ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer', 'expert', 'sequenceParallel'],
+      ['context'],
+    ),
+    refuses: [zeroWithPipeline],
+    silent: {},
+  },
 };
 
 const neoxOnly = ['pipe_parallel_size', 'gpt_j_residual', 'no_weight_tying', 'output_layer_parallelism', 'pos_emb', 'rotary_pct'];

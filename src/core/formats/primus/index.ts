@@ -1,6 +1,6 @@
 import { composing } from '../composition';
 import { familiarModel, hubModel, modelOfHub } from '../hub-models';
-import { megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';
 import { torchtitan } from '../torchtitan';
 import { flavorConfig, flavorOfPreset } from '../torchtitan/flavors';
 import { hasAny } from '../yaml/recognise';
@@ -13,6 +13,7 @@ export const primus: Launcher = {
   isIts: isPrimus,
   reader: async () => composing((await import('./primus')).primusFiles),
   traits: { ...megatronTraits, takesMegatronArguments: true, modelSetsTraining: true },
+  capabilities: { ...megatronCapabilities, name: 'Primus', source: 'AMD-AGI/Primus, primus/backends/megatron, which starts Megatron-LM' },
   modelNamed: modelOfPreset,
 };
 
@@ -38,6 +39,7 @@ export const primusBridge: Launcher = {
   isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
   reader: async () => composing((await import('./backends')).primusBridgeFiles),
   traits: { ...megatronTraits, leavesOpen: true },
+  capabilities: { ...megatronCapabilities, name: 'Primus', source: 'AMD-AGI/Primus, primus/backends/megatron_bridge' },
   modelNamed: (flavor) => (hubModel(flavor) === null ? modelOfPreset(flavor) : modelOfHub(flavor)),
 };
 

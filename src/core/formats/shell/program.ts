@@ -29,7 +29,7 @@ export interface ShellProgram {
   readonly read: (
     flags: ReadonlyMap<string, LocatedFlag>,
     layers: readonly Layer[],
-  ) => Pick<LauncherFile, 'modelFiles' | 'adapters'> & {
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program'> & {
     readonly facts: Facts;
     /** What is to be said of a run that trains. */
     readonly notes?: readonly Finding[];

@@ -1,4 +1,5 @@
 import { composing } from '../composition';
+import { saidBy } from '../capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { flavorConfig } from './flavors';
 import { isTorchTitan } from './recognise';
@@ -18,6 +19,23 @@ export const torchtitan: Launcher = {
     countsEndsAsLayers: true,
     padsVocabulary: false,
     batchOfReplica: 'local',
+  },
+  capabilities: {
+    name: 'TorchTitan',
+    source: 'pytorch/torchtitan at b5bcd76c, torchtitan/config/configs.py 37 to 282, distributed/parallel_dims.py 182 and trainer.py 108',
+    saidBy: saidBy([
+      'tensor',
+      'pipeline',
+      'context',
+      'expert',
+      'expertTensor',
+      'virtualStages',
+      'microBatch',
+      'recompute',
+      'offloadOptimizer',
+    ]),
+    refuses: [],
+    silent: { sequenceLength: 2048 },
   },
   modelNamed: (flavor, { modelType }) => ({
     name: modelType === undefined ? flavor : `${modelType.value} ${flavor}`,

@@ -1,3 +1,4 @@
+import { trainer } from '../hf-trainer/programs';
 import { modelOfHub } from '../hub-models';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
@@ -13,5 +14,6 @@ export const trainerShell: Launcher = {
   isIts: ({ text }) => !isMegatronShell(text) && !isVerlScript(text) && isTrainerScript(text),
   reader: null,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: trainer,
   modelNamed: (name, facts) => modelOfMetaseq(name, facts) ?? optOfHub(name) ?? modelOfHub(name),
 };

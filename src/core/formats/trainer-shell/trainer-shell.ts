@@ -1,10 +1,11 @@
-import { accelerateBases, accelerateFacts, fsdpStage, offloaded } from '../accelerate/accelerate';
+import { accelerateBases, accelerateFacts, accelerateProgramOf, fsdpStage, offloaded } from '../accelerate/accelerate';
 import { adapterSettings, allLinear, kindSettings, libraryDefaults, type AdapterDefaults, type GivenAdapters } from '../adapters';
-import type { Layer } from '../composition';
+import { ownLayer, type Layer } from '../composition';
 import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../spec/located';
 import { quoted } from '../../text';
-import type { Facts, LauncherFile } from '../facts';
+import type { Facts, LauncherFile, Program } from '../facts';
+import { llamaFactory, shardedProgram, trainer, trl } from '../hf-trainer/programs';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
@@ -14,13 +15,19 @@ import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tokenizers';
 import { lenient } from '../yaml/key-table';
 import { pathWord, word } from '../yaml/reads';
-import { metaseqFacts } from './metaseq';
+import { metaseqFacts, modelOfMetaseq } from './metaseq';
+import { metaseq, openRlhf, swift } from './programs';
 import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
 
 /** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
 function toggle<const T>(value: T): FlagRead<T> {
   return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
+}
+
+/** A switch both of whose positions say something. */
+function either<const T, const U>(on: T, off: U): FlagRead<T | U> {
+  return { words: 'many', of: ([written = 'true']) => ({ value: /^(true|yes|on|1)$/i.test(written) ? on : off }) };
 }
 
 /** One of the settings of `--config_overrides`: `n_embd=768,n_layer=12`. */
@@ -73,7 +80,10 @@ const table: FlagTable = {
   globalBatch: [rule('train-batch-size', sizes)],
   gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
   precision: [rule('bf16', toggle('bf16')), rule('fp16', toggle('fp16')), rule('mixed-precision', mixedPrecision)],
-  recomputeGranularity: [rule('gradient-checkpointing', toggle('full'))],
+  recomputeGranularity: [
+    rule('disable-gradient-checkpointing', either('none', 'full')),
+    rule('gradient-checkpointing', either('full', 'none')),
+  ],
   zeroStage: [
     rule('zero-stage', count(0, 3)),
     rule('deepspeed-stage', count(0, 3)),
@@ -126,7 +136,7 @@ export const trainerProgram: ShellProgram = {
     const written = { ...settingsIn(layers), ...factsOfTable(table, flags) };
     const facts = withCheckpointing({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
     const adapters = adaptersOf(flags);
-    return { facts, modelFiles: modelFilesOf(facts), ...(adapters && { adapters }) };
+    return { facts, modelFiles: modelFilesOf(facts), program: programOf(facts, flags, layers), ...(adapters && { adapters }) };
   },
 };
 
@@ -134,6 +144,31 @@ export const trainerProgram: ShellProgram = {
 function settingsIn(layers: readonly Layer[]): Facts {
   const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
   return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
+}
+
+/** The program that a script starts, by its name or by flags that only it has, with what shards its states. */
+function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers: readonly Layer[]): Program {
+  const { text } = ownLayer(layers);
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
+  const capabilities =
+    facts.flavor !== undefined && modelOfMetaseq(facts.flavor.value, facts) !== null
+      ? metaseq
+      : /\bopenrlhf\b/i.test(text) || has('micro-train-batch-size')
+        ? openRlhf
+        : /\bswift[ \t]+(?:sft|pt|rlhf)\b/.test(text) || has('train-type', 'sft-type', 'tuner-type')
+          ? swift
+          : /llama-?_?factory/i.test(text) || has('finetuning-type')
+            ? llamaFactory
+            : /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/.test(text)
+              ? trl
+              : trainer;
+  const ofAccelerate = layers.map(accelerateProgramOf).find((program) => program !== undefined);
+  const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
+  return shardedProgram(capabilities, isFsdp ? 'fsdp' : 'deepspeed');
+}
+
+function isOn(flag: LocatedFlag | undefined): boolean {
+  return flag !== undefined && factOf(flag, sharding) !== undefined;
 }
 
 /** A folder of the model or its name; a size of metaseq is neither. */

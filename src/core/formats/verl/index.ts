@@ -1,5 +1,5 @@
 import { modelOfHub } from '../hub-models';
-import { megatronTraits, type Launcher } from '../launcher';
+import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
 import { isVerlScript } from './recognise';
 import { sentence } from '../../sentence';
@@ -11,5 +11,6 @@ export const verl: Launcher = {
   isIts: ({ text }) => !isMegatronShell(text) && isVerlScript(text),
   reader: null,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
+  capabilities: { ...megatronCapabilities, name: 'verl', source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 110 to 174' },
   modelNamed: modelOfHub,
 };

@@ -4,7 +4,7 @@ import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
-import type { SearchKey } from '../../../../src/core/layout-search/search-problem';
+import type { SearchKey } from '../../../../src/core/spec/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { applyOverrides } from '../../../../src/core/formats/overrides';
 import type { Run } from '../../../../src/core/formats/run';

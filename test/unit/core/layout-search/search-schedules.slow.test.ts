@@ -7,7 +7,7 @@ import { kindFor } from '../../../../src/core/partition/scheduling';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
-import { searchKeys, type SearchKey } from '../../../../src/core/layout-search/search-problem';
+import { searchKeys, type SearchKey } from '../../../../src/core/spec/layout-choices';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { gpt, request } from '../../../golden/requests';
 

@@ -6,7 +6,8 @@ import { mostHelpful, whatIfs } from '../../../../src/core/layout-search/improve
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { gapOf, stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProgress } from '../../../../src/core/layout-search/search';
-import { searchKeys, type SearchKey, type SearchProblem } from '../../../../src/core/layout-search/search-problem';
+import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
+import { searchKeys, type SearchKey } from '../../../../src/core/spec/layout-choices';
 import { stageLayersText } from '../../../../src/core/layout-search/labels';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { comparedSchedules } from '../../../../src/core/spec/schedule-names';

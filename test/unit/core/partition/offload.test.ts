@@ -8,7 +8,7 @@ import type { PlanRequest, TrainingSpec } from '../../../../src/core/spec/reques
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
 import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import { searchKeys } from '../../../../src/core/layout-search/search-problem';
+import { searchKeys } from '../../../../src/core/spec/layout-choices';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { llama3, request } from '../../../golden/requests';
 import { said } from '../../said';

@@ -18,7 +18,7 @@ import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';
 import { stackCut, stacksText } from '../../../../src/core/partition/stack-cut';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
-import { searchKeys } from '../../../../src/core/layout-search/search-problem';
+import { searchKeys } from '../../../../src/core/spec/layout-choices';
 import { cutContents } from '../../../../src/core/partition/stages';
 import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
 import { request } from '../../../golden/requests';

@@ -1,0 +1,52 @@
+import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../capabilities';
+import type { Capabilities, Program } from '../facts';
+import { megatronCapabilities } from '../launcher';
+
+const source =
+  'huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py 799, parallelism_config.py 329 to 379, commands/launch.py 514';
+
+/** What the file says whatever shards: the training script has the batch. */
+export const accelerateCapabilities: Capabilities = {
+  name: 'Accelerate',
+  source,
+  saidBy: saidBy(['context'], ['tensor', 'expert', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+  refuses: [zeroWithPipeline, zero3WithAutoTensor],
+  silent: {},
+};
+
+/** By `distributed_type`. */
+const programs: Readonly<Record<string, Program>> = {
+  DEEPSPEED: {
+    name: 'Accelerate with DeepSpeed',
+    traits: {},
+    capabilities: {
+      ...accelerateCapabilities,
+      saidBy: saidBy(['zeroStage', 'offloadOptimizer'], ['tensor', 'context', 'expert', 'microBatch', 'recompute']),
+    },
+  },
+  FSDP: {
+    name: 'Accelerate with FSDP',
+    traits: { runtime: 'fsdp1' },
+    capabilities: {
+      ...accelerateCapabilities,
+      saidBy: saidBy(['recompute', 'context'], ['tensor', 'expert', 'microBatch', 'zeroStage', 'offloadOptimizer']),
+      refuses: [],
+      silent: { fusedCrossEntropy: false },
+    },
+  },
+  MEGATRON_LM: {
+    name: 'Accelerate with Megatron-LM',
+    traits: { runtime: 'megatron' },
+    capabilities: {
+      ...megatronCapabilities,
+      name: 'Accelerate',
+      source,
+      saidBy: saidBy(['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'recompute', 'zeroStage'], ['microBatch']),
+    },
+  },
+};
+
+/** The program that a file of this `distributed_type` starts; undefined: as of any. */
+export function accelerateProgram(type: string): Program | undefined {
+  return Object.hasOwn(programs, type) ? programs[type] : undefined;
+}

@@ -1,0 +1,59 @@
+import { sentence } from '../sentence';
+import { byDefault } from '../spec/located';
+import type { Capabilities, FactName, Facts, LauncherFile } from './facts';
+import type { LauncherTraits } from './launcher';
+import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';
+import { isLauncher, launchers, launcherTraitsOf } from './registry';
+
+/** What the launcher of a file, or the program of its family that it starts, can run; null: the file is of none. */
+export function capabilitiesOf({ format, program }: Pick<LauncherFile, 'format' | 'program'>): Capabilities | null {
+  return program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
+}
+
+/** In what the launcher of a file differs, or the program of its family that it starts. */
+export function programTraitsOf({ format, program }: Pick<LauncherFile, 'format' | 'program'>): LauncherTraits {
+  return { ...launcherTraitsOf(format), ...program?.traits };
+}
+
+const parallelSizes = ['tensor', 'pipeline'] as const;
+
+/** Remarks of readers that a part of the run is not there to be read. */
+const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
+
+/**
+ * Sizes that a file leaves open: it can say them, and is a part of the run, or takes them from a variable that nobody sets, or builds on a
+ * recipe that decides them.
+ */
+function openSizes(
+  { remarks, isPart, placeholders }: LauncherFile,
+  { saidBy: whose }: Capabilities,
+  leavesOpen: boolean,
+): readonly FactName[] {
+  const unknown = remarks.filter(({ code }) => code === 'flag-unknown-value').map(({ message: { values } }) => String(values[0]));
+  const hasHoles = unknown.length === 0 && placeholders.length > 0;
+  const isIncomplete = leavesOpen || isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code));
+  return parallelSizes.filter((size) => whose[size] === 'file' && (isIncomplete || unknown.some((flag) => flag.includes(size))));
+}
+
+/** What a launcher takes where its file is silent, each value marked as its default; sizes of `open` are left open. */
+function silentFacts({ name, silent }: Capabilities, open: readonly FactName[]): Facts {
+  const reason = sentence`${name} takes it where nothing is set`;
+  const sizes = parallelSizes.filter((size) => !open.includes(size)).map((size) => [size, 1] as const);
+  return Object.fromEntries([...sizes, ...Object.entries(silent)].map(([fact, value]) => [fact, byDefault(value, reason)]));
+}
+
+/**
+ * A file with what its launcher takes where it is silent, so that a run is planned as it would be launched.
+ * @param isJoined beside a model config, which defaults of Megatron-LM's model would contradict.
+ */
+export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
+  const capabilities = capabilitiesOf(launcher);
+  if (capabilities === null) return launcher;
+  const { takesMegatronArguments, modelSetsTraining, leavesOpen } = programTraitsOf(launcher);
+  const open = openSizes(launcher, capabilities, leavesOpen);
+  const takesDefaults = takesMegatronArguments && !(isJoined && modelSetsTraining);
+  const { facts } = launcher;
+  const defaults = takesDefaults ? (isJoined ? megatronTrainingDefaults : megatronDefaults)(facts) : {};
+  const closed = Object.fromEntries(Object.entries(defaults).filter(([name]) => !open.some((size) => size === name)));
+  return { ...launcher, facts: { ...silentFacts(capabilities, open), ...closed, ...facts } };
+}

@@ -1,0 +1,60 @@
+import { saidBy, zero3WithAutoTensor } from '../capabilities';
+import type { Capabilities, Program } from '../facts';
+
+/** What gradient checkpointing is where a trainer has it on by itself: layer by layer. */
+const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
+
+/** Sharding is that of the DeepSpeed JSON or the Accelerate YAML that a launch names; a model that is loaded with a plan is split. */
+const ofTrainer = saidBy(['microBatch', 'recompute'], ['tensor', 'context', 'expert', 'zeroStage', 'offloadOptimizer']);
+
+/** `TrainingArguments` and what Trainer hands to Accelerate. */
+export const trainer: Capabilities = {
+  name: 'the Trainer of Transformers',
+  source: 'transformers 5.24.0, trainer.py 777, 2417, 2583 and training_args.py 777, 849, 926',
+  saidBy: ofTrainer,
+  refuses: [zero3WithAutoTensor],
+  silent: { microBatch: 8, gradientAccumulation: 1 },
+};
+
+export const trl: Capabilities = {
+  ...trainer,
+  name: 'TRL',
+  source: 'huggingface/trl at f2cd5771, trl/trainer/base_config.py 61, 105 and sft_config.py 205, 283',
+  silent: { ...trainer.silent, ...checkpoints, precision: 'bf16', sequenceLength: 1024, fusedCrossEntropy: true },
+};
+
+/** Megatron's layouts only with `USE_MCA` or `USE_MEGATRON_BRIDGE` in the environment. */
+export const llamaFactory: Capabilities = {
+  ...trainer,
+  name: 'LLaMA-Factory',
+  source: 'hiyouga/LLaMA-Factory at ff6d4d12, src/llamafactory/hparams/model_args.py 145, data_args.py 46 and megatron_bridge_args.py 32',
+  saidBy: saidBy(['microBatch', 'recompute'], ['tensor', 'pipeline', 'context', 'expert', 'zeroStage', 'offloadOptimizer']),
+  silent: { ...trainer.silent, ...checkpoints, sequenceLength: 2048 },
+};
+
+/** Two of micro-batch, accumulation and batch must be said. */
+export const axolotl: Capabilities = {
+  ...trainer,
+  name: 'Axolotl',
+  source: 'axolotl-ai-cloud/axolotl at 067b021c, src/axolotl/utils/schemas/config.py 600, 665, 1091 to 1125 and validation.py 221, 1228',
+  saidBy: saidBy(['microBatch', 'recompute', 'tensor', 'context'], ['expert', 'zeroStage', 'offloadOptimizer']),
+  silent: { gradientAccumulation: 1, precision: 'bf16', sequenceLength: 512 },
+};
+
+/** How the states of a run are sharded, as far as its files show. */
+export type Sharding = 'deepspeed' | 'fsdp' | 'none';
+
+/** A program of the Trainer's family with the sharding of a run: FSDP keeps and gathers otherwise than DeepSpeed. */
+export function shardedProgram(capabilities: Capabilities, sharding: Sharding): Program {
+  if (sharding !== 'fsdp') return { name: capabilities.name, traits: {}, capabilities };
+  const { silent, refuses } = capabilities;
+  return {
+    name: capabilities.name,
+    traits: { runtime: 'fsdp1' },
+    capabilities: {
+      ...capabilities,
+      refuses: refuses.filter((refusal) => refusal !== zero3WithAutoTensor),
+      silent: { fusedCrossEntropy: false, ...silent },
+    },
+  };
+}

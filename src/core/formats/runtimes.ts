@@ -1,0 +1,32 @@
+import type { Capabilities } from './facts';
+import type { Runtime } from '../spec/runtime';
+import { saidBy, zeroWithPipeline } from './capabilities';
+import { megatronCapabilities } from './launcher';
+import { torchtitan } from './torchtitan';
+
+/** What a runtime runs that a file of no launcher names: such a file can say all of it. */
+export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
+  megatron: megatronCapabilities,
+  torchtitan: torchtitan.capabilities,
+  fsdp1: {
+    name: 'FSDP',
+    source: 'torch/distributed/fsdp/fully_sharded_data_parallel.py of PyTorch 2.6: data parallelism',
+    saidBy: saidBy(['microBatch', 'recompute', 'offloadOptimizer']),
+    refuses: [],
+    silent: {},
+  },
+  deepspeed: {
+    name: 'DeepSpeed',
+    source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
+    saidBy: saidBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+    refuses: [zeroWithPipeline],
+    silent: {},
+  },
+  terapipe: {
+    name: 'TeraPipe',
+    source: 'zhuohan123/terapipe, Megatron-LM of 2020',
+    saidBy: saidBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+    refuses: [],
+    silent: {},
+  },
+};

@@ -1,0 +1,29 @@
+import type { Capabilities } from '../facts';
+import { saidBy, zero3WithAutoTensor } from '../capabilities';
+import { trainer } from '../hf-trainer/programs';
+
+/** Its launch flags have ZeRO and offloading too. */
+export const openRlhf: Capabilities = {
+  name: 'OpenRLHF',
+  source: 'OpenRLHF/OpenRLHF at 3c3be623, openrlhf/cli/train_sft.py 166 to 284 and utils/deepspeed/deepspeed.py 78',
+  saidBy: saidBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
+  refuses: [zero3WithAutoTensor],
+  silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048 },
+};
+
+/** Arguments of transformers, with checkpointing on. */
+export const swift: Capabilities = {
+  ...trainer,
+  name: 'ms-swift',
+  source: 'modelscope/ms-swift at 3602360a, swift/trainers/arguments.py 134 and sequence_parallel/sequence_parallel.py 653',
+  silent: { ...trainer.silent, microBatch: 1, recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 },
+};
+
+/** Sizes follow from `--model-size`. */
+export const metaseq: Capabilities = {
+  name: 'metaseq',
+  source: 'facebookresearch/metaseq at f7ffa5f, metaseq/launcher/opt_job_constants.py',
+  saidBy: saidBy(['tensor', 'microBatch']),
+  refuses: [],
+  silent: {},
+};
