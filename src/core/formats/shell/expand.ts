@@ -33,7 +33,12 @@ export function elementOf(scope: Scope, node: ShellNode): Element {
 /** The right side of an assignment: a list for `( ... )`. */
 export function valueOf(scope: Scope, node: ShellNode): Value {
   if (node.type === 'array') return { kind: 'array', elements: node.children.map((child) => elementOf(scope, child)) };
-  return { kind: 'scalar', parts: [{ kind: 'group', start: node.start, end: node.end, parts: partsOf(scope, node, false) }] };
+  return { kind: 'scalar', parts: [{ kind: 'group', start: node.start, end: node.end, parts: joinedParts(partsOf(scope, node, false)) }] };
+}
+
+/** An assignment makes no words: of an array all entries are one text. */
+export function joinedParts(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part) => (part.kind === 'ref' ? { ...part, joined: true } : part));
 }
 
 /** The text of a word without splitting; null where it is not known. */
@@ -178,7 +183,9 @@ function entryPart(scope: Scope, site: TextRange, subscript: ShellNode, quoted: 
   const found = target === undefined ? undefined : scope.get(scope.text.slice(target.start, target.end));
   if (found === undefined || index === undefined) return hole(site);
   const written = scope.text.slice(index.start, index.end);
-  if (written === '@' || written === '*') return refPart(site, found.value, quoted, found.condition);
+  const all = refPart(site, found.value, quoted, found.condition);
+  if (written === '@') return all;
+  if (written === '*') return quoted ? { ...all, joined: true } : all;
   const at = Number(textOf(scope, index) ?? NaN);
   const entry = found.value.kind === 'array' ? found.value.elements[at] : undefined;
   return entry === undefined ? hole(site) : refPart(site, { kind: 'array', elements: [entry] }, quoted, found.condition);

@@ -17,7 +17,7 @@ interface CommandString {
 
 /**
  * The text that `bash -c`, at the end of any command, or `eval` takes; null where there is none, or where it is nothing but the words of
- * one command, which are read as they stand.
+ * one command as the script has them, which are read as they stand.
  */
 export function commandString(words: readonly Element[]): CommandString | null {
   const first = textIn(words[0]);
@@ -36,7 +36,8 @@ function stringOf(words: readonly Element[], starter: readonly Element[]): Comma
   const [first, last] = [words[0], words.at(-1)];
   if (first === undefined || last === undefined) return null;
   const pieces = flatten(words, { left: maximumSteps }).flat();
-  if (!pieces.some(({ text }) => text !== null && /[$`;"'\\\n]|&&|\|\|/.test(text))) return null;
+  const isPieced = pieces.length > words.length && pieces.some(({ text }) => text !== null && /\s/.test(text));
+  if (!isPieced && !pieces.some(({ text }) => text !== null && /[$`;"'\\\n]|&&|\|\|/.test(text))) return null;
   const parts = words.flatMap(({ parts: own }, index): readonly Part[] => (index === 0 ? own : [blank(own), ...own]));
   return { parts, range: { start: first.start, end: last.end }, starter };
 }

@@ -15,6 +15,8 @@ export interface RefPart extends TextRange {
   readonly value: Value;
   /** The condition under which the variable has this value, when it is not known. */
   readonly condition?: TextRange;
+  /** Entries of an array are one text with blanks between them: `"${A[*]}"`, and `${A[@]}` where no words are made (`X="${A[@]}"`). */
+  readonly joined?: true;
 }
 
 /** The right side of one assignment. */
@@ -103,6 +105,15 @@ function elementTasks(elements: readonly Element[], { split, site, condition }: 
   });
 }
 
+function joinedTasks(elements: readonly Element[], { split, site, condition }: Pick<Task, 'split' | 'site' | 'condition'>): Task[] {
+  return elements.flatMap(({ start, end, parts }, index): Task[] => {
+    const inner: Site = { kind: 'element', start, end, outer: site };
+    const blank: TextPart = { kind: 'text', start, end: start, text: ' ' };
+    const own = parts.map((part) => ({ part, split, inElement: false, site: inner, condition }));
+    return index === 0 ? own : [{ part: blank, split, inElement: false, site: inner, condition }, ...own];
+  });
+}
+
 function inside(part: RefPart | GroupPart, task: Task): Task[] {
   if (part.kind === 'group') {
     const site: Site = { kind: 'group', start: part.start, end: part.end, outer: task.site };
@@ -111,6 +122,7 @@ function inside(part: RefPart | GroupPart, task: Task): Task[] {
   const site: Site = { kind: 'expansion', start: part.start, end: part.end, outer: task.site };
   const condition = part.condition ?? task.condition;
   const split = task.split || (task.inElement && !part.quoted);
+  if (part.value.kind === 'array' && part.joined === true) return joinedTasks(part.value.elements, { split, site, condition });
   if (part.value.kind === 'array') return elementTasks(part.value.elements, { split, site, condition });
   return part.value.parts.map((inner) => ({ part: inner, split, inElement: false, site, condition }));
 }

@@ -181,3 +181,46 @@ describe('a run that trains adapters', () => {
     assert.deepEqual(findings.filter(({ code }) => code === 'pp-end-stage-memory'), []); // prettier-ignore
   });
 });
+
+describe('a launch that is put together from arrays', () => {
+  const arrays = `NET=(
+  --num-layers 32
+  --hidden-size 4096
+  --num-attention-heads 32
+)
+RUN=( --nproc-per-node 4 --nnodes 16 )
+`;
+  const training = '--seq-length 8192 --max-position-embeddings 8192 --micro-batch-size 1 --global-batch-size 256 --bf16';
+  const command = (run: string, net: string): string => `torchrun ${run} pretrain_gpt.py \\\n  ${net} \\\n  ${training}`;
+  const every = command('${RUN[@]}', '${NET[@]}');
+  const forms: Readonly<Record<string, string>> = {
+    'bash -c of a variable': `${arrays}CMD="${every}"\nsrun -l bash -c "$CMD"`,
+    'a variable': `${arrays}CMD="${every}"\n$CMD`,
+    'srun of a variable': `${arrays}CMD="${every}"\nsrun -l $CMD`,
+    'eval of a variable': `${arrays}CMD="${every}"\neval $CMD`,
+    'bash -c of a variable of joined entries': `${arrays}CMD="${command('${RUN[*]}', '${NET[*]}')}"\nsrun -l bash -c "$CMD"`,
+    'bash -c of joined entries': `${arrays}srun -l bash -c "${command('${RUN[*]}', '${NET[*]}')}"`,
+    'bash -c of entries': `${arrays}srun -l bash -c "${every}"`,
+    'bash -c without arrays': `NET="--num-layers 32 --hidden-size 4096 --num-attention-heads 32"
+RUN="--nproc-per-node 4 --nnodes 16"
+CMD="${command('${RUN}', '${NET}')}"
+srun -l bash -c "$CMD"`,
+  };
+  for (const [form, text] of Object.entries(forms))
+    it(`is read whole as ${form}`, () => {
+      const { layers, hidden, heads, nodes, gpusPerNode } = readText(text).facts;
+      assert.deepEqual(
+        [layers, hidden, heads, nodes, gpusPerNode].map((fact) => fact?.value),
+        [32, 4096, 32, 16, 4],
+      );
+    });
+
+  it('has its values where the arrays have them', () => {
+    const text = forms['bash -c of a variable'] ?? '';
+    const { layers } = readText(text).facts;
+    assert.ok(layers?.source.kind === 'file');
+    const { start, end } = layers.source.place.range;
+    assert.equal(start, text.indexOf('32'));
+    assert.equal(text.slice(start, end), '32');
+  });
+});
