@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { gpuPresets } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/spec/cost-constants';
 import { scheduleKinds } from '../../src/core/schedules/registry';
-import { optimizerBytes } from '../../src/core/spec/optimizer';
+import { stepBytes, stateBytes, type Optimizer } from '../../src/core/spec/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
 import { bareTexts } from '../docs/localized-strings';
@@ -137,6 +137,7 @@ describe('documents', () => {
     };
     const { gemmHalfSize, issueFloorUs, memoryEfficiency } = defaultConstants;
     const { 'A100-80GB': a100, 'V100-16GB': v100, 'H100-80GB': h100, B200: b200 } = gpuPresets;
+    const stepOf = (optimizer: Optimizer) => stepBytes({ optimizer, precision: 'bf16' });
     for (const [name, value] of [
       ['| `gemmHalfSize`', gemmHalfSize],
       ['| `issueFloorUs`', issueFloorUs],
@@ -146,16 +147,16 @@ describe('documents', () => {
       ['| `gemmEfficiency`, H100', h100.gpu.gemmEfficiency],
       ['| `gemmEfficiency`, B200', b200.gpu.gemmEfficiency],
       ['| `nicEfficiency`', a100.links.nicEfficiency],
-      ['| Adam, mixed precision', optimizerBytes.adam.step],
-      ['| Adam, bf16 moments', optimizerBytes['adam-bf16'].step],
-      ['| Adam, 8-bit moments', optimizerBytes['adam-8bit'].step],
-      ['| SGD with momentum', optimizerBytes.sgd.step],
+      ['| Adam, mixed precision', stepOf('adam')],
+      ['| Adam, bf16 moments', stepOf('adam-bf16')],
+      ['| Adam, 8-bit moments', stepOf('adam-8bit')],
+      ['| SGD with momentum', stepOf('sgd')],
     ] as const) {
       const row = cellsBeside('docs/model/time.md', name);
       assert.match(row, new RegExp(`\\| +${String(value).replace('.', '\\.')}\\b`), row);
     }
-    const { adam, sgd } = optimizerBytes;
-    const states = `Adam ${adam.state}, with bf16 moments ${optimizerBytes['adam-bf16'].state}, with 8-bit moments ${optimizerBytes['adam-8bit'].state}, SGD ${sgd.state}`;
+    const stateOf = (optimizer: Optimizer) => stateBytes({ optimizer, precision: 'bf16' });
+    const states = `Adam ${stateOf('adam')}, with bf16 moments ${stateOf('adam-bf16')}, with 8-bit moments ${stateOf('adam-8bit')}, SGD ${stateOf('sgd')}`;
     assert.ok(read('docs/model/memory.md').includes(states), states);
   });
 

@@ -55,6 +55,7 @@ const sections = {
       'microBatches',
     ] as const),
     ...(['gradientAccumulation', 'batchSchedule', 'precision', 'optimizer', 'distributedOptimizer', 'zeroStage'] as const),
+    ...(['precisionAware', 'firstMomentBytes', 'secondMomentBytes', 'masterWeightBytes', 'optimizerRank'] as const),
     ...([
       'recomputeGranularity',
       'recomputeMethod',

@@ -3,7 +3,7 @@ import { elementBytes } from '../spec/number-formats';
 import { allReduceSeconds } from '../time-model/collectives';
 import type { CostInputs } from '../time-model/rates';
 import { usablePeakBytes } from '../memory-model/verdict';
-import { optimizerBytes } from '../spec/optimizer';
+import { stepBytes } from '../spec/optimizer';
 import type { Timeline } from '../schedules/schedule';
 import { busyTimes } from '../schedules/simulate/idle';
 import { memoized } from '../memoized';
@@ -263,7 +263,7 @@ function exchangeOf(
   const crossing = replicas > replicasJoined ? stageParameters.reduce((sum, count) => sum + count, 0) : largest;
   return {
     allReduceMs: 1e3 * allReduceSeconds(gradient * crossing, replicas, reach),
-    optimizerMs: (1e3 * optimizerBytes[training.optimizer].step * largest) / (cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency),
+    optimizerMs: (1e3 * stepBytes(training) * largest) / (cluster.gpu.memoryTBps * 1e12 * constants.memoryEfficiency),
   };
 }
 

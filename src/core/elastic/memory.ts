@@ -2,7 +2,7 @@ import type { GpuSpec } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import type { CostInputs } from '../time-model/rates';
 import { verdictOfPeak, type MemoryVerdict } from '../memory-model/verdict';
-import { optimizerBytes } from '../spec/optimizer';
+import { masterBytes, stateBytes } from '../spec/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 
@@ -32,8 +32,7 @@ export function activeBytes(
   const element = elementBytes(training);
   const held = active.slice(from, to);
   const parameters = held.reduce((sum, unit) => sum + unit.parameters, 0);
-  const master = training.precision === 'fp32' ? 0 : 4;
-  const state = training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
+  const state = masterBytes(training) + stateBytes(training);
   const cost = costs(batch);
   return {
     weights: element * parameters,

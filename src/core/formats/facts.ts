@@ -148,6 +148,14 @@ export interface FactValues {
   /** The other one, where a file turns on both fp16 and bf16, which launchers refuse. */
   readonly secondPrecision: 'fp16' | 'bf16';
   readonly optimizer: string;
+  /** Megatron Core's optimizer has types of its own for moments and main weights, given or not. */
+  readonly precisionAware: boolean;
+  /** Bytes of the optimizer's moments, and of its master weights, by the types that a file gives them. */
+  readonly firstMomentBytes: number;
+  readonly secondMomentBytes: number;
+  readonly masterWeightBytes: 0 | 2 | 4;
+  /** Of projections (GaLore, APOLLO). */
+  readonly optimizerRank: number;
   readonly distributedOptimizer: boolean;
   readonly zeroStage: number;
   readonly recomputeGranularity: string;

@@ -13,6 +13,7 @@ import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
+import { optimizerOf, optimizerRemarks } from './optimizer-facts';
 import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tokenizers';
 
@@ -61,7 +62,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...splitOf(facts),
     constants: {},
     ...(launcher.leftOut !== undefined && { leftOut: launcher.leftOut }),
-    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
+    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid), ...optimizerRemarks(facts)],
     texts,
   };
 }
@@ -191,16 +192,8 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
 }
 
 function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
-  const {
-    sequenceLength,
-    encoderSequenceLength,
-    decoderSequenceLength,
-    precision,
-    zeroStage,
-    distributedOptimizer,
-    recomputeGranularity,
-    optimizer,
-  } = facts;
+  const { sequenceLength, encoderSequenceLength, decoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity } =
+    facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
   const idle = recomputeMethod?.value === 'block' && recomputeLayers?.value === 0;
   const isGrouped = recomputeMethod?.value !== 'block' && (recomputeLayers?.value ?? 0) > 1;
@@ -255,7 +248,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       from(contextCommunication, contextCommunication.value.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
     dropout: dropoutOf(facts),
-    optimizer: optimizer && from(optimizer, /sgd/i.test(optimizer.value) ? 'sgd' : 'adam'),
+    ...optimizerOf(facts),
   });
 }
 

@@ -16,11 +16,29 @@ export function isJson({ file }: Pick<Layer, 'file'>): boolean {
  */
 export function shardingOf({ file, text }: Layer): Facts {
   try {
-    const { zeroStage, offloadOptimizer, offloadParameters } = readDeepSpeed(file, text).facts;
+    const { facts } = readDeepSpeed(file, text);
+    const { zeroStage, offloadOptimizer, offloadParameters, gradAccumulationFp32 } = facts;
     return {
       ...(zeroStage && { zeroStage }),
       ...(offloadOptimizer && { offloadOptimizer }),
       ...(offloadParameters && { offloadParameters }),
+      ...(gradAccumulationFp32 && { gradAccumulationFp32 }),
+    };
+  } catch (error) {
+    if (error instanceof ExpectedError) return {};
+    throw error;
+  }
+}
+
+/** The optimizer that a DeepSpeed JSON gives goes before the one that the Trainer would make. */
+export function optimizerOfDeepSpeed({ file, text }: Layer): Facts {
+  try {
+    const { optimizer, masterWeightBytes, firstMomentBytes, secondMomentBytes } = readDeepSpeed(file, text).facts;
+    return {
+      ...(optimizer && { optimizer }),
+      ...(masterWeightBytes && { masterWeightBytes }),
+      ...(firstMomentBytes && { firstMomentBytes }),
+      ...(secondMomentBytes && { secondMomentBytes }),
     };
   } catch (error) {
     if (error instanceof ExpectedError) return {};

@@ -1,11 +1,9 @@
 import { adaptedProducts } from '../model/adapters';
-import { layersByKind } from '../model/layers';
-import { expertsOf, layerParameters, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { frozenBytes, type Adapter } from '../spec/adapter';
 import { elementBytes } from '../spec/number-formats';
 import { runtimeOf } from '../spec/runtime';
 import { keepsGathered } from './fsdp';
-import { heldBytes, heldOf, layerOfRank, type Held, type StaticBytes } from './held';
+import { heldBytes, heldOf, layerOfRank, matricesOf, type Held, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { gatheredAtOnce } from './zero';
@@ -22,7 +20,8 @@ import { gatheredAtOnce } from './zero';
 export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, trained: StaticBytes): StaticBytes {
   const { training } = inputs;
   const all = heldOf(inputs, stage);
-  const matrices = quantisedOf(inputs, stage, all);
+  // What is quantised of a stage: embedding, head, router, norms and biases stay as they are.
+  const matrices = matricesOf(inputs, stage, all);
   const element = elementBytes(training);
   const { id } = runtimeOf(training);
   const isSharded = training.zeroStage >= 3 || id === 'torchtitan' || id === 'fsdp1';
@@ -36,18 +35,6 @@ export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: 
   };
 }
 
-/** Matrices of the layers, which are what is quantised of a stage: embedding, head, router, norms and biases stay as they are. */
-function quantisedOf({ model, layout }: MemoryInputs, stage: StageContents, held: Held): Held {
-  let shared = 0;
-  let experts = 0;
-  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
-    const routed = expertsOf(model, kind) === null ? 0 : rankExpertParameters(model, layout, kind);
-    experts += layers * routed;
-    shared += layers * (rankMatrixParameters(model, layout, kind) - routed - layerParameters(model, kind).router);
-  }
-  return { ...held, shared, experts };
-}
-
 /** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, beside what is counted of the trained. */
 function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, all: Held): number {
   const { training } = inputs;
@@ -58,7 +45,7 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
     return training.zeroStage < 3 ? 0 : element * (gatheredAtOnce(all) - gatheredAtOnce(held)) - less * layerOfRank(inputs, stage);
   if (all.shards === 1 || (id !== 'torchtitan' && id !== 'fsdp1')) return 0;
   return keepsGathered(inputs)
-    ? heldBytes(all, element, false) - heldBytes(quantisedOf(inputs, stage, all), less, false)
+    ? heldBytes(all, element, false) - heldBytes(matricesOf(inputs, stage, all), less, false)
     : -less * layerOfRank(inputs, stage);
 }
 

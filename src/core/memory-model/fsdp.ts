@@ -1,12 +1,12 @@
 import { frozenBytes, type Adapter } from '../spec/adapter';
 import { elementBytes } from '../spec/number-formats';
-import { optimizerBytes } from '../spec/optimizer';
 import { adapterParameters } from '../model/adapters';
 import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from './memory-inputs';
+import { optimizerStates } from './optimizer-states';
 
 /*
  * PyTorch's fully sharded data parallelism: FSDP2 as TorchTitan applies it (torchtitan/parallelisms/parallelize_llama.py at 3f20451,
@@ -22,15 +22,16 @@ import type { MemoryInputs } from './memory-inputs';
 export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { training, layout } = inputs;
   const element = elementBytes(training);
-  const state = training.optimizer === 'none' ? 0 : optimizerBytes[training.optimizer].state;
+  // Weights in 16 bits stay so where no master weight is kept.
+  const kept = training.masterWeightBytes === 0 ? element : 4;
   const gathered = keepsGathered(inputs)
     ? heldBytes(held, element, false)
     : element * (rootOfRank(inputs, stage) + layerOfRank(inputs, stage));
   const whole = layout.pipeline > 1 ? heldBytes(held, 4, false) : 0;
   return {
-    weights: heldBytes(held, 4, true),
-    gradients: heldBytes(held, 4, true),
-    optimizer: heldBytes(held, state, true),
+    weights: heldBytes(held, kept, true),
+    gradients: heldBytes(held, kept, true),
+    optimizer: optimizerStates(inputs, stage, held, true),
     dummyGradients: 0,
     workspaces: (held.shards === 1 ? 0 : gathered + whole) + pipelineBuffers(inputs, stage),
   };

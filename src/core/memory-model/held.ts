@@ -5,6 +5,7 @@ import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/mul
 import {
   embeddingParameters,
   expertReplicas,
+  expertsOf,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
@@ -12,7 +13,6 @@ import {
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../spec/adapter';
-import { optimizerBytes } from '../spec/optimizer';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 
@@ -118,10 +118,16 @@ export function heldBytes({ shared, experts, shards, expertShards }: Held, bytes
   return bytes * (sharded ? shared / shards + experts / expertShards : shared + experts);
 }
 
-/** Master weights and the optimizer's state, bytes a parameter. */
-export function stateBytes({ training }: MemoryInputs): number {
-  const master = training.precision === 'fp32' ? 0 : 4;
-  return training.optimizer === 'none' ? 0 : master + optimizerBytes[training.optimizer].state;
+/** Of what a rank holds the matrices of the layers: without embedding, head, router, norms and biases. */
+export function matricesOf({ model, layout }: MemoryInputs, stage: StageContents, held: Held): Held {
+  let shared = 0;
+  let experts = 0;
+  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
+    const routed = expertsOf(model, kind) === null ? 0 : rankExpertParameters(model, layout, kind);
+    experts += layers * routed;
+    shared += layers * (rankMatrixParameters(model, layout, kind) - routed - layerParameters(model, kind).router);
+  }
+  return { ...held, shared, experts };
 }
 
 /** Parameters of the largest layer that a rank of the stage has. */

@@ -2,12 +2,14 @@ import { narrowWeightBytes, elementBytes } from '../spec/number-formats';
 import { stateMatrixParameters, stateOf } from '../model/mixers';
 import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatrixParameters, rankProjections } from '../model/parameters';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
+import { traitsOfOptimizer } from '../spec/optimizer';
 import { runtimeOf } from '../spec/runtime';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';
-import { heldBytes, layerOfRank, stateBytes, trainedOf, type Held, type StaticBytes } from './held';
+import { heldBytes, layerOfRank, trainedOf, type Held, type StaticBytes } from './held';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
+import { optimizerBytes } from './optimizer-states';
 import { deepspeedBytes, zeroStepBytes } from './zero';
 
 /** All that is always there. */
@@ -27,7 +29,8 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
     deepspeed: deepspeedBytes,
   }[runtimeOf(training).id];
   const trained = count(inputs, stage, held);
-  const bytes = training.adapter === undefined ? trained : withFrozen(inputs, stage, training.adapter, held, trained);
+  const whole = training.adapter === undefined ? trained : withFrozen(inputs, stage, training.adapter, held, trained);
+  const bytes = traitsOfOptimizer(training.optimizer).dropsGradients === true ? { ...whole, gradients: 0 } : whole;
   return training.offloadOptimizer === true ? { ...bytes, optimizer: 0 } : bytes;
 }
 
@@ -39,12 +42,13 @@ export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): 
 }
 
 /**
- * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), but for the optimizer whose moments
- * are in bf16, which takes them as they are.
+ * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), except by the optimizer that has
+ * types of its own for its moments, which takes them as they are (`--use-precision-aware-optimizer`).
  */
 function megatronStepBytes({ training }: MemoryInputs, held: Held): number {
-  const { gradAccumulationFp32, precision, optimizer, offloadOptimizer, zeroStage } = training;
-  const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && optimizer !== 'adam-bf16' && optimizer !== 'none';
+  const { gradAccumulationFp32, precision, optimizer, optimizerStateBytes, offloadOptimizer, zeroStage } = training;
+  const isAware = optimizer === 'adam-bf16' || optimizerStateBytes !== undefined;
+  const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && !isAware && optimizer !== 'none';
   return isCopied && offloadOptimizer !== true ? heldBytes(held, 4, zeroStage >= 1) : 0;
 }
 
@@ -54,7 +58,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
   return {
     weights: heldBytes(held, element, training.zeroStage >= 3) + narrowWeights(inputs, stage, element),
     gradients: heldBytes(held, training.gradAccumulationFp32 ? 4 : element, training.zeroStage >= 2),
-    optimizer: heldBytes(held, stateBytes(inputs), training.zeroStage >= 1),
+    optimizer: optimizerBytes(inputs, stage, held, training.zeroStage >= 1),
     dummyGradients: element * distinctParameters(inputs, stage),
     workspaces: workspaceBytes(inputs, stage) + (training.zeroStage >= 3 ? 2 * element * layerOfRank(inputs, stage) : 0),
   };

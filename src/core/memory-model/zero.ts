@@ -1,7 +1,8 @@
 import { elementBytes } from '../spec/number-formats';
-import { heldBytes, stateBytes, type Held, type StaticBytes } from './held';
+import { heldBytes, type Held, type StaticBytes } from './held';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
+import { optimizerBytes } from './optimizer-states';
 
 /*
  * DeepSpeed's optimizers as its engine chooses them: FP16_Optimizer (no ZeRO), DeepSpeedZeroOptimizer (stages 1 and 2), stage 3, and
@@ -21,14 +22,14 @@ const subGroupElements = 1e9;
  * Weights and gradients in the training precision; from stage 1 on, and with BF16_Optimizer, the states divided, from 2 the gradients, with
  * 3 the weights. Gradients that add up in fp32 have a buffer of their own up to stage 1.
  */
-export function deepspeedBytes(inputs: MemoryInputs, _stage: StageContents, held: Held): StaticBytes {
+export function deepspeedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { zeroStage } = inputs.training;
   const element = elementBytes(inputs.training);
   const wide = addsUpInFp32(inputs);
   return {
     weights: heldBytes(held, element, zeroStage >= 3),
     gradients: zeroStage >= 2 ? heldBytes(held, wide ? 4 : element, true) : heldBytes(held, wide ? element + 4 : element, false),
-    optimizer: heldBytes(held, stateBytes(inputs), zeroStage >= 1 || isBf16Optimizer(inputs)),
+    optimizer: optimizerBytes(inputs, stage, held, zeroStage >= 1 || isBf16Optimizer(inputs)),
     dummyGradients: 0,
     workspaces: bucketsInBackward(inputs) + (zeroStage >= 3 ? element * gatheredAtOnce(held) : 0),
   };

@@ -1,6 +1,7 @@
 import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../spec/cluster';
-import { gradientCollectives, megatronBoundary, optimizerTime } from '../time-model/stage-time';
+import { optimizerTime } from '../time-model/optimizer-time';
+import { gradientCollectives, megatronBoundary } from '../time-model/stage-time';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
 import { limitsOn } from '../memory-model/reserved';

@@ -1,4 +1,5 @@
-import { gradientCollectives, optimizerTime, type OverlappedCollectives } from '../time-model/stage-time';
+import { optimizerTime } from '../time-model/optimizer-time';
+import { gradientCollectives, type OverlappedCollectives } from '../time-model/stage-time';
 import { linearPeak } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';

@@ -8,7 +8,7 @@ import { chunksOn, pipelineOf, type Pipeline } from '../planner/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../planner/predict';
 import { counted, sentence, type Sentence } from '../sentence';
 import { elementBytes } from '../spec/number-formats';
-import { optimizerBytes } from '../spec/optimizer';
+import { masterBytes, stateBytes } from '../spec/optimizer';
 import type { PlanRequest } from '../spec/request';
 import { runtimeOf } from '../spec/runtime';
 import type { Scheme } from '../spec/scheme';
@@ -208,8 +208,7 @@ function work(question: Question): Way {
 /** Bytes of a layer on one GPU: weights, their master copies and the optimizer's states. */
 function layerBytes({ model, training, layout }: PlanRequest): number {
   const element = elementBytes(training);
-  const states = training.optimizer === 'none' ? 0 : (training.precision === 'fp32' ? 0 : 4) + optimizerBytes[training.optimizer].state;
-  return ((element + states) * layerMatrixParameters(model)) / layout.tensor;
+  return ((element + masterBytes(training) + stateBytes(training)) * layerMatrixParameters(model)) / layout.tensor;
 }
 
 /** Most layers that a stage gets from others when `before` becomes `after`. */

@@ -124,6 +124,9 @@ const withoutDefault = [
   'cudaGraphs',
   'expertDispatcher',
   'overlapExpertComm',
+  'optimizerStateBytes',
+  'masterWeightBytes',
+  'optimizerRank',
 ] as const;
 
 function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof withoutDefault)[number]>> {

@@ -56,8 +56,12 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
     doc: "A flag of the program that is in none of the tables of Megatron-LM and its forks, and whose name touches model, parallelism, batch or memory. The plan leaves it out and its error bar is at least 35 %. Where a known flag is spelt almost the same it is a warning: Megatron's argument parser takes no abbreviations and stops at what it does not know. The quick fix renames it.",
   },
   {
+    code: 'optimizer-unknown',
+    doc: 'The file names an optimizer that is not in the table of optimizers, so its states are not known. Memory and the time of its step are planned as those of Adam: 8 bytes of states a parameter. Give what it keeps as `training.optimizerStateBytes` (and `training.masterWeightBytes`) in a terapipe.json.',
+  },
+  {
     code: 'flag-left-out',
-    doc: 'A flag of a script, known to Megatron-LM or a fork of it, that changes time or memory and that is not planned yet, such as `--use-precision-aware-optimizer` or `--moe-fb-overlap`. The plan leaves it out, and its error bar is at least 35 %.',
+    doc: 'A flag of a script, known to Megatron-LM or a fork of it, that changes time or memory and that is not planned yet, such as `--moe-fb-overlap`. The plan leaves it out, and its error bar is at least 35 %.',
   },
   {
     code: 'shell-not-followed',

@@ -45,6 +45,15 @@ export interface TrainingSpec extends Recompute {
   /** Low-rank adapters are trained beside frozen weights; absent: all weights are. */
   readonly adapter?: Adapter;
   readonly optimizer: Optimizer;
+  /**
+   * Bytes a parameter of the optimizer's states, where a file gives their types (Megatron-LM's `--exp-avg-dtype`, DeepSpeed's
+   * `bf16_optimizer_states`); absent: as the optimizer keeps them.
+   */
+  readonly optimizerStateBytes?: number;
+  /** Bytes a parameter of the master weights beside 16-bit ones; 0: the optimizer updates those. Absent: 4. */
+  readonly masterWeightBytes?: 0 | 2 | 4;
+  /** Rows of the projections of a low-rank optimizer (GaLore, APOLLO); absent: 128. */
+  readonly optimizerRank?: number;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   readonly zeroStage: 0 | 1 | 2 | 3;
   /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */

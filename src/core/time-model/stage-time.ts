@@ -1,11 +1,9 @@
-import { hostGBps } from '../cluster/host-link';
 import { joinedGpus } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { adapterParameters } from '../model/adapters';
 import { isTrained } from '../spec/adapter';
-import { optimizerBytes } from '../spec/optimizer';
 import { runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
@@ -258,7 +256,7 @@ export interface StageLayers {
  * predicts further tokens);
  * apart from them its experts, which fewer replicas have.
  */
-function localParameters(
+export function localParameters(
   { model, training, layout }: CostInputs,
   { layers, groups }: StageLayers,
 ): readonly { readonly parameters: number; readonly ranks: number }[] {
@@ -347,39 +345,6 @@ export function gradientCollectives(
 /** Parameters in one gradient bucket of Megatron-LM by default (`DistributedDataParallel`). */
 function bucketParameters(ranks: number): number {
   return Math.max(40e6, 1e6 * ranks);
-}
-
-/**
- * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its
- * share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
- * and touches every gradient besides, in the bytes that its buffers have: zeroes it and, with replicas, divides it by their number before
- * the exchange (`reset` of its gradient buffers, `start_grad_sync`).
- */
-export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
-  const { training, layout } = inputs;
-  if (training.optimizer === 'none') return 0;
-  const state = optimizerBytes[training.optimizer].step;
-  if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
-  const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
-  const wholeBuffer = (layout.data * layout.context > 1 ? 3 : 1) * gradient;
-  const bytes = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? ((state + 12) / ranks + wholeBuffer) * parameters : state * parameters,
-  );
-  return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency);
-}
-
-/**
- * Parameters a second that the processors of a node update with Adam: about 0.25 s a billion (ZeRO-Offload, arXiv 2101.06840, section 6).
- */
-const hostUpdates = 4e9;
-
-/** Optimizer on the host, ms: gradients down, the update by the node's processors, weights up. */
-function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
-  const { training, cluster } = inputs;
-  const element = elementBytes(training);
-  const own = sumOf(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
-  const moved = (training.gradAccumulationFp32 ? 4 : element) + element;
-  return 1e3 * ((moved * own) / (1e9 * hostGBps(cluster)) + (own * cluster.gpusPerNode) / hostUpdates);
 }
 
 function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {

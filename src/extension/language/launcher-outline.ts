@@ -54,6 +54,7 @@ const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
   ...inGroup('training', [
     ...(['sequenceLength', 'encoderSequenceLength', 'decoderSequenceLength', 'microBatch', 'globalBatch', 'localBatch'] as const),
     ...(['microBatches', 'gradientAccumulation', 'batchSchedule', 'precision', 'secondPrecision', 'optimizer'] as const),
+    ...(['precisionAware', 'firstMomentBytes', 'secondMomentBytes', 'masterWeightBytes', 'optimizerRank'] as const),
     ...(['distributedOptimizer', 'zeroStage', 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const),
     ...([
       'recomputeModules',

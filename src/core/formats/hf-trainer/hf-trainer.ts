@@ -5,7 +5,8 @@ import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
 import type { Facts, LauncherFile, Program } from '../facts';
 import { axolotl, llamaFactory, shardedProgram, trl } from './programs';
 import { count, fixed, on } from '../shell/flag-reads';
-import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
+import { factorySwitches, rankArgument, trainerOptimizer } from '../optimizer-facts';
+import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../trainer-files';
 import { key, lenient, type KeyTable } from '../yaml/key-table';
 import { createKeyReader, type KeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
@@ -39,6 +40,17 @@ const trainerKeys: KeyTable = {
       anyOf((written) => (/^(fa2|fa3|auto)$/i.test(written) ? 'flash' : undefined)),
     ),
   ],
+  optimizer: [
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => key(name, fixed(optimizer))),
+    key('optimizer', trainerOptimizer),
+    key('optim', trainerOptimizer),
+  ],
+  optimizerRank: [
+    key('galore_rank', count(1)),
+    key('apollo_rank', count(1)),
+    key('optim_args.rank', count(1)),
+    key('optim_args', rankArgument),
+  ],
   tensor: [key('tensor_parallel_size', count(1))],
   context: [key('context_parallel_size', count(1))],
   recomputeGranularity: [
@@ -60,7 +72,9 @@ export const trainerFiles: Composition = {
     const own = parsed(ownLayer(layers));
     const reader = createKeyReader(own, environmentOnly);
     const [sharding] = layers.filter(isJson).map(shardingOf);
-    const written: Facts = { ...fsdpOf(own), ...sharding, ...reader.facts(trainerKeys) };
+    const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
+    const said = reader.facts(trainerKeys);
+    const written: Facts = { ...fsdpOf(own), ...sharding, ...rankOf(said), ...said, ...optimizer };
     const facts = withCheckpointing(written);
     return {
       ...launcherFile(own, 'hf-trainer', facts, reader),
@@ -81,6 +95,11 @@ function programOf(own: YamlDocument, sharding: Facts | undefined): Program {
   const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
   const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
   return shardedProgram(capabilities, isFsdp(own) ? 'fsdp' : sharding === undefined ? 'none' : 'deepspeed');
+}
+
+/** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */
+function rankOf({ optimizer }: Facts): Facts {
+  return /^use_(galore|apollo)$/.test(optimizer?.name ?? '') ? { optimizerRank: byDefault(16, sentence`LLaMA-Factory's default`) } : {};
 }
 
 /** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */

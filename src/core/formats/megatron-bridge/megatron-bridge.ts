@@ -5,6 +5,7 @@ import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../python/as-settings';
 import { sharedExperts } from '../yaml/derived';
 import { joined, key, lenient, under, type KeyTable } from '../yaml/key-table';
+import { optimizerKeys } from '../optimizer-facts';
 import { createKeyReader, firstPlace } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { anyOf, phrase, sizedClass, word } from '../yaml/reads';
@@ -34,6 +35,8 @@ const recipeScaling = anyOf((name) =>
 );
 const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
+const ofOptimizer = under(['optimizer.'], optimizerKeys);
+
 const bridgeKeys: KeyTable = joined(
   {
     flavor: [key(`model.${hubKey}`, word), key(`model.${classKey}`, sizedClass)],
@@ -51,7 +54,7 @@ const bridgeKeys: KeyTable = joined(
       key('mixed_precision.fp16', fixed('fp16')),
       key('mixed_precision.dtype', recipePrecision),
     ],
-    optimizer: [key('optimizer.optimizer', word)],
+    ...ofOptimizer,
     distributedOptimizer: [key('ddp.use_distributed_optimizer', on(true)), key('optimizer.use_distributed_optimizer', on(true))],
     zeroStage: [
       key(
@@ -66,6 +69,7 @@ const bridgeKeys: KeyTable = joined(
       key('mixed_precision.grad_reduce_in_fp32', on(true)),
       key('mixed_precision', reducesInFp32),
       key(`mixed_precision.${classKey}`, reducesInFp32),
+      ...(ofOptimizer.gradAccumulationFp32 ?? []),
     ],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],

@@ -11,7 +11,6 @@ const exchangeBeside = sentence`exchange of experts beside compute`;
 
 /** Known flags of Megatron-LM and its forks that change time or memory, and are not planned: what they do. */
 const leftOut: ReadonlyMap<string, Sentence> = new Map([
-  ['use-precision-aware-optimizer', sentence`optimizer state in fewer bytes`],
   ['fp8-dot-product-attention', inFp8],
   ['fp8-multi-head-attention', inFp8],
   ['first-last-layers-bf16', sentence`first and last layers outside FP8`],

@@ -8,6 +8,7 @@ import { llama3Scaling } from './megatron-defaults';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
+import { gradientType, masterType, typeBytes } from '../optimizer-facts';
 import { scheduleOf, slicedFacts } from './schedule-flags';
 import { factsOfTable, readsOf, rule, type FlagTable } from '../shell/flag-table';
 import { sliceFlags } from '../slice-runtimes/flags';
@@ -170,6 +171,10 @@ const flagTable: FlagTable = {
     rule('fp16', fixed('fp16')),
   ],
   optimizer: [rule('optimizer', text)],
+  precisionAware: [rule('use-precision-aware-optimizer', on(true))],
+  firstMomentBytes: [rule('exp-avg-dtype', typeBytes)],
+  secondMomentBytes: [rule('exp-avg-sq-dtype', typeBytes)],
+  masterWeightBytes: [rule('main-params-dtype', masterType)],
   distributedOptimizer: [rule('use-distributed-optimizer', on(true))],
   zeroStage: [rule('zero-stage', count(0, 3))],
   recomputeGranularity: [
@@ -206,7 +211,11 @@ const flagTable: FlagTable = {
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fusedCrossEntropy: [rule('cross-entropy-loss-fusion', on(true))],
-  gradAccumulationFp32: [rule('grad-reduce-in-bf16', on(false)), rule('accumulate-allreduce-grads-in-fp32', fixed(true))],
+  gradAccumulationFp32: [
+    rule('grad-reduce-in-bf16', on(false)),
+    rule('main-grads-dtype', gradientType),
+    rule('accumulate-allreduce-grads-in-fp32', fixed(true)),
+  ],
   hiddenDropout: [rule('hidden-dropout', share)],
   attentionDropout: [rule('attention-dropout', share)],
   asyncTensorParallel: [rule('tp-comm-overlap', on(true))],

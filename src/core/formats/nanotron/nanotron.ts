@@ -5,7 +5,7 @@ import { key, lenient, under, type KeyTable } from '../yaml/key-table';
 import { createKeyReader } from '../yaml/keys';
 import { launcherFile } from '../yaml/launcher-file';
 import { environmentOnly } from '../yaml/references';
-import { anyOf } from '../yaml/reads';
+import { anyOf, word } from '../yaml/reads';
 import { parseYaml } from '../yaml/yaml-document';
 import { sentence } from '../../sentence';
 
@@ -47,6 +47,7 @@ const nanotronKeys: KeyTable = {
   microBatch: [key('tokens.micro_batch_size', count(1))],
   gradientAccumulation: [key('tokens.batch_accumulation_per_replica', count(1))],
   precision: [key('model.dtype', lenient(choice(dtypes)))],
+  optimizer: [key('optimizer.optimizer_factory.name', word)],
   zeroStage: [key('optimizer.zero_stage', count(0, 3))],
   gradAccumulationFp32: [key('optimizer.accumulate_grad_in_fp32', on(true))],
 };

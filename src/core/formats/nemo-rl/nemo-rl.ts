@@ -1,6 +1,7 @@
 import { allLinear, coreModules, sectionSettings } from '../adapters';
 import { byDefault } from '../../spec/located';
 import type { Finding } from '../../findings';
+import { optimizerKeys } from '../optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
 import type { Fact, Facts, LauncherFile } from '../facts';
@@ -34,6 +35,7 @@ const megatronKeys: KeyTable = joined(
     lastStageLayers: [key('policy.megatron_cfg.num_layers_in_last_pipeline_stage', count(1))],
     overlapGradReduce: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather', on(true))],
+    ...under(['policy.megatron_cfg.optimizer.'], optimizerKeys),
     distributedOptimizer: [key('policy.megatron_cfg.optimizer.use_distributed_optimizer', on(true))],
   },
   joined(policyKeys, under(['policy.megatron_cfg.'], coreKeys)),
@@ -45,6 +47,7 @@ const dtensorKeys: KeyTable = joined(policyKeys, {
   context: [key('policy.dtensor_cfg.context_parallel_size', count(1))],
   expert: [key('policy.dtensor_cfg.expert_parallel_size', count(1))],
   sequenceParallel: [key('policy.dtensor_cfg.sequence_parallel', on(true))],
+  optimizer: [key('policy.optimizer.name', word)],
   recomputeGranularity: [key('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
 });
 

@@ -4,7 +4,7 @@ import { instanceNames } from '../../cluster/instances';
 import type { GpuSpec, LinkSpec } from '../../spec/cluster';
 import type { CostConstants } from '../../spec/cost-constants';
 import { attentionKernels } from '../../spec/attention-kernel';
-import { optimizers } from '../../spec/optimizer';
+import { masterWidths, optimizers } from '../../spec/optimizer';
 import { runtimes } from '../../spec/runtime';
 import { recomputeModes, recomputeModules } from '../../spec/recompute';
 import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/request';
@@ -63,7 +63,10 @@ export const trainingFields: Fields<TrainingGiven> = {
   gemmPrecision: oneOf(narrowFormats),
   fp8Recipe: oneOf(fp8Recipes),
   fp8ParamGather: boolean,
-  optimizer: oneOf(optimizers),
+  optimizer: { ...oneOf(optimizers), expects: sentence`the name of an optimizer, as "adam", "adamw_bnb_8bit" or "muon"` },
+  optimizerStateBytes: nonNegative(64),
+  masterWeightBytes: oneOf(masterWidths),
+  optimizerRank: integer(1, 100_000),
   zeroStage: oneOf([0, 1, 2, 3]),
   recompute: oneOf(recomputeModes),
   recomputeEvery: integer(1, 10_000),

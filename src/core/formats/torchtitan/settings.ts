@@ -82,6 +82,7 @@ export const entries: readonly Entry[] = [
   entryAs('fp8Recipe', word, recipeOf, 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
   entryAs('precision', word, (name) => (name === 'float32' ? null : precisionOf(name)), 'training.dtype'),
   entryAs('precision', word, precisionOf, 'training.mixed_precision_param'),
+  entryAs('optimizer', word, (name) => (name === 'fused_opt_states_bf16' ? name : null), 'optimizer.implementation'),
   entryAs('optimizer', word, filled, 'optimizer.name'),
   entryAs('offloadParameters', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
   entryAs('offloadOptimizer', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),

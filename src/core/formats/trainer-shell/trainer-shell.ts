@@ -9,7 +9,8 @@ import { llamaFactory, shardedProgram, trainer, trl } from '../hf-trainer/progra
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
-import { isJson, shardingOf, withCheckpointing } from '../trainer-files';
+import { factorySwitches, rankArgument, trainerOptimizer } from '../optimizer-facts';
+import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../trainer-files';
 import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../shell/flag-table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tokenizers';
@@ -90,7 +91,12 @@ const table: FlagTable = {
     rule('fsdp', sharding),
     ...rules(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
   ],
-  offloadOptimizer: [rule('offload-optimizer-device', offloaded)],
+  optimizer: [
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => rule(name.replaceAll('_', '-'), toggle(optimizer))),
+    ...rules(trainerOptimizer, 'optim', 'optimizer', 'optimizer-type'),
+  ],
+  optimizerRank: [...rules(sizes, 'galore-rank', 'apollo-rank'), rule('optim-args', rankArgument)],
+  offloadOptimizer: [rule('offload-optimizer-device', offloaded), rule('adam-offload', toggle('cpu'))],
   offloadParameters: [rule('offload-param-device', offloaded)],
   tensor: [rule('parallelism-config-tp-size', sizes)],
   context: [rule('parallelism-config-cp-size', sizes)],
@@ -133,7 +139,8 @@ export const trainerProgram: ShellProgram = {
     }),
   basesOfFile: accelerateBases,
   read: (flags, layers) => {
-    const written = { ...settingsIn(layers), ...factsOfTable(table, flags) };
+    const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
+    const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
     const facts = withCheckpointing({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
     const adapters = adaptersOf(flags);
     return { facts, modelFiles: modelFilesOf(facts), program: programOf(facts, flags, layers), ...(adapters && { adapters }) };

@@ -12,6 +12,7 @@ import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
 
 const actor = 'actor_rollout_ref.actor';
+const overridden = `${actor}.optim.override_optimizer_config`;
 const path = (name: string): string => name.replaceAll('_', '-');
 const sizes = count(1);
 
@@ -34,10 +35,13 @@ const table: FlagTable = {
   ),
   expert: [rule(path(`${actor}.megatron.expert_model_parallel_size`), sizes)],
   expertTensor: [rule(path(`${actor}.megatron.expert_tensor_parallel_size`), sizes)],
+  optimizer: rules(word, path(`${actor}.optim.optimizer`), path('optim.optimizer')),
+  precisionAware: [rule(path(`${overridden}.use_precision_aware_optimizer`), { ...on(true), words: 'one' })],
   offloadOptimizer: rules(
     anyOf((written) => (/^true$/i.test(written) ? 'cpu' : undefined)),
     path(`${actor}.fsdp_config.optimizer_offload`),
     path(`${actor}.megatron.optimizer_offload`),
+    path(`${overridden}.optimizer_cpu_offload`),
   ),
 };
 

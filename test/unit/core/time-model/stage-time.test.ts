@@ -3,14 +3,8 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/time-model/collectives';
 import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
 import { splitLike } from '../../../../src/core/spec/slice-cost';
-import {
-  floorShare,
-  gradientCollectives,
-  optimizerTime,
-  stageCost,
-  megatronBoundary,
-  terapipeBoundary,
-} from '../../../../src/core/time-model/stage-time';
+import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
+import { floorShare, gradientCollectives, stageCost, megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 

@@ -194,13 +194,13 @@ describe('megatronDefaults', () => {
 
 describe('flags that are known and not planned', () => {
   it('are said with what they do, and widen the range of the plan', () => {
-    const { names, remarks } = leftOutFlags(flagsOf('--num-layers 4 --swap-optimizer --use-precision-aware-optimizer'));
-    assert.deepEqual(names, ['--swap-optimizer', '--use-precision-aware-optimizer']);
+    const { names, remarks } = leftOutFlags(flagsOf('--num-layers 4 --swap-optimizer --swap-attention'));
+    assert.deepEqual(names, ['--swap-optimizer', '--swap-attention']);
     assert.deepEqual(
       remarks.map(({ code, severity, message }) => `${severity} ${code} ${say(message)}`),
       [
         'information flag-left-out --swap-optimizer is left out of the plan: optimizer state on the host',
-        'information flag-left-out --use-precision-aware-optimizer is left out of the plan: optimizer state in fewer bytes',
+        'information flag-left-out --swap-attention is left out of the plan: activations on the host',
       ],
     );
     for (const flag of ['swap-optimizer', 'moe-fb-overlap', 'use-megatron-fsdp']) assert.ok(flagNames.has(flag), flag);

@@ -1,0 +1,79 @@
+import { adaptedProducts } from '../model/adapters';
+import { layersByKind } from '../model/layers';
+import { paddedVocab } from '../model/parameters';
+import type { Adapter } from '../spec/adapter';
+import { elementBytes } from '../spec/number-formats';
+import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../spec/optimizer';
+import { heldBytes, matricesOf, type Held } from './held';
+import { groupsOf, type StageContents } from './layer-tensors';
+import type { MemoryInputs } from './memory-inputs';
+
+/** Master weights and the optimizer's states of a rank, bytes. See docs/model/memory.md, Static memory. */
+export function optimizerBytes(inputs: MemoryInputs, stage: StageContents, held: Held, sharded: boolean): number {
+  return heldBytes(held, masterBytes(inputs.training), sharded) + optimizerStates(inputs, stage, held, sharded);
+}
+
+/** The optimizer's states without master weights, bytes: what differs by the kind of parameter is counted by kind. */
+export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held: Held, sharded: boolean): number {
+  const { training } = inputs;
+  const { others, embedding, projection, keepsSquares } = traitsOfOptimizer(training.optimizer);
+  const state = stateBytes(training);
+  const all = heldBytes(held, state, sharded);
+  // Adapters are small matrices, all alike.
+  if (training.adapter !== undefined || training.optimizerStateBytes !== undefined) return all;
+  if (others !== undefined) return all + (others - state) * parametersOf(besides(held, matricesOf(inputs, stage, held)), sharded);
+  if (embedding !== undefined) return all + (embedding - state) * parametersOf(wordsOf(inputs, stage, held), sharded);
+  if (projection !== undefined) return all + projectedBytes(inputs, stage, state, projection === 'kept') / (sharded ? held.shards : 1);
+  return keepsSquares === true ? all + squareBytes(inputs, stage) / (sharded ? held.shards : 1) : all;
+}
+
+function parametersOf(held: Held, sharded: boolean): number {
+  return heldBytes(held, 1, sharded);
+}
+
+function besides(held: Held, part: Held): Held {
+  return { ...held, shared: held.shared - part.shared, experts: held.experts - part.experts };
+}
+
+/** The word embedding, as far as a rank of the stage has it. */
+function wordsOf({ model, layout }: MemoryInputs, { first }: StageContents, held: Held): Held {
+  return { ...held, shared: first ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0, experts: 0 };
+}
+
+/** The two sides of each dense matrix that a rank of the stage has. */
+function sidesOf(
+  { model, layout }: MemoryInputs,
+  stage: StageContents,
+): { readonly short: number; readonly long: number; layers: number }[] {
+  const fused: Adapter = {
+    rank: 1,
+    targets: model.gatedMlp ? [...attentionMatrices, 'gate', 'up', 'down'] : [...attentionMatrices, 'up', 'down'],
+  };
+  return layersByKind(groupsOf(model, stage)).flatMap(({ kind, layers }) =>
+    adaptedProducts(model, fused, kind, layout.tensor).map(({ inner, columns }) => ({
+      short: Math.min(inner, columns),
+      long: Math.max(inner, columns),
+      layers,
+    })),
+  );
+}
+
+const attentionMatrices = ['query', 'key', 'value', 'output'] as const;
+
+/**
+ * What the states of dense matrices become where they are of a projection to `usualRank` rows (GaLore, APOLLO), bytes more than whole ones:
+ * less than zero. A projection that is kept has the type of the weights.
+ */
+function projectedBytes(inputs: MemoryInputs, stage: StageContents, state: number, keepsProjection: boolean): number {
+  const rank = inputs.training.optimizerRank ?? usualRank;
+  const kept = keepsProjection ? elementBytes(inputs.training) : 0;
+  return sidesOf(inputs, stage).reduce(
+    (sum, { short, long, layers }) => sum + layers * (rank < short ? rank * (state * long + kept * short) - state * short * long : 0),
+    0,
+  );
+}
+
+/** Two fp32 matrices for each side of a dense matrix: SOAP's averages of its gradients' products, and their eigenvectors. */
+function squareBytes(inputs: MemoryInputs, stage: StageContents): number {
+  return sidesOf(inputs, stage).reduce((sum, { short, long, layers }) => sum + layers * 2 * 4 * (short ** 2 + long ** 2), 0);
+}
