@@ -1,6 +1,7 @@
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
+import { scenarioOf } from '../../core/resolve/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import type { Finding } from '../../core/findings';
@@ -26,6 +27,8 @@ export interface Pass {
   readonly read: (file: string) => Promise<string>;
   /** What was read so far, by file. */
   readonly texts: ReadonlyMap<string, string>;
+  /** Whether GPUs, batch, lengths and layout of the last plan stay, as far as no file says them. */
+  readonly keepsScenario: boolean;
   readonly state: () => SessionState;
   readonly update: (change: Partial<SessionState>) => void;
   /** Marks the plan as one of the texts at the start of the pass. */
@@ -90,12 +93,14 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
 }
 
 async function planOf(
-  { host, signal, planned, update }: Pass,
+  { host, signal, keepsScenario, state, planned, update }: Pass,
   config: LoadedConfig,
   run: Run,
   found: readonly NamedProfile[],
 ): Promise<Plan> {
-  const request = await host.resolve(run, found, { signal });
+  const last = state().plan;
+  const kept = keepsScenario && last !== null ? scenarioOf(last.request) : undefined;
+  const request = await host.resolve(run, found, kept, { signal });
   throwIfCancelled(signal);
   const share = isElastic(run) ? 0.5 : 1;
   const plan = await host.plan(request, {
