@@ -9,7 +9,16 @@ import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layo
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/spec/layout-choices';
-import { keptFreeText, layoutText, notTried, recomputeText, runtimesNeeded, stageLayersText } from '../core/layout-search/labels';
+import { runtimeOf } from '../core/spec/runtime';
+import {
+  keptFreeText,
+  layoutText,
+  notTried,
+  recomputeText,
+  ruleOfBest,
+  runtimesNeeded,
+  stageLayersText,
+} from '../core/layout-search/labels';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 import type { Sentence, Value } from '../core/sentence';
@@ -81,7 +90,11 @@ export interface LayoutAnswer {
   readonly notFitting: readonly NotFitting[];
   /** What layouts keep free of each GPU's memory, and why; null where nothing beyond what all do. */
   readonly keptFree: Sentence | null;
-  /** What the best of each schedule needs to run that the usual launchers are not, a sentence each. */
+  /** By what rule the best was taken. */
+  readonly rule: Sentence;
+  /** The runtime that times are predicted for. */
+  readonly runtime: string;
+  /** What the best of each schedule needs that this runtime does not run, a sentence each. */
   readonly needs: readonly Sentence[];
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
@@ -160,6 +173,8 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     assumed: assumedBy(result),
     gap: gapOf(result),
     keptFree: keptFreeText(result),
+    rule: ruleOfBest(result),
+    runtime: runtimeOf(result.request.training).shortName,
     needs: [...runtimesNeeded(result), ...notTried(result)],
   };
 }

@@ -13,7 +13,9 @@ import type { SearchKey } from '../../core/spec/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { keptFreeText, layoutText, notTried, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
+import { runtimeOf } from '../../core/spec/runtime';
+import { isRun } from '../../core/schedules/needs';
+import { keptFreeText, layoutText, notTried, ruleOfBest, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
 import { costsText, sharesOf } from '../../core/planner/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -108,10 +110,14 @@ function searchText(result: SearchResult): string {
       `${request.title}: ${plural(model.layers, 'layer')}, ${plural(training.globalBatch, 'sequence')} of ${say(lengthsText(training))} a step on ${formatCount(result.gpus)} ${cluster.gpu.name}`,
     ),
     indented(table(bestRows(result), [1])),
+    ...section('Why', whyText(result)),
     ...section('As launched', launchedText(result)),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
-    ...section('Not run by usual launchers', [...runtimesNeeded(result), ...notTried(result)].map((needs) => say(needs)).join('\n')),
+    ...section(
+      `Not run by ${runtimeOf(result.request.training).shortName}`,
+      [...runtimesNeeded(result), ...notTried(result)].map((needs) => say(needs)).join('\n'),
+    ),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),
     ...section('What would help, each searched anew', shown.join('\n')),
@@ -134,6 +140,15 @@ function measuredSection({ measured }: SearchResult): string[] {
   const most = mostMicroBatch === null ? [] : [`micro-batches of at most ${plural(mostMicroBatch, 'sequence')}, as measured`];
   const lines = [...(keys.length > 0 ? [keys.join(', ')] : []), ...most];
   return lines.length > 0 ? [`Fixed by the ${by}\n${indented(lines.join('\n'))}`] : [];
+}
+
+/** By what rule the best was taken, and which schedules were searched. */
+function whyText(result: SearchResult): string {
+  const { request, fixed } = result;
+  const { shortName } = runtimeOf(request.training);
+  const isOfRuntime = !fixed.includes('schedule') && request.runs?.every((name) => isRun(name, request)) === true;
+  const searched = `schedules are those that ${shortName} runs; --schedules all searches others too`;
+  return [say(ruleOfBest(result)), ...(isOfRuntime ? [searched] : [])].join('\n');
 }
 
 function launchedText(result: SearchResult): string {
@@ -184,7 +199,7 @@ function searchedText(result: SearchResult): string {
   return [
     `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
-      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'the best is proved' : `a gap of ${formatPercent(gapOf(result))}`}`
+      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',
     ...(free === null ? [] : [printable(say(free))]),
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),

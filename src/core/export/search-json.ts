@@ -3,7 +3,7 @@ import { withBecause } from './reasons-json';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
-import { keptFreeText, layoutText } from '../layout-search/labels';
+import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
 import { neededFor } from '../schedules/needs';
 import type { PlanRequest } from '../spec/request';
 import { mayFit } from '../memory-model/verdict';
@@ -72,6 +72,7 @@ export function searchJson(result: SearchResult): SearchJson {
         plan: plan === null ? null : ofPlan(plan),
       })),
       lowerBoundMs: result.lowerBoundMs,
+      rule: say(ruleOfBest(result)),
       gap: gapOf(result),
       proved: result.proved,
       counts,

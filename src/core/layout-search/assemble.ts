@@ -14,6 +14,10 @@ import { cutAlike } from '../planner/makespan-problem';
 import { slicesGrow, slicingCost } from '../planner/slicing-cost';
 import { meanParts, partsByStage, type StepTimes } from '../planner/step-parts';
 import { bestPerSchedule } from '../planner/choose';
+import { isRun } from '../schedules/needs';
+import { sameMemory } from '../planner/reasons';
+import { withStagesOf } from '../planner/virtual-stages';
+import { plainName } from '../partition/scheduling';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
 import { keepingFree } from './kept-free';
@@ -21,7 +25,7 @@ import { usableBytesOf } from './usable-bytes';
 import { inputsOf, microBatchesOf, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { heldToMeasured, measuredChoices } from './measured';
-import type { FoundPlan, KeptFreeAnswer, NotFitting, RunnerUp, SearchResult } from './result';
+import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Found, type SearchOptions } from './search';
 import { givenScheme, unitOf } from './schedules';
 import { cannotSplit, gpusOf } from './space';
@@ -72,7 +76,9 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const start = found.best === null && nearest !== undefined ? nearest : equal;
   const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
   const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
-  const best = tied(fastest);
+  const front = paretoFrontOf([...(fastest.fits ? [fastest] : []), ...found.paretoFront.map(({ point }) => details.plan(point))]).map(tied);
+  const ofSchedules = perSchedule.map(tied);
+  const best = fastest.fits ? bestOfTies([...front, ...ofSchedules], tied(fastest), problem.request) : tied(fastest);
   return {
     request: problem.request,
     gpus: gpusOf(problem),
@@ -80,16 +86,16 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     measured: measuredOf(asked),
     best,
     launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
-    paretoFront: paretoFrontOf([...(best.fits ? [best] : []), ...found.paretoFront.map(({ point }) => tied(details.plan(point)))]),
-    perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
+    paretoFront: front,
+    perSchedule: ofSchedules.sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
     improvements: [],
     keptFree: keptFreeIn(problem, searched, best),
     cost,
     tokenBudget: options.tokenBudget ?? null,
-    lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, best.iterationMs, ownMs),
-    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && best.iterationMs <= ownMs,
+    lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, fastest.iterationMs, ownMs),
+    proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && fastest.iterationMs <= ownMs,
     counts: found.counts,
   };
 }
@@ -147,19 +153,36 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
     const others = bestPerSchedule(open, plan.candidates).filter(
       ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
     );
-    return [chosen, ...others].map((candidate) =>
-      details.found(ownPoint(request, candidate.schedule), { ...candidate, name: nameInSearch(candidate) }),
-    );
+    return [chosen, ...others].map((candidate) => ownFound(request, candidate, details));
   } catch (error) {
     if (error instanceof ExpectedError) return [];
     throw error;
   }
 }
 
+/** A plan's candidate as a search has it: interleaved 1F1B is 1F1B on virtual stages. */
+function ownFound(request: SearchProblem['request'], candidate: Candidate, details: Describer): FoundPlan {
+  const own = withStagesOf(request, candidate);
+  const point = ownPoint(own, plainName(candidate.schedule, own.layout));
+  return details.found(point, { ...candidate, name: own === request ? nameInSearch(candidate) : groupName(point) });
+}
+
 /** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names its schedule alone. */
 function nameInSearch({ name, schedule, scheme }: Candidate): Value {
   const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
   return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
+}
+
+/** Of plans that tie with the fastest: those that the runtime runs come first, then the one with the least memory, if that is worth it. */
+function bestOfTies(plans: readonly FoundPlan[], fastest: FoundPlan, request: SearchProblem['request']): FoundPlan {
+  const ties = plans.filter(({ iterationMs }) => iterationMs <= sameTime * fastest.iterationMs);
+  const run = ties.filter(({ point }) => isRun(point.schedule, request));
+  const among = run.length > 0 ? run : ties;
+  const leastBytes = Math.min(...among.map(({ peakBytes }) => peakBytes));
+  const [best = fastest] = among
+    .filter(({ peakBytes }) => peakBytes <= sameMemory * leastBytes)
+    .sort((a, b) => a.iterationMs - b.iterationMs);
+  return best;
 }
 
 /** Fastest first, none both slower and larger than another. */

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../for
 import { describerOf } from './assemble';
 import { evaluatorOf } from './evaluate';
 import { keepingFree } from './kept-free';
-import type { FoundPlan, Improvement, SearchResult } from './result';
+import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from './result';
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import type { SearchProblem } from './search-problem';
@@ -43,7 +43,9 @@ export interface WhatIf {
  * each change alone. Looking into one is a search of its own over everything that is not fixed
  * (half a second for a large cluster), so the caller may show the answers as they come; `mostHelpful` sorts them.
  */
-export function whatIfs({ keptFree, ...problem }: SearchProblem, { best, tokenBudget, keptFree: answered }: SearchResult): WhatIf[] {
+export function whatIfs({ keptFree, ...problem }: SearchProblem, result: SearchResult): WhatIf[] {
+  const { tokenBudget, keptFree: answered } = result;
+  const best = fastestOf(result);
   const kept = answered?.best === 'keeps' && keptFree !== undefined ? { keptFree } : {};
   return changesOf({ ...problem, ...kept }, best).map((change) => ({
     change: change.change,

@@ -2,12 +2,13 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
+import { runtimeOf } from '../spec/runtime';
 import { joinedGpus, type NodeGroup } from '../spec/cluster';
 import { comparedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import type { SearchProblem } from './search-problem';
-import { stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
+import { fastestOf, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence } from '../sentence';
 
@@ -58,10 +59,7 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
   return sentence`${counts.join(', ')} layers`;
 }
 
-/**
- * A line for the best of each schedule that needs something: `ZB-H1 needs a runtime that splits backward, such as sail-sg's zero-bubble
- * Megatron-LM`.
- */
+/** A line for the best of each schedule that the costed runtime does not run: `ZB-H1 needs sail-sg's zero-bubble Megatron-LM`. */
 export function runtimesNeeded({ perSchedule, request }: Pick<SearchResult, 'perSchedule' | 'request'>): Sentence[] {
   return perSchedule.flatMap((plan) => {
     const needs = neededFor(plan.point.schedule, request);
@@ -87,6 +85,18 @@ export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fix
     ({ settings, names }) =>
       sentence`${listOf(names)}: not tried, since no runtime that runs such a schedule has ${listOf(settings)} as well; name it in schedules to try it`,
   );
+}
+
+/** By what rule the best was taken, and what it gives up for less memory. */
+export function ruleOfBest(result: Pick<SearchResult, 'best' | 'paretoFront' | 'request'>): Sentence {
+  const { best } = result;
+  if (!best.fits) return sentence`no layout fits: the one with the least memory`;
+  const fastest = fastestOf(result);
+  const { shortName } = runtimeOf(result.request.training);
+  const rule = sentence`the fastest that fits; of ties within ${formatPercent(sameTime - 1)}, what ${shortName} runs, then the least memory`;
+  if (fastest.iterationMs === best.iterationMs) return rule;
+  const slower = formatPercent(best.iterationMs / fastest.iterationMs - 1);
+  return sentence`${rule}: ${slower} slower than the fastest, ${memoryApart(best, fastest)}`;
 }
 
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */
@@ -139,17 +149,22 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
   const [longer, shorter] = [said(1), said(-1)];
   const ratio = plan.iterationMs / best.iterationMs;
   const slower =
-    ratio < 1.0005
-      ? sentence`as fast`
-      : ratio < 1.1
-        ? sentence`${formatPercent(ratio - 1)} slower`
-        : sentence`${formatNumber(ratio)}x the time`;
+    ratio < 0.9995
+      ? sentence`${formatPercent(1 - ratio)} faster`
+      : ratio < 1.0005
+        ? sentence`as fast`
+        : ratio < 1.1
+          ? sentence`${formatPercent(ratio - 1)} slower`
+          : sentence`${formatNumber(ratio)}x the time`;
   const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
   const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;
-  const bytes = plan.peakBytes - best.peakBytes;
-  const memory = bytes > 0 ? sentence`${formatBytes(bytes)} more memory` : sentence`${formatBytes(-bytes)} less memory`;
-  const lost = bytes === 0 ? time : sentence`${time}; ${memory}`;
+  const lost = plan.peakBytes === best.peakBytes ? time : sentence`${time}; ${memoryApart(plan, best)}`;
   return plan.tie ? sentence`within error, ${lost}` : lost;
+}
+
+function memoryApart(a: FoundPlan, b: FoundPlan): Sentence {
+  const bytes = a.peakBytes - b.peakBytes;
+  return bytes > 0 ? sentence`${formatBytes(bytes)} more memory` : sentence`${formatBytes(-bytes)} less memory`;
 }
 
 /**

@@ -78,7 +78,10 @@ export interface SearchResult {
   readonly fixed: readonly SearchKey[];
   /** What measured times fix beyond that; null for predicted times. */
   readonly measured: MeasuredChoices | null;
-  /** The fastest that fits; of those that do not, when none does, the one with the least memory. */
+  /**
+   * Of the fastest that fits and those that tie with it (`sameTime`), the one with the least memory; when none fits, the one with the least
+   * memory.
+   */
   readonly best: FoundPlan;
   /**
    * The layout that the files launch, whether it fits or is in the space or not; null where they do not give it whole, or it has too many
@@ -97,16 +100,21 @@ export interface SearchResult {
   readonly keptFree: KeptFreeAnswer | null;
   readonly cost: CostProvenance;
   readonly tokenBudget: number | null;
-  /**
-   * No layout of the space (with slices that are equal, or solved for each) is faster than this; the best is this fast, so proved, unless
-   * nothing fits.
-   */
+  /** No layout of the space (with slices that are equal, or solved for each) is faster than this; proved: the fastest is this fast. */
   readonly lowerBoundMs: number;
   readonly proved: boolean;
   readonly counts: SearchCounts;
 }
 
-/** How much slower the best may be than the fastest layout there could be, as a share: 0 when proved. */
-export function gapOf({ best, lowerBoundMs }: SearchResult): number {
-  return Math.max(0, best.iterationMs / lowerBoundMs - 1);
+/** Step times this close are a tie: of such layouts a search takes the one with the least memory. */
+export const sameTime = 1.01;
+
+/** The fastest layout that was found and fits; the best where none does. */
+export function fastestOf({ best, paretoFront }: Pick<SearchResult, 'best' | 'paretoFront'>): FoundPlan {
+  return (best.fits ? paretoFront[0] : undefined) ?? best;
+}
+
+/** How much slower the fastest that was found may be than the fastest layout there could be, as a share: 0 when proved. */
+export function gapOf(result: SearchResult): number {
+  return Math.max(0, fastestOf(result).iterationMs / result.lowerBoundMs - 1);
 }

@@ -48,7 +48,7 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
 }
 
 /**
- * The order in which schedules are evaluated: what usual launchers run, the others, those with slices solved for, then those whose orders
+ * The order in which schedules are evaluated: TeraPipe, GPipe and 1F1B, the others, those with slices solved for, then those whose orders
  * are planned for given times.
  */
 export type SchedulePhase = 'usual' | 'others' | 'slices' | 'planned';

@@ -98,7 +98,7 @@ const mostSolving = 100e6;
  * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
  * fastest of each schedule and of the fastest sizes), so the answer equals that of predicting every layout.
  *
- * Schedules come in phases: those that usual launchers run, then the others, those with slices solved for, and last those with planned
+ * Schedules come in phases: TeraPipe, GPipe and 1F1B, then the others, those with slices solved for, and last those with planned
  * orders, because solving or planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few
  * more: the best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.

@@ -9,7 +9,7 @@ import { t } from '../../base/strings';
 import { countsSentence, keyName, measuredSentence, proofSentence } from './labels';
 import { say } from '../../../src/core/sentence';
 
-/** What would help, what is too large or not run by usual launchers, what was searched, fixed and assumed. */
+/** What would help, what is too large or not run by the runtime, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
   const { improvements, notFitting, needs, fixed, measured, assumed, cost, keptFree } = answer;
   const { running = null } = state.layout ?? {};
@@ -24,10 +24,11 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
     notFitting.length === 0
       ? null
       : section(t('Faster, but too large'), list(notFitting.map(({ layout, why }) => `${capitalised(say(layout, t))}: ${say(why, t)}`))),
-    needs.length === 0 ? null : section(t('Not run by usual launchers'), list(needs.map((need) => say(need, t)))),
+    needs.length === 0 ? null : section(t('Not run by {0}', answer.runtime), list(needs.map((need) => say(need, t)))),
     section(
       t('Searched'),
       h('p', {}, searchedSentence(answer)),
+      h('p', {}, `${capitalised(say(answer.rule, t))}.`),
       h('p', {}, countsSentence(answer)),
       h('p', {}, proofSentence(answer)),
       keptFree === null ? null : h('p', {}, sentence(capitalised(say(keptFree, t)))),

@@ -41,8 +41,11 @@ const names = (run: Run, free?: readonly SearchKey[], face?: object): string[] =
   ].sort();
 
 describe('what a search may choose', () => {
-  it('is the schedules that a file, the command line or the settings name, in this order', async () => {
-    const all = names(await own());
+  it('is the schedules that a file, the command line or the settings name, in this order, else those of the runtime', async () => {
+    assert.deepEqual(names(await own()), ['1F1B', 'Interleaved1F1B']);
+    assert.deepEqual(names(await own(), freeNames.layout, { runtime: 'terapipe' }), ['GPipe', 'TeraPipe']);
+    const all = names(await own({ schedules: 'all' }));
+    assert.deepEqual(names(await own(), freeNames.layout, { schedules: 'all' }), all);
     assert.ok(all.includes('ZBVZeroBubble') && all.includes('TeraPipe') && all.includes('1F1B') && all.length > 10);
     const named = await own({ schedules: ['ZBVZeroBubble', 'GPipe'] });
     assert.deepEqual(names(named), ['GPipe', 'ZBVZeroBubble']);
@@ -71,15 +74,17 @@ describe('what a search may choose', () => {
     await assert.rejects(own({ schedules: [] }), /schedules/);
   });
 
-  it('says what each schedule needs that the usual launchers are not', async () => {
+  it('says what each schedule needs that the runtime does not run', async () => {
     const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
-    assert.equal(needs.length, 1);
-    assert.match(needs.map(said).join(), /^ZB-H1 needs a runtime that splits backward/);
+    assert.deepEqual(needs.map(said).sort(), [
+      "GPipe needs TorchTitan or TeraPipe's runtime",
+      "ZB-H1 needs sail-sg's zero-bubble Megatron-LM",
+    ]);
   });
 
   it('leaves out schedules whose runtimes do not have what a file sets, unless they are asked for, and says so', async () => {
     const split = async (training: object, more: object = {}): Promise<string[]> =>
-      names(await own(more, training)).filter((name) => scheduleKind(name as ScheduleName).splitsBackward);
+      names(await own({ schedules: 'all', ...more }, training)).filter((name) => scheduleKind(name as ScheduleName).splitsBackward);
     const pytorch = ['DualPipeV', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'];
     const megatron = ['V-Half', 'V-Min', 'ZB-H1', 'ZB-H2', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'];
     assert.deepEqual(await split({}), [...new Set([...pytorch, ...megatron])].sort());
@@ -88,14 +93,14 @@ describe('what a search may choose', () => {
     assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }), []);
     assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }, { schedules: ['ZB-H1', 'GPipe'] }), ['ZB-H1']);
     const { needs } = layoutAnswerOf(
-      searchLayouts({ ...problemOf(await own({}, { overlapGradReduce: true })), withoutPlanned: true }),
+      searchLayouts({ ...problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true })), withoutPlanned: true }),
       'a',
     );
     const says = needs.map(said).filter((need) => need.includes('not tried'));
     assert.deepEqual(says, [
       'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime that runs such a schedule has overlapGradReduce as well; name it in schedules to try it',
     ]);
-    const recomputed = [...candidateGroups(problemOf(await own({}, { overlapGradReduce: true }), freeNames.all))];
+    const recomputed = [...candidateGroups(problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true }), freeNames.all))];
     assert.deepEqual(
       recomputed.filter(({ schedule, training }) => schedule === 'InterleavedZeroBubble' && training.recompute !== 'none'),
       [],

@@ -78,7 +78,9 @@ describe('a launched layout against the best', () => {
       assert.equal(problem.fixed.has('virtualStages'), kept);
     }
     const run = await own({ tensor: 2 });
-    assert.equal(searchProblemOf(run, resolveRun(run, defaults)).schedules, undefined);
+    assert.deepEqual(searchProblemOf(run, resolveRun(run, defaults)).schedules, ['1F1B'], 'Megatron-LM is assumed');
+    const all = await own({ tensor: 2 }, { schedules: 'all' });
+    assert.equal(searchProblemOf(all, resolveRun(all, defaults)).schedules, undefined);
   });
 
   it('predicts the launched layout as its plan does', async () => {

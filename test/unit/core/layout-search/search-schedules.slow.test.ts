@@ -7,6 +7,7 @@ import { kindFor } from '../../../../src/core/partition/scheduling';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
+import { sameTime } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/spec/layout-choices';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/spec/schedule-names';
 import { gpt, request } from '../../../golden/requests';
@@ -38,14 +39,14 @@ function bestOf(wanted: PlanRequest, fixed: ReadonlySet<SearchKey>) {
 
 describe('a search with its schedule fixed', () => {
   for (const schedule of namedSchedules.filter((name) => scheduleKind(name).exchangesAttention !== true))
-    it(`has a layout for ${schedule} wherever a plan has, no slower than that`, () => {
+    it(`has a layout for ${schedule} wherever a plan has, no slower than that but for a tie`, () => {
       // 14 layers: no chunks alike on four stages
       for (const layers of [16, 14]) {
         const wanted = { ...base(layers), schedule };
         const best = bestOf(wanted, allBut());
         const plan = chosenOf(makePlan(wanted));
         // a plan solves its slices more finely
-        if (!scheduleKind(schedule).sliced) assert.ok(best.iterationMs <= plan.iterationMs * (1 + 1e-9), `${layers} layers`);
+        if (!scheduleKind(schedule).sliced) assert.ok(best.iterationMs <= plan.iterationMs * sameTime, `${layers} layers`);
       }
       bestOf({ ...base(16, { pipeline: 1, data: 8 }), schedule }, allBut());
     });
