@@ -32,7 +32,7 @@ function manifest(): unknown {
     listsGpus(object)
       ? { ...object, enum: gpuPresetNames, enumDescriptions: descriptions }
       : listsSchedules(object)
-        ? { ...object, enum: namedSchedules }
+        ? { ...object, enum: ['all', ...namedSchedules] }
         : object,
   );
 }

@@ -1,5 +1,5 @@
 import { initialComparisonSettings, type ComparisonViewSettings } from '../tabs/compare/view-settings';
-import { compareColumns, initialOrder, type CompareOrder } from '../tabs/compare/order';
+import { compareColumns, type CompareOrder } from '../tabs/compare/order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
 import type { ProfilePart } from '../../src/core/spec/profile';
 import { isRecord } from '../../src/core/records';
@@ -36,7 +36,8 @@ export interface ViewState {
   readonly inspector: boolean;
   readonly table: boolean;
   readonly criticalPath: boolean;
-  readonly compareOrder: CompareOrder;
+  /** Null: as the planner has them. */
+  readonly compareOrder: CompareOrder | null;
   /** File of the profile shown; null: the one the plan used, else the newest. */
   readonly profile: string | null;
   /** File of the profile it is compared with. */
@@ -64,7 +65,7 @@ export const initialViewState: ViewState = {
   inspector: true,
   table: false,
   criticalPath: false,
-  compareOrder: initialOrder,
+  compareOrder: null,
   profile: null,
   profileCompare: null,
   profilePart: 'layer',
@@ -128,10 +129,10 @@ function readViewport(value: unknown): Viewport | null {
     : null;
 }
 
-function readOrder(value: unknown): CompareOrder {
-  if (!isRecord(value)) return initialOrder;
+function readOrder(value: unknown): CompareOrder | null {
+  if (!isRecord(value)) return null;
   const by = compareColumns.find((column) => column === value['by']);
-  return by === undefined ? initialOrder : { by, descending: value['descending'] === true };
+  return by === undefined ? null : { by, descending: value['descending'] === true };
 }
 
 function readSelection(value: unknown): Selection | null {

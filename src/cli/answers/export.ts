@@ -15,6 +15,7 @@ import { isLauncher } from '../../core/formats/registry';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { mayFit } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
+import { withStagesOf } from '../../core/planner/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exportFormatOf, exportNames, type Exported } from '../export-formats';
@@ -164,7 +165,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
     candidates.find(({ id }) => same(id)) ??
     candidates.find(({ name }) => same(say(name))) ??
     candidates.find(({ schedule, timeline }) => same(schedule) || same(timeline?.name ?? ''));
-  if (found !== undefined) return { ...plan, chosen: found.id };
+  if (found !== undefined) return { ...plan, request: withStagesOf(plan.request, found), chosen: found.id };
   const ids = candidates.map(({ id }) => id);
   const meant = closest(wanted, ids);
   throw new ExpectedError(

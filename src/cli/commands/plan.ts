@@ -40,7 +40,8 @@ export const planCommand = defineCommand({
     },
     schedules: {
       value: 'NAME,...',
-      help: "choose among these schedules alone, in a search too: also those that FILE's launcher has no setting for; a schedule that FILE names stays if it is one of them",
+      help: 'choose among these schedules, in a search too, not among those that the runtime runs; a schedule that FILE names stays if it is one of them',
+      also: { value: 'all', help: 'choose among all schedules that plans compare' },
     },
     without: {
       value: 'nodeN',
@@ -159,7 +160,7 @@ function tokenCountOf(written: string | undefined): number | null {
 /** The line with its schedules as a setting over what the files say. */
 function withSchedules(line: Line, written: string | undefined): Line {
   if (written === undefined) return line;
-  const names = written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
+  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
   return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
 }
 

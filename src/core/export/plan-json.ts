@@ -4,7 +4,8 @@ import { runtimeOf } from '../spec/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../spec/profile';
-import { chosenOf, peakBytesOf, type Plan } from '../planner/plan';
+import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
+import { neededFor } from '../schedules/needs';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/found';
@@ -52,6 +53,10 @@ export function planJson(plan: Plan): PlanJson {
   const chosen = chosenOf(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
   const { id, sends } = runtimeOf(request.training);
+  const neededBy = ({ schedule }: Candidate): string | null => {
+    const needs = neededFor(schedule, request);
+    return needs === null ? null : say(needs);
+  };
   return {
     version: 1,
     plan: {
@@ -99,6 +104,7 @@ export function planJson(plan: Plan): PlanJson {
         iterationMs: candidate.iterationMs,
         bubbleRate: candidate.bubbleRate,
         peakBytes: peakBytesOf(candidate),
+        needs: neededBy(candidate),
         fits: mayFit(candidate),
         tight: candidate.tight,
         tie: isTie(plan, candidate),

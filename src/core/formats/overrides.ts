@@ -177,7 +177,7 @@ function namesOf(written: string): string {
 function withSchedules(run: Run, written: string): Run {
   const schedules = parsed('schedules', namesOf(written), schedulesRule);
   const { schedule, ...rest } = run;
-  const isAmong = schedule !== undefined && schedules.includes(schedule.value);
+  const isAmong = schedule !== undefined && (schedules === 'all' || schedules.includes(schedule.value));
   return { ...rest, schedules: overridden(schedules), ...(isAmong ? { schedule } : {}) };
 }
 

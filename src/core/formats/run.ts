@@ -10,7 +10,7 @@ import type { Located, LocatedFields, Place } from '../spec/located';
 import type { NamedProfile } from '../spec/profile';
 import type { EncoderSizes } from '../model/ends';
 import type { Layout } from '../spec/request';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { ScheduleName, SchedulesGiven } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import type { SequenceSplit } from '../spec/sequence-split';
 import type { GivenElastic } from './given-elastic';
@@ -60,7 +60,7 @@ export interface Run {
   readonly batchPerReplica?: Located<number>;
   readonly schedule?: Located<ScheduleName>;
   /** What there is to choose the schedule from where none is given. */
-  readonly schedules?: Located<readonly ScheduleName[]>;
+  readonly schedules?: Located<SchedulesGiven>;
   /** Share of each GPU's memory that layouts of a search keep free; absent: as measured runs of the runtime ask for. */
   readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;

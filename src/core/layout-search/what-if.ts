@@ -95,8 +95,11 @@ export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers
     key === 'layout.data' && isAssumed(request, key) && (differs('cluster.nodes') || !isAssumed(request, 'cluster.nodes'));
   const isChosenAnew = (key: WhatIfKey): boolean =>
     isNewLayout && (key === 'layout.tensor' || key === 'layout.pipeline' || key === 'layout.data') && isAssumed(request, key);
+  // a cut has an entry for each virtual stage
+  const isOfCut = (key: WhatIfKey): boolean =>
+    key === 'layout.virtualStages' && stageLayers !== undefined && request.freeVirtualStages === true && sizes[key] > 1;
   const changed = whatIfKeys
-    .filter((key) => (differs(key) || isChosenAnew(key)) && !isDerived(key))
+    .filter((key) => (differs(key) || isChosenAnew(key) || isOfCut(key)) && !isDerived(key))
     .map((key): WhatIfSet => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
   // A batch that no file gives would be assumed again, for other GPUs or replicas than those of the plan.
   const isBatchSet = differs(batchKey) || (isAssumed(request, batchKey) && (isNewLayout || differs('training.microBatch')));
@@ -229,7 +232,9 @@ function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes
     ...(model.experts === null || !Number.isInteger(ranks)
       ? {}
       : { 'layout.expert': greatestCommonDivisor(sizes['layout.expert'], ranks) }),
-    ...(sizes['layout.pipeline'] === 1 || model.layers % chunks !== 0 ? { 'layout.virtualStages': 1 } : {}),
+    ...(request.freeVirtualStages !== true && (sizes['layout.pipeline'] === 1 || model.layers % chunks !== 0)
+      ? { 'layout.virtualStages': 1 }
+      : {}),
   };
 }
 

@@ -3,13 +3,13 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
-import { chunksOn, type Pipeline } from './pipeline';
+import { chunksOn, kindOn, type Pipeline } from './pipeline';
 import { isAskedFor, requestedSchedule } from './choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
 import { measure, type CandidateSpec } from './predict';
 import type { PlanRequest } from '../spec/request';
-import { fitsOn, kindFor, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
+import { fitsOn, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './sliced';
 import { comparedSplits, splitSpec } from './splits';
@@ -20,7 +20,7 @@ import { counted, sentence } from '../sentence';
  * Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual
  * ones.
  */
-const maximumOtherOperations = 100_000;
+export const maximumOtherOperations = 100_000;
 /**
  * The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as
  * simulating.
@@ -154,7 +154,7 @@ function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly Ca
   const skipped: ScheduleName[] = [];
   for (const schedule of [...otherSchedules, ...askedSchedules]) {
     if (model.stacks !== undefined && !runsStacks(schedule)) continue;
-    const kind = kindFor(schedule, layout);
+    const kind = kindOn(pipeline, schedule);
     if (plainName(schedule, layout) !== schedule) continue;
     const isAskedOnly = askedSchedules.some((name) => name === kind.name);
     if (isAskedOnly && schedule !== asked && !(request.runs ?? []).some((name) => name === kind.name)) continue;
@@ -178,7 +178,8 @@ function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly Ca
         continue;
       }
       const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
-      specs.push(own ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
+      const name = pipeline.virtualStages.has(schedule) ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
+      specs.push(own ?? { id: schedule, name, schedule, scheme, certificate: null });
       if (kind.ownCut === 'equal-work')
         specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
     }

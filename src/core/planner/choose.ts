@@ -1,30 +1,32 @@
 import type { ScheduleName } from '../spec/schedule-names';
 import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
-import { isUsual, sameMemory, tie } from './reasons';
+import { sameMemory, tie } from './reasons';
 import { plainName } from '../partition/scheduling';
+import { isRun, type RunBy } from '../schedules/needs';
+import { scheduleKind } from '../schedules/registry';
 import type { PlanRequest } from '../spec/request';
 
 /** Times that differ by less than this share are the same. */
 const rounding = 1e-9;
 
 /**
- * The candidate that a plan takes. What was asked for (a schedule, slices) or what the launcher runs is all there is to choose from; of
- * that what fits comes first, and of what fits the fastest. Of schedules that tie with
- * the fastest those are preferred that usual launchers run, then the one with the least memory. Where nothing fits: the least memory.
+ * The candidate that a plan takes, of what was asked for (a schedule, slices) or what the runtime runs: what fits comes first, then the
+ * fastest. Of schedules that tie with the fastest, those that the runtime runs come first, then the one with the least memory. Where nothing
+ * fits: the least memory.
  *
  * @returns undefined where none of the candidates may be chosen.
  */
 export function choose(request: PlanRequest, candidates: readonly Candidate[]): Candidate | undefined {
   const schedules = bestPerSchedule(request, candidates);
   const fitting = schedules.filter(({ fits }) => fits);
-  return leastMemory(fitting.length === 0 ? schedules : usualFirst(tied(fitting)));
+  return leastMemory(fitting.length === 0 ? schedules : runFirst(tied(fitting), request));
 }
 
-/** The best of each schedule that may be chosen: the one asked for, or those that the launcher runs. */
+/** The best of each schedule that may be chosen: the one asked for, or those to choose from. */
 export function bestPerSchedule(request: PlanRequest, candidates: readonly Candidate[]): readonly Candidate[] {
   const runs = requestedSchedule(request) === null ? request.runs : null;
   const inPlay = candidates.filter(
-    (candidate) => isAskedFor(request, candidate) ?? runs?.some((name) => isOfSchedule(candidate, name, request)) ?? true,
+    (candidate) => isAskedFor(request, candidate) ?? runs?.some((name) => isAmong(candidate, name, request)) ?? true,
   );
   const names = [...new Set(inPlay.map(({ schedule }) => schedule))];
   return names.flatMap((name) => bestOfSchedule(inPlay.filter(({ schedule }) => schedule === name)) ?? []);
@@ -41,8 +43,24 @@ export function isAskedFor(request: PlanRequest, candidate: Pick<Candidate, 'id'
   return asked === null ? null : isOfSchedule(candidate, asked, request);
 }
 
+/** Whether a candidate runs a schedule that there is to choose from: 1F1B also interleaved, where a plan chooses virtual stages. */
+function isAmong(candidate: Candidate, name: ScheduleName, request: PlanRequest): boolean {
+  const isInterleaved = request.freeVirtualStages === true && scheduleKind(candidate.schedule).interleaves === name;
+  return isInterleaved ? isEvenlyInterleaved(request, candidate) : isOfSchedule(candidate, name, request);
+}
+
+/** Whether Megatron-LM interleaves so: chunks of as many layers each, and a multiple of the stages of micro-batches. */
+function isEvenlyInterleaved({ model, layout: { pipeline } }: PlanRequest, { chunksPerStage, scheme }: Candidate): boolean {
+  return model.layers % (pipeline * chunksPerStage) === 0 && scheme.length % pipeline === 0;
+}
+
 /** Whether a candidate runs a schedule as it was asked for: where slices are given, with those. 1F1B on virtual stages is interleaved. */
-function isOfSchedule({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>, name: ScheduleName, { slicing, layout }: PlanRequest): boolean {
+function isOfSchedule(
+  { id, schedule }: Pick<Candidate, 'id' | 'schedule'>,
+  name: ScheduleName,
+  { slicing, layout: { virtualStages }, freeVirtualStages }: PlanRequest,
+): boolean {
+  const layout = { virtualStages: freeVirtualStages === true ? 1 : virtualStages };
   const plain = plainName(name, layout);
   if (plain !== name) return id === candidateIdOf[plain];
   if (schedule !== name) return false;
@@ -63,9 +81,9 @@ function tied(candidates: readonly Candidate[]): readonly Candidate[] {
   return candidates.filter(({ iterationMs }) => iterationMs <= tie * shortestMs);
 }
 
-function usualFirst(candidates: readonly Candidate[]): readonly Candidate[] {
-  const usual = candidates.filter(isUsual);
-  return usual.length > 0 ? usual : candidates;
+function runFirst(candidates: readonly Candidate[], request: RunBy): readonly Candidate[] {
+  const run = candidates.filter(({ schedule }) => isRun(schedule, request));
+  return run.length > 0 ? run : candidates;
 }
 
 /** Of those with about the least memory the fastest. */

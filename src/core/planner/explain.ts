@@ -13,7 +13,7 @@ import { offloadReason, offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { AnalyticPlan, Candidate, Plan } from './plan';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
-import { betterElsewhere, runtimeNeeded } from './runtime-reasons';
+import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from './refusals';
 import { partsByStage } from './step-parts';
 import { boundarySendsMs } from './transfers';
@@ -36,12 +36,13 @@ export function reasonsOf(
   signal: CancelSignal | undefined,
 ): readonly Sentence[] {
   return [
+    ...ruleOfChoice(chosen, candidates, request),
     ...runtimeNeeded(chosen, candidates, request),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
     ...groupsAlone(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
-    ...betterElsewhere(chosen, candidates, { request, cost }),
+    ...betterElsewhere(chosen, candidates, request),
     ...notCompared(skipped),
     ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
     ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),

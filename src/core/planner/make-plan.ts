@@ -13,8 +13,10 @@ import { overLengths } from './lengths/over-lengths';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { predictAll, type CandidateSpec, type Outcome } from './predict';
+import { isRun } from '../schedules/needs';
 import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './sliced';
+import { chosenVirtualStages, withOpenStages, withStagesOf } from './virtual-stages';
 
 /** `onIncumbent` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingListener {
@@ -33,14 +35,16 @@ export interface PlanOptions extends SlicingListener {
 /**
  * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every
  * other schedule that can run; the one chosen is the
- * schedule asked for, or the fastest that fits memory of those that the launcher runs (`choose`).
+ * schedule asked for, or the fastest that fits memory of those that the runtime runs (`choose`).
  *
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
-export function makePlan(request: PlanRequest, options: PlanOptions = {}): Plan {
+export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const { signal, onProgress, onIncumbent, onFirst, drawnOperations = Infinity } = options;
+  const request = withOpenStages(asked);
   requireRunnable(request);
-  const pipeline = pipelineOf(request);
+  const open = pipelineOf(request);
+  const pipeline = { ...open, virtualStages: chosenVirtualStages(request, open, signal) };
   const predicted = predictedOnce(pipeline, signal);
   const planned = { request, pipeline, drawnOperations, signal };
   const tellFirst = (specs: readonly CandidateSpec[]): void => {
@@ -110,9 +114,9 @@ function planOf({
   if (chosen === undefined) return undefined;
   const cost = provenanceOf(request, pipeline);
   return {
-    request,
+    request: withStagesOf(request, chosen),
     chosen: chosen.id,
-    candidates: drawnWithin(candidates, chosen.id, drawnOperations),
+    candidates: drawnWithin(inOrder(candidates, chosen, request), chosen.id, drawnOperations),
     notCompared: skipped,
     cost,
     analytic,
@@ -128,6 +132,13 @@ function planOf({
       ...reasonsOf({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
     ],
   };
+}
+
+/** The chosen candidate, then those that fit, then those that do not: of each, what the runtime runs comes first, then the fastest. */
+function inOrder(candidates: readonly Candidate[], chosen: Candidate, request: PlanRequest): readonly Candidate[] {
+  const rank = (candidate: Candidate): number =>
+    candidate === chosen ? 0 : (candidate.fits ? 1 : 3) + (isRun(candidate.schedule, request) ? 0 : 1);
+  return candidates.toSorted((a, b) => rank(a) - rank(b) || a.iterationMs - b.iterationMs);
 }
 
 /** The candidates, timelines only of the chosen one and of as many others, in order, as there is room for. */

@@ -10,7 +10,7 @@ import type { GpuMemory } from '../memory-model/profile';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 import { chunkCost } from '../partition/offload';
-import { chunksOf, kindFor, recomputedByStage, type Chunks } from '../partition/scheduling';
+import { chunksOf, kindFor, recomputedByStage, type Chunks, type NamedKind } from '../partition/scheduling';
 import { gpuMemoryOf, stageInputsOf } from '../partition/stage-inputs';
 import { cutContents, usualCut } from '../partition/stages';
 
@@ -49,6 +49,8 @@ export interface Pipeline extends Omit<PipelineParts, 'stageContents'> {
   /** The inputs of `stages` that differ: one for each kind of node. */
   readonly nodeKinds: readonly CostInputs[];
   readonly gpuMemory: GpuMemory;
+  /** Of schedules that run several, where the layout leaves them open; absent: the usual number. */
+  readonly virtualStages: ReadonlyMap<ScheduleName, number>;
   /** What `chunksOn` made, by schedule. */
   readonly chunks: Map<ScheduleName, PipelineChunks>;
 }
@@ -62,17 +64,18 @@ export function pipelineFrom({ stageContents, ...parts }: PipelineParts): Pipeli
     return { inputs: own, contents, cost: costOf(own, contents, shareOf(inputs, contents)) };
   });
   const gpuMemory = gpuMemoryOf(inputs.cluster, inputs.layout);
-  return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, chunks: new Map() };
+  return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, virtualStages: new Map(), chunks: new Map() };
 }
 
 /**
  * The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers
  * than chunks.
  */
-export function chunksOn({ inputs, stages, stageLayers, costOf, chunks: known }: Pipeline, schedule: ScheduleName): PipelineChunks {
+export function chunksOn(pipeline: Pipeline, schedule: ScheduleName): PipelineChunks {
+  const { inputs, stages, stageLayers, costOf, chunks: known } = pipeline;
   const found = known.get(schedule);
   if (found !== undefined) return found;
-  const chunks = chunksOf(inputs, kindFor(schedule, inputs.layout), stageLayers);
+  const chunks = chunksOf(inputs, kindOn(pipeline, schedule), stageLayers);
   const costs = chunks.chunkContents.map((contents, chunk) => {
     const own = stages[chunks.stageOfChunk[chunk] ?? 0]?.inputs ?? inputs;
     return costOf(own, contents, shareOf(inputs, contents));
@@ -80,6 +83,12 @@ export function chunksOn({ inputs, stages, stageLayers, costOf, chunks: known }:
   const made = { ...chunks, costs };
   known.set(schedule, made);
   return made;
+}
+
+/** The kind that runs a schedule on a pipeline. */
+export function kindOn({ inputs, virtualStages }: Pick<Pipeline, 'inputs' | 'virtualStages'>, schedule: ScheduleName): NamedKind {
+  const kind = kindFor(schedule, inputs.layout);
+  return { ...kind, chunks: virtualStages.get(schedule) ?? kind.chunks };
 }
 
 /** The stages of a request with their costs. */

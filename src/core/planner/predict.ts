@@ -18,18 +18,9 @@ import { simulate, wholeBackward } from '../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../schedules/simulate/transfers';
 import type { Scheme } from '../spec/scheme';
 import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from './plan';
-import {
-  isPostValidated,
-  kindFor,
-  operationCount,
-  orderOf,
-  unitCount,
-  unlessUnmet,
-  type NamedKind,
-  type PlannedFor,
-} from '../partition/scheduling';
+import { isPostValidated, operationCount, orderOf, unitCount, unlessUnmet, type NamedKind, type PlannedFor } from '../partition/scheduling';
 import { maximumOperations, maximumUnits } from './refusals';
-import { chunksOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
+import { chunksOn, kindOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
 import { runtimeOf } from '../spec/runtime';
 import { withExchange } from './attention-exchange';
@@ -88,7 +79,7 @@ export function predictAll(
 function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
   const { layout } = pipeline.inputs;
   if (unitCount(spec.scheme) > maximumUnits) return null;
-  if (operationCount(kindFor(spec.schedule, layout), layout, spec.scheme) > maximumOperations) return null;
+  if (operationCount(kindOn(pipeline, spec.schedule), layout, spec.scheme) > maximumOperations) return null;
   try {
     return predict(pipeline, spec, signal);
   } catch (error) {

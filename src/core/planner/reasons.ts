@@ -1,6 +1,6 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../format';
 import { verdictWord } from '../memory-model/verdict';
-import { scheduleDescriptions } from '../schedules/descriptions';
+import { scheduleKind } from '../schedules/registry';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
@@ -40,7 +40,7 @@ export function againstAnalytic(chosen: Candidate, candidates: readonly Candidat
   return sentence`the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? sentence`the same` : instead}`;
 }
 
-/** How the chosen candidate compares with the usual others, a line each; what is closer than the error bar is said to be a tie. */
+/** How the chosen candidate compares with 1F1B, and slices with whole sequences, a line each; closer than the error bar is a tie. */
 export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], errorPercent: number): Sentence[] {
   const against = (id: CandidateId, name: Value): Sentence[] => {
     const other = candidates.find((candidate) => candidate.id === id);
@@ -60,6 +60,7 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     return [closeButLarger && ratio < 1.005 ? sentence`${comparison} (${time}, but ${peak})` : sentence`${comparison} (${time})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
+  if (!scheduleKind(chosen.schedule).sliced) return against('1f1b', '1F1B');
   return [
     ...against('whole', sentence`whole sequences`),
     ...against('uniform', uniform === undefined ? sentence`best uniform` : uniform.name),
@@ -71,16 +72,6 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
 /** One line on how far the slices are from the best possible, where they were looked for with the makespan of their schedule. */
 export function slicesFound({ certificate }: Pick<Candidate, 'certificate'>): Sentence[] {
   return certificate?.judgedBy === 'makespan' ? [sentence`its slices are ${certificate.note}`] : [];
-}
-
-/** What a candidate needs to run that the usual launchers are not; null for nothing. */
-export function otherRuntime({ id, schedule }: Pick<Candidate, 'id' | 'schedule'>): Sentence | null {
-  return id === '1f1b' ? null : scheduleDescriptions[schedule].needs;
-}
-
-/** Whether TeraPipe's runtime or common launchers run a candidate. */
-export function isUsual(candidate: Pick<Candidate, 'id' | 'schedule'>): boolean {
-  return otherRuntime(candidate) === null;
 }
 
 /** One line on the schedules that were not evaluated. */

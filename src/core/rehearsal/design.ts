@@ -56,7 +56,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   const candidate = chosenOf(plan);
   const layout = { ...request.layout, pipeline: scale.stages ?? request.layout.pipeline };
   const tokens = scale.sequence ?? request.training.sequenceLength;
-  const kind = kindFor(candidate.schedule, layout);
+  const kind = { ...kindFor(candidate.schedule, layout), chunks: candidate.chunksPerStage };
   const layers = scale.layers ?? request.model.layers;
   const isCut = layers !== request.model.layers || scale.stages !== null;
   const model = { ...request.model, layers };

@@ -1,5 +1,6 @@
 import type { GpuPresetName } from '../cluster/presets';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { Runtime } from '../spec/runtime';
+import type { SchedulesGiven } from '../spec/schedule-names';
 import type { Scenario } from './scenario';
 import { sentence, type Sentence } from '../sentence';
 
@@ -11,8 +12,10 @@ export interface ResolveDefaults {
   readonly gpu: GpuPresetName;
   readonly nodes: number | null;
   readonly gpusPerNode: number | null;
-  /** What there is to choose the schedule from where no file says; absent: what the launcher runs, or anything. */
-  readonly schedules?: readonly ScheduleName[];
+  /** The runtime of files that name none; absent: Megatron-LM. */
+  readonly runtime?: Runtime;
+  /** What there is to choose the schedule from where no file says; absent: what the runtime runs. */
+  readonly schedules?: SchedulesGiven;
   /** The scenario of the config's last plan, which stays while it is edited; absent: it is planned for the first time. */
   readonly kept?: Scenario | undefined;
   /** Why each of them is taken, as the face says it; absent: its settings say so. */

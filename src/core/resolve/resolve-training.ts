@@ -8,13 +8,13 @@ import { scalesByTensor, type Fp8Recipe } from '../spec/number-formats';
 import type { Located } from '../spec/located';
 import type { ModelSpec } from '../spec/model';
 import type { Layout, TrainingSpec } from '../spec/request';
-import { runtimeOf, usualAccumulation, usualLoss } from '../spec/runtime';
+import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../spec/runtime';
 import { kindFor } from '../partition/scheduling';
+import type { ResolveDefaults } from './defaults';
 import type { ValueOrDefault } from './defaults-recorder';
 import { releaseRecipe } from './release-recipe';
 import { resolveAdapter } from './resolve-adapter';
 import type { TrainingDraft } from './first-layout';
-import type { Scenario } from './scenario';
 import { sequenceLengths } from './sequence-lengths';
 import { counted, sentence } from '../sentence';
 
@@ -24,11 +24,11 @@ export function resolveTraining(
   model: ModelSpec,
   cluster: ClusterSpec,
   valueOrDefault: ValueOrDefault,
-  kept?: Scenario,
+  { runtime: usualRuntime, kept }: Pick<ResolveDefaults, 'runtime' | 'kept'>,
 ): TrainingDraft {
   const { training: given, profile } = run;
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
-  const named = runtimeFor(run, valueOrDefault);
+  const named = runtimeFor(run, valueOrDefault, usualRuntime);
   const runtime = runtimeOf(named);
   const recipe = releaseRecipe(run, model, cluster, valueOrDefault);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
@@ -75,15 +75,24 @@ export function resolveTraining(
 
 /**
  * The runtime that files name, or that of the schedule they ask for where it has one of its own: all that it is compared with is timed as
- * that one sends.
+ * that one sends. A launcher's file has its own; where no file decides, it is assumed.
  */
-function runtimeFor({ training, schedule, scheme }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'runtime'> {
+function runtimeFor(
+  { format, training, schedule, scheme }: Run,
+  valueOrDefault: ValueOrDefault,
+  usual: Runtime = 'megatron',
+): Pick<TrainingSpec, 'runtime'> {
   const asked = schedule?.value ?? (scheme === undefined ? null : 'TeraPipe');
   const own = asked === null ? undefined : kindFor(asked, { virtualStages: 1 }).ownRuntime;
   const written = training.runtime?.value;
   if (written !== undefined) return { runtime: written };
-  if (own === undefined) return {};
-  return { runtime: valueOrDefault('training.runtime', undefined, () => ({ value: own, reason: sentence`the one of ${asked ?? ''}` })) };
+  if (own === undefined && isLauncher(format)) return {};
+  const reason =
+    own === undefined
+      ? sentence`as no file names a launcher; it decides costs, and which schedules run`
+      : sentence`the one of ${asked ?? ''}`;
+  const runtime = valueOrDefault('training.runtime', undefined, () => ({ value: own ?? usual, reason }));
+  return runtime === 'megatron' ? {} : { runtime };
 }
 
 /** How attention is computed; a kernel says more than `attention` does. */

@@ -2,6 +2,7 @@ import type { Run } from '../formats/run';
 import type { Given, MeasuredStepGiven } from '../formats/given';
 import { applyOverrides } from '../formats/overrides';
 import type { Located } from '../spec/located';
+import type { ModelSpec } from '../spec/model';
 import { clusterOf, clusterText } from '../cluster/groups';
 import type { ClusterSpec } from '../spec/cluster';
 import { defaultConstants, type CostConstants } from '../spec/cost-constants';
@@ -13,6 +14,8 @@ import type { NamedProfile } from '../spec/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { isLauncher } from '../formats/registry';
+import { schedulesOf } from '../schedules/registry';
+import { runtimeOf } from '../spec/runtime';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { withCutOfRecipe } from './recipe-cut';
@@ -25,7 +28,7 @@ import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
-import { scenarioOf, type Scenario } from './scenario';
+import type { Scenario } from './scenario';
 import { mixedLayout } from '../partition/mixed-layout';
 import { traitsFor } from '../partition/scheduling';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
@@ -52,7 +55,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const mixed = mixedCluster(run);
   const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
   const { kept } = defaults;
-  const draft = resolveTraining(run, model, oneNode, valueOrDefault, kept);
+  const draft = resolveTraining(run, model, oneNode, valueOrDefault, defaults);
   const planned = { model, draft, signal, kept };
   const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
   const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
@@ -64,7 +67,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       ? resolveLayout(given, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(given, planned, mixed, constants, valueOrDefault);
   const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
-  const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules;
+  const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules ?? schedulesOf(runtimeOf(training).id);
   const request: PlanRequest = {
     title: run.title,
     model,
@@ -72,7 +75,9 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     training,
     layout,
     schedule: scheduleOf(run, layout),
-    ...(runs === null ? {} : { runs }),
+    ...(runs === 'all' ? {} : { runs }),
+    ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
+    ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
     slicing: slicingOf(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,
@@ -83,6 +88,16 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   requireStacks(request);
   const profile = resolveProfile(run, request, found, valueOrDefault);
   return calibratedTo(run, defaults, { ...request, profile }, valueOrDefault, signal);
+}
+
+/** Whether a plan may choose virtual stages: a launcher's file that gives none has none, and neither have two stacks. */
+function leavesStagesOpen(
+  { format, layout: given }: Run,
+  { pipeline, stageLayers, stageNodeGroups }: Layout,
+  { stacks }: ModelSpec,
+): boolean {
+  const isFree = given.virtualStages === undefined && stageLayers === undefined && stageNodeGroups === undefined;
+  return !isLauncher(format) && pipeline > 1 && isFree && stacks === undefined;
 }
 
 /** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
@@ -161,11 +176,10 @@ function calibratedTo(
 function measuredStep(
   run: Run,
   defaults: ResolveDefaults,
-  request: PlanRequest,
+  { layout, cluster }: PlanRequest,
   { iterationMs, set }: MeasuredStepGiven,
   signal: CancelSignal | undefined,
 ): MeasuredStep {
-  const { layout, cluster } = request;
   const keys = Object.keys(set);
   const isCutAnew = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
   const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isCutAnew && key === 'stageLayers'));
@@ -175,7 +189,7 @@ function measuredStep(
   const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
   const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };
   const placed = keys.includes('cluster.nodes') ? changed : { ...changed, nodes };
-  return { iterationMs, request: resolveRun(placed, { ...defaults, kept: scenarioOf(request) }, [], signal) };
+  return { iterationMs, request: resolveRun(placed, defaults, [], signal) };
 }
 
 /** What `work` gives; its errors without a place are put where the value stands. */

@@ -124,8 +124,6 @@ export interface ScheduleKind {
   readonly postValidated: boolean;
   /** Runs the experts' exchange of a forward beside the compute of a backward, which it is made for. */
   readonly hidesExpertExchange?: true;
-  /** Runtimes whose launchers run it by a setting of their files. */
-  readonly runtimes: readonly Runtime[];
   /** The runtime that it is planned for where it is asked for and no runtime is named, with all that it is compared with. */
   readonly ownRuntime?: Runtime;
   /** The schedule that it runs on virtual stages, and by whose name launchers ask for it there. */

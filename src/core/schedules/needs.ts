@@ -1,18 +1,21 @@
+import { anyOf, type Value } from '../sentence';
 import type { PlanRequest } from '../spec/request';
+import { runtimeOf, type Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
-import type { Sentence } from '../sentence';
 import { scheduleDescriptions } from './descriptions';
-import { scheduleKind, schedulesOf } from './registry';
 
-/**
- * What a schedule needs to run that neither the usual launchers are nor the runtime that the files name: `a runtime that splits backward,
- * such as TorchTitan's`; null for nothing. A runtime runs what it is asked for by name.
- */
-export function neededFor(
-  name: ScheduleName,
-  { schedule, training: { runtime } }: Pick<PlanRequest, 'schedule' | 'training'>,
-): Sentence | null {
-  const isAskedFor = name === schedule || (runtime !== undefined && schedulesOf(runtime).includes(name));
-  const isOwn = runtime !== undefined && isAskedFor && scheduleKind(name).runtimes.includes(runtime);
-  return isOwn ? null : scheduleDescriptions[name].needs;
+/** What decides which schedules run: the runtime that the plan is costed for, and the schedule that a launcher's file names. */
+export type RunBy = Pick<PlanRequest, 'launches' | 'training'>;
+
+/** Whether the runtime that a request is costed for runs a schedule; a launcher runs what its own file names. */
+export function isRun(name: ScheduleName, { launches, training }: RunBy): boolean {
+  return name === launches || scheduleDescriptions[name].runtimes.includes(runtimeOf(training).id);
+}
+
+/** What runs a schedule that the costed runtime does not run, as a noun: `TorchTitan`; null where it does. */
+export function neededFor(name: ScheduleName, request: RunBy): Value | null {
+  if (isRun(name, request)) return null;
+  const { runtimes, elsewhere } = scheduleDescriptions[name];
+  const shortName = (runtime: Runtime): string => runtimeOf({ runtime }).shortName;
+  return anyOf([...runtimes.map(shortName), ...(elsewhere === null ? [] : [elsewhere])]);
 }

@@ -3,6 +3,7 @@ import type { Runtime } from '../spec/runtime';
 import type { ScheduleName } from '../spec/schedule-names';
 import { roundsOf, type Scheme } from '../spec/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
+import { scheduleDescriptions } from './descriptions';
 import { dualPipeV } from './kinds/dualpipe-v';
 import { gpipe } from './kinds/gpipe';
 import { interleaved1F1B } from './kinds/interleaved-1f1b';
@@ -75,7 +76,7 @@ export function interleavingOf(schedule: ScheduleName): ScheduleKind | undefined
 /** The schedules that a runtime's launchers ask for by name: interleaved 1F1B is 1F1B on virtual stages. */
 export function schedulesOf(runtime: Runtime): readonly ScheduleName[] {
   return scheduleKinds
-    .filter(({ interleaves, runtimes }) => interleaves === undefined && runtimes.includes(runtime))
+    .filter(({ name, interleaves }) => interleaves === undefined && scheduleDescriptions[name].runtimes.includes(runtime))
     .map(({ name }) => name);
 }
 

@@ -224,11 +224,12 @@ export interface PlanRequest {
   readonly layout: Layout;
   /** Fixed by the user, or null: the best that fits is chosen. */
   readonly schedule: ScheduleName | null;
-  /**
-   * What was asked to choose from, else what the launcher or runtime that the files name runs: nothing else is chosen where `schedule` is
-   * null, or searched. Absent: anything.
-   */
+  /** No file gives `layout.virtualStages`: a plan chooses them with the schedule, and its request has those of what it chose. */
+  readonly freeVirtualStages?: true;
+  /** Schedules to choose from where `schedule` is null, and to search: those asked for, else those that the runtime runs. Absent: any. */
   readonly runs?: readonly ScheduleName[];
+  /** The schedule that a launcher's file names: this launcher runs it. */
+  readonly launches?: ScheduleName;
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */
   readonly constants: CostConstants;

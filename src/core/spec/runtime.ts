@@ -25,6 +25,8 @@ export const sendsText: Readonly<Record<WayOfSending, Sentence>> = {
 export interface RuntimeProfile {
   readonly id: Runtime;
   readonly name: string;
+  /** In a sentence about schedules. */
+  readonly shortName: string;
   /** Widths of a gated feed-forward network that are kept: gate, up and product, and the activated gate where it is a tensor of its own. */
   readonly gatedWidths: 3 | 4;
   /**
@@ -70,6 +72,7 @@ export interface RuntimeProfile {
 const megatron: RuntimeProfile = {
   id: 'megatron',
   name: 'Megatron-LM with Transformer Engine',
+  shortName: 'Megatron-LM',
   gatedWidths: 3,
   keepsNarrow: true,
   sends: 'exchange',
@@ -92,6 +95,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   torchtitan: {
     id: 'torchtitan',
     name: 'TorchTitan (FSDP2)',
+    shortName: 'TorchTitan',
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
@@ -111,6 +115,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   fsdp1: {
     id: 'fsdp1',
     name: 'PyTorch FSDP1',
+    shortName: 'FSDP1',
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
@@ -130,6 +135,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   deepspeed: {
     id: 'deepspeed',
     name: 'DeepSpeed',
+    shortName: 'DeepSpeed',
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
@@ -150,6 +156,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     ...megatron,
     id: 'terapipe',
     name: "TeraPipe's own (Megatron-LM of 2020)",
+    shortName: "TeraPipe's runtime",
     sends: 'blocking',
     rankOrder: 'pipeline',
     postValidates: false,

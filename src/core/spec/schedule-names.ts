@@ -1,4 +1,4 @@
-/** Schedules that the planner chooses among when none is named: what TeraPipe's runtime and common launchers run as they are. */
+/** The schedules that every plan compares first. */
 export const plannedSchedules = ['TeraPipe', 'GPipe', '1F1B'] as const;
 
 /** The others that plans are compared with, as `registry.ts` has them. */
@@ -7,10 +7,10 @@ export const otherSchedules = [
   'ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV', 'Seq1F1B',
 ] as const; // prettier-ignore
 
-/** Those that are planned and searched only where they are asked for: no launcher runs them, and cutting their slices takes long. */
+/** Those that are planned and searched only where they are asked for by name: no launcher runs them, and cutting their slices takes long. */
 export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I'] as const;
 
-/** What plans and searches try where nobody says otherwise. */
+/** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;
 
 /** What launchers run unless their files say otherwise. */
@@ -19,3 +19,6 @@ export const usualSchedule: ScheduleName = '1F1B';
 /** Every schedule that a config may name. */
 export const namedSchedules = [...plannedSchedules, ...otherSchedules, ...askedSchedules] as const;
 export type ScheduleName = (typeof namedSchedules)[number];
+
+/** What to choose a schedule from: names, or all that plans and searches compare. */
+export type SchedulesGiven = readonly ScheduleName[] | 'all';

@@ -298,7 +298,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
       ),
     derived: (plan, t) => plan.reasons.map((reason) => say(reason, t)),
   },
-  schedules: { meaning: (t) => t('What there is to choose the schedule from, in plans and in searches.') },
+  schedules: { meaning: (t) => t('Schedules that plans and searches choose from; absent: those that the runtime runs.') },
   keepFree: { meaning: (t) => t('Share of the memory of each GPU that layouts of a search keep free.') },
   'slicing.unit': {
     meaning: (t) => t('Slice lengths are multiples of this many tokens; smaller units are solved more slowly and gain little.'),

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { assumedGpuName, type ResolveDefaults } from '../../core/resolve/defaults';
 import { providerNames, type ProviderName } from '../../core/spec/profile';
+import { runtimes } from '../../core/spec/runtime';
 import { namedSchedules } from '../../core/spec/schedule-names';
 import type { TrainingCost } from '../../protocol/page';
 
@@ -20,13 +21,16 @@ export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputC
     log.warn(`terapipe.${key} is not a number from 1 to ${maximum}, it is chosen instead: ${JSON.stringify(value)}`);
     return null;
   };
+  const runtime = runtimes.find((name) => name === settings.get<unknown>('defaultRuntime'));
   const names = settings.get<unknown>('search.schedules');
-  const schedules = Array.isArray(names) ? namedSchedules.filter((name) => names.includes(name)) : [];
+  const listed: readonly unknown[] = Array.isArray(names) ? names : [];
+  const schedules = listed.includes('all') ? 'all' : namedSchedules.filter((name) => listed.includes(name));
   return {
     gpu: known ?? assumedGpuName,
     nodes: count('defaultNodes', 100_000),
     gpusPerNode: count('defaultGpusPerNode', 1024),
     ...(schedules.length === 0 ? {} : { schedules }),
+    ...(runtime === undefined ? {} : { runtime }),
   };
 }
 
@@ -77,7 +81,7 @@ export function switchedOff(file: string): ReadonlySet<string> {
 
 /** Whether a change of settings can change a plan or its findings. */
 export function affectsPlans(event: vscode.ConfigurationChangeEvent): boolean {
-  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'search.schedules', 'findings.ignore'].some((key) =>
+  return ['defaultGpu', 'defaultNodes', 'defaultGpusPerNode', 'defaultRuntime', 'search.schedules', 'findings.ignore'].some((key) =>
     event.affectsConfiguration(`${section}.${key}`),
   );
 }

@@ -18,11 +18,8 @@ export interface PlanSessions {
    * ended.
    */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
-  /**
-   * Drops running planning and plans again. @param scenario of the last plan, which is kept, or chosen again as for a file that is new.
-   * Rejects only with what `SessionHost.reportBug` got too.
-   */
-  readonly replan: (file: string, scenario?: 'keep' | 'choose') => Promise<SessionState>;
+  /** Drops running planning and plans again. Rejects only with what `SessionHost.reportBug` got too. */
+  readonly replan: (file: string) => Promise<SessionState>;
   /** A file changed: every session that read it counts the edit and plans again after the pause. */
   readonly changed: (file: string) => void;
   readonly cancel: (file: string) => void;
@@ -36,7 +33,7 @@ interface Session {
   readonly state: () => SessionState;
   readonly reads: () => ReadonlySet<string>;
   /** Drops a running pass, then reads and plans again. */
-  readonly start: (scenario?: 'keep' | 'choose') => Promise<SessionState>;
+  readonly start: () => Promise<SessionState>;
   /** The state once planning has ended, including planning restarted by an edit. */
   readonly settled: () => Promise<SessionState>;
   readonly stop: () => void;
@@ -62,7 +59,7 @@ export function createPlanSessions(host: SessionHost): PlanSessions {
     reads: (file) => sessions.get(file)?.reads() ?? new Set(),
     heeded: (file, findings) => heeded(findings, file, sessions.get(file)?.state().texts ?? new Map(), host.switchedOff(file)),
     ensure: (file, format) => (sessions.get(file) ?? open(file, format)).settled(),
-    replan: (file, scenario) => sessions.get(file)?.start(scenario) ?? Promise.reject(new Error(`no session for ${file}`)),
+    replan: (file) => sessions.get(file)?.start() ?? Promise.reject(new Error(`no session for ${file}`)),
     changed: (file) => {
       for (const session of sessions.values()) if (session.reads().has(file)) session.edited();
     },
@@ -125,7 +122,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
     const failed = { progress: null, error: expected, texts };
     update(wasRead ? failed : { ...failed, run: null, launcher: null, findings: [] });
   };
-  const work = async (signal: AbortSignal, keepsScenario: boolean): Promise<SessionState> => {
+  const work = async (signal: AbortSignal): Promise<SessionState> => {
     const begunEdits = edits;
     const texts = new Map<string, string>();
     const tried = new Set([file]);
@@ -145,7 +142,6 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
         signal,
         read,
         texts,
-        keepsScenario,
         state: () => state,
         update,
         planned: () => void (plannedEdits = begunEdits),
@@ -156,10 +152,10 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
     }
     return state;
   };
-  const start = (scenario: 'keep' | 'choose' = 'keep'): Promise<SessionState> => {
+  const start = (): Promise<SessionState> => {
     stop();
     abort = new AbortController();
-    const promise = work(abort.signal, scenario === 'keep').finally(() => {
+    const promise = work(abort.signal).finally(() => {
       if (current === promise) current = null;
     });
     current = promise;

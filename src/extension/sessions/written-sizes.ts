@@ -1,3 +1,4 @@
+import { isLauncher } from '../../core/formats/registry';
 import type { Run } from '../../core/formats/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
@@ -16,7 +17,7 @@ export function isSaidByLaunchers([key]: WhatIfSet): boolean {
  * @param run of that file. @param plan what was tried.
  */
 export function setsBeside(
-  { layout, training, batchPerReplica, nodes }: Run,
+  { format, layout, training, batchPerReplica, nodes }: Run,
   sets: readonly WhatIfSet[],
   plan: Plan,
 ): readonly ConfigSet[] {
@@ -31,7 +32,7 @@ export function setsBeside(
       isOfReplicas && layout[key] === undefined ? [`layout.${key}`, request.layout[key]] : null,
     ),
     nodes === undefined && request.cluster.groups === undefined ? ['cluster.nodes', request.cluster.nodes] : null,
-    isOpen && request.runs !== undefined ? ['schedules', request.runs] : null,
+    isOpen && isLauncher(format) ? ['schedules', request.runs ?? 'all'] : null,
   ];
   return [...sets, ...added.filter((set) => set !== null).filter(([key]) => !given.has(key))];
 }

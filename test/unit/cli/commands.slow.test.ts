@@ -34,7 +34,8 @@ describe('terapipe', () => {
 
   it('plans, with everything cli.md promises', async () => {
     const answer = (await json(['plan', plan]))['plan'] as Json;
-    assert.deepEqual(answer['layout'], { tensor: 2, pipeline: 4, data: 1, context: 1, expert: 1, virtualStages: 1 });
+    assert.deepEqual(answer['layout'], { tensor: 2, pipeline: 4, data: 1, context: 1, expert: 1, virtualStages: 2 });
+    assert.equal(answer['schedule'], 'Interleaved1F1B');
     const comparisons = answer['comparisons'] as readonly Json[];
     assert.ok(comparisons.some(({ name }) => name === '1F1B') && comparisons.some(({ name }) => name === 'TeraPipe'));
     for (const key of ['iterationMs', 'bubbleRate', 'tokensPerSecond', 'mfu']) assert.equal(typeof answer[key], 'number', key);

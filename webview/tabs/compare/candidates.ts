@@ -1,8 +1,8 @@
 import { formatDuration } from '../../../src/core/format';
 import type { CandidateId, Plan } from '../../../src/core/planner/plan';
-import { neededBy } from '../../../src/core/planner/runtime-reasons';
+import { neededFor } from '../../../src/core/schedules/needs';
+import { runtimeOf } from '../../../src/core/spec/runtime';
 import { h, icon } from '../../base/dom';
-import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
 import { affordableCandidates, isWithheld } from '../../base/withheld';
@@ -14,6 +14,7 @@ import { say } from '../../../src/core/sentence';
 /** Candidates side by side in the chosen order, each with its timeline on one time scale. Selecting one shows it in every view. */
 export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const body = h('tbody');
+  const caption = h('caption');
   const headers = sortableHeaders((column) => store.setView({ compareOrder: pressed(store.view().compareOrder, column) }));
   const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
   const note = h('p', { class: 'hint' });
@@ -23,7 +24,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     h(
       'table',
       { class: 'compare-table' },
-      h('caption', {}, t('Ways to run this step, all timelines at one time scale. Speed-up is over the slowest.')),
+      caption,
       h(
         'thead',
         {},
@@ -58,18 +59,20 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
         const withheld = !isWithheld(store.state(), id) ? null : fetched.includes(id) ? 'comes' : 'on request';
         rows.set(id, makeCompareRow(plan, candidate, scale, withheld, pick));
       }
+      caption.textContent = t('Ways to run this step, all timelines at one time scale. Speed-up is over {0}.', say(scale.baseline.name, t));
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
     }
     if (plan !== shownPlan || compareOrder !== shownOrder) {
-      for (const header of headers) header.show(compareOrder.by === header.column ? compareOrder.descending : null);
+      for (const header of headers) header.show(compareOrder?.by === header.column ? compareOrder.descending : null);
       body.replaceChildren(...ordered(plan.candidates, compareOrder).flatMap(({ id }) => rows.get(id)?.element ?? []));
     }
     shownPlan = plan;
     shownOrder = compareOrder;
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
-    const needs = neededBy(shown, plan.request);
-    note.textContent = needs === null ? '' : t('{0} needs {1}.', capitalised(say(shown.name, t)), say(needs, t));
+    const needs = neededFor(shown.schedule, plan.request);
+    const { shortName } = runtimeOf(plan.request.training);
+    note.textContent = needs === null ? '' : t('{0} does not run {1}; {2} does.', shortName, say(shown.name, t), say(needs, t));
   };
   return { element, update };
 }

@@ -10,16 +10,15 @@ export interface CompareOrder {
   readonly descending: boolean;
 }
 
-/** Fastest first. */
-export const initialOrder: CompareOrder = { by: 'step', descending: false };
-
 /** The order after a press on a column's title: the best first, or turned over when the column decides already. */
-export function pressed({ by, descending }: CompareOrder, column: CompareColumn): CompareOrder {
-  return { by: column, descending: by === column ? !descending : column === 'speedUp' };
+export function pressed(order: CompareOrder | null, column: CompareColumn): CompareOrder {
+  return { by: column, descending: order?.by === column ? !order.descending : column === 'speedUp' };
 }
 
-/** The candidates in an order; those that are alike stay as the planner has them, whichever way round. */
-export function ordered(candidates: readonly Candidate[], { by, descending }: CompareOrder): Candidate[] {
+/** The candidates in an order, null being the planner's; those that are alike stay as the planner has them, whichever way round. */
+export function ordered(candidates: readonly Candidate[], order: CompareOrder | null): readonly Candidate[] {
+  if (order === null) return candidates;
+  const { by, descending } = order;
   const sign = descending ? -1 : 1;
   return candidates.toSorted((a, b) => sign * (valueOf(a, by) - valueOf(b, by)));
 }

@@ -1,8 +1,8 @@
 import { bytesOfQuantity, column } from '../../../src/core/format';
 import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
-import type { Candidate, Plan } from '../../../src/core/planner/plan';
+import { chosenOf, type Candidate, type Plan } from '../../../src/core/planner/plan';
 import { isTie } from '../../../src/core/planner/reasons';
-import { neededBy } from '../../../src/core/planner/runtime-reasons';
+import { neededFor } from '../../../src/core/schedules/needs';
 import { h, icon, type Child } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
@@ -14,15 +14,17 @@ import { say } from '../../../src/core/sentence';
 
 /** What the rows of one plan are measured against. */
 export interface Scale {
-  readonly slowestMs: number;
+  /** What speed-ups are over: 1F1B, or the chosen one where it is not compared. */
+  readonly baseline: Pick<Candidate, 'name' | 'iterationMs'>;
   /** Where all timelines end at the latest, ms. */
   readonly longestMs: number;
 }
 
 /** The scale of a plan's candidates. */
-export function scaleOf({ candidates }: Plan): Scale {
+export function scaleOf(plan: Plan): Scale {
+  const { candidates } = plan;
   return {
-    slowestMs: Math.max(...candidates.map(({ iterationMs }) => iterationMs)),
+    baseline: candidates.find(({ id }) => id === '1f1b') ?? chosenOf(plan),
     longestMs: Math.max(...candidates.map(({ pipelineMs }) => pipelineMs)),
   };
 }
@@ -39,7 +41,7 @@ export interface CompareRow {
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: Withheld, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
   const verdict = verdictOf(memory);
-  const needs = neededBy(candidate, plan.request);
+  const needs = neededFor(candidate.schedule, plan.request);
   const surface = miniTimeline(candidate, scale.longestMs);
   const button = h(
     'button',
@@ -62,11 +64,13 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
         isTie(plan, candidate)
           ? h('span', { class: 'tag', title: t('Closer to the chosen one than the error bar') }, t('within error'))
           : null,
-        needs === null ? null : h('span', { class: 'compare-needs', title: t('Needs {0}', say(needs, t)) }, t('another runtime')),
+        needs === null
+          ? null
+          : h('span', { class: 'compare-needs', title: t('{0} runs it', capitalised(say(needs, t))) }, t('another runtime')),
       ),
     ),
     numeric('compare-step', column.duration(iterationMs)),
-    numeric('compare-speed-up', `${column.number(scale.slowestMs / iterationMs)}×`),
+    numeric('compare-speed-up', `${column.number(scale.baseline.iterationMs / iterationMs)}×`),
     numeric('compare-bubble', column.percent(bubbleRate)),
     numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
     fitCell(verdict),

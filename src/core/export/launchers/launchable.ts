@@ -1,7 +1,8 @@
 import { schedulesOfFormat } from '../../layout-search/abilities';
 import { choose } from '../../planner/choose';
 import { chosenOf, type Plan } from '../../planner/plan';
-import { plainName } from '../../partition/scheduling';
+import { traitsFor } from '../../partition/scheduling';
+import { withStagesOf } from '../../planner/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
@@ -25,14 +26,19 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   const { request, candidates } = plan;
   const chosen = chosenOf(plan);
   const schedules = schedulesOfFormat(format);
-  const isRun = schedules?.includes(plainName(chosen.schedule, request.layout)) ?? true;
+  const kind = traitsFor(chosen.schedule, request.layout);
+  const isRun = schedules?.includes(kind.interleaves ?? kind.name) ?? true;
   if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
   const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };
   const found = choose(open, candidates);
   if (found === undefined) return stepOf(plan);
   // a runtime that was assumed for the schedule is not the launcher's
   const isOfSchedule = scheduleKind(chosen.schedule).ownRuntime === request.training.runtime && request.training.runtime !== undefined;
-  const asked = { ...open, schedule: found.schedule, ...(isOfSchedule ? { training: without(request.training, 'runtime') } : {}) };
+  const asked = {
+    ...withStagesOf(open, found),
+    schedule: found.schedule,
+    ...(isOfSchedule ? { training: without(request.training, 'runtime') } : {}),
+  };
   const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
   const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
   const replaced = replacedBy(chosen, instead, names[format]);

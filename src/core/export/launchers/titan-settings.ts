@@ -1,6 +1,7 @@
 import type { Facts } from '../../formats/facts';
 import { countOf, titanStagesPerRankOf } from '../../rules/derived';
 import { traitsFor } from '../../partition/scheduling';
+import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../spec/schedule-names';
 import { runsSlices, type LaunchSettings } from './launch-settings';
@@ -21,7 +22,7 @@ import {
 import { counted, sentence } from '../../sentence';
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
-const known = scheduleKinds.filter(({ runtimes }) => runtimes.includes('torchtitan'));
+const known = scheduleKinds.filter(({ name }) => scheduleDescriptions[name].runtimes.includes('torchtitan'));
 
 /** What a TorchTitan TOML should say of a plan. */
 export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {

@@ -6,6 +6,7 @@ import type { SliceLimit, SliceRuntime } from '../../formats/slice-runtimes/slic
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
+import { withOpenStages } from '../../planner/virtual-stages';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
@@ -32,8 +33,9 @@ export interface RunnablePlan {
  */
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
   const chosen = chosenOf(plan);
-  requireRunnable(plan.request, runtime);
-  const request = asRuntimeRuns(plan.request, runtime);
+  const open = withOpenStages(plan.request);
+  requireRunnable(open, runtime);
+  const request = asRuntimeRuns(open, runtime);
   const own = ownSplit(request, chosen, runtime, by === 'patch' || runtime.lengths !== null);
   if (own !== null && (by === 'flags' || own.rule === 'list')) return { ...planned(plan, request, own), replaced: null };
   const sizes = runtime.limits.includes('micro-batch') ? [1] : [...new Set([request.training.microBatch, 1])];

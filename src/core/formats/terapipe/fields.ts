@@ -8,7 +8,7 @@ import { masterWidths, optimizers } from '../../spec/optimizer';
 import { runtimes } from '../../spec/runtime';
 import { recomputeModes, recomputeModules } from '../../spec/recompute';
 import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/request';
-import { namedSchedules } from '../../spec/schedule-names';
+import { namedSchedules, type SchedulesGiven } from '../../spec/schedule-names';
 import { largest } from '../limits';
 import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../rules';
 import type { CalibrationGiven, TrainingGiven } from '../given';
@@ -198,7 +198,8 @@ export const calibrationFields: Fields<CalibrationGiven> = {
 };
 
 export const scheduleRule = oneOf(namedSchedules);
-export const schedulesRule = list(v.picklist(namedSchedules), 1, 64, `a list of ${namedSchedules.join(', ')}`);
+const schedulesList = list(v.picklist(namedSchedules), 1, 64, sentence`"all", or a list of ${namedSchedules.join(', ')}`);
+export const schedulesRule: Rule<SchedulesGiven> = { ...schedulesList, schema: v.union([v.literal('all'), schedulesList.schema]) };
 /** A share of each GPU's memory. */
 export const keepFreeRule = nonNegative(0.5);
 

@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Located, Place } from '../../spec/located';
 import type { Layout } from '../../spec/request';
-import type { ScheduleName } from '../../spec/schedule-names';
+import type { ScheduleName, SchedulesGiven } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
@@ -83,7 +83,7 @@ export interface TerapipeFile {
   readonly training: Given<TrainingGiven>;
   readonly layout: Given<Layout>;
   readonly schedule?: Located<ScheduleName>;
-  readonly schedules?: Located<readonly ScheduleName[]>;
+  readonly schedules?: Located<SchedulesGiven>;
   readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;

@@ -8,7 +8,7 @@ import { formatCount, formatDuration } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
-import { isUsual } from '../../planner/reasons';
+import { isRun } from '../../schedules/needs';
 import { mostTrialOperations, recomputeByStage } from '../../planner/recompute-by-stage';
 import type { PlanRequest } from '../../spec/request';
 import { memoryOf } from '../../partition/scheduling';
@@ -122,7 +122,7 @@ function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tok
 }
 
 /**
- * The fastest other schedule that fits and that the files' launcher, or where they name none a usual one, runs: the plan has it already.
+ * The fastest other schedule that fits and that the runtime runs: the plan has it already.
  */
 function otherSchedule(plan: Plan): Candidate | undefined {
   const { request, candidates } = plan;
@@ -139,12 +139,9 @@ function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): 
   return remedyOf(change, chosen, best, plan);
 }
 
-/**
- * Whether what the files name runs a candidate, and where they name nothing, whether usual launchers do: a remedy must not need another
- * runtime.
- */
-function mayRun({ runs }: PlanRequest, candidate: Candidate): boolean {
-  return runs?.includes(candidate.schedule) ?? isUsual(candidate);
+/** Whether a candidate may be chosen: a remedy must not need another runtime. */
+function mayRun(request: PlanRequest, { schedule }: Candidate): boolean {
+  return request.runs?.includes(schedule) ?? isRun(schedule, request);
 }
 
 interface TriedChange extends Change {

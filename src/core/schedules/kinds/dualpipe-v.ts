@@ -15,7 +15,6 @@ export const dualPipeV: ScheduleKind = {
   splitIn: ['pytorch', 'dualpipe'],
   postValidated: false,
   hidesExpertExchange: true,
-  runtimes: ['torchtitan'],
   bound: 'order',
   slicesInFlight: stagesBeforeInFlight,
   unmet: ({ stages, microBatches }) =>

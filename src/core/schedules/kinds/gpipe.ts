@@ -12,7 +12,6 @@ export const gpipe: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: ['torchtitan', 'terapipe'],
   judgedAs: '1F1B',
   bound: 'drained',
   slicesInFlight: allInFlight,

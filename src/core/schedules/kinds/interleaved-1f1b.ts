@@ -13,7 +13,6 @@ export const interleaved1F1B: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: ['megatron', 'torchtitan'],
   interleaves: '1F1B',
   bound: 'interleaved',
   slicesInFlight: stagesBehindInFlight,

@@ -14,7 +14,6 @@ export const interleavedZeroBubble: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['pytorch'],
   postValidated: false,
-  runtimes: ['torchtitan'],
   bound: 'order',
   slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,

@@ -12,7 +12,6 @@ export const loopedBFS: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: ['torchtitan'],
   bound: 'order',
   slicesInFlight: allInFlight,
   unmet: () => null,

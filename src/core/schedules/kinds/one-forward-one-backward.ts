@@ -15,7 +15,6 @@ export const oneForwardOneBackward: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'],
   bound: 'alternating',
   slicesInFlight: stagesBehindInFlight,
   unmet: () => null,

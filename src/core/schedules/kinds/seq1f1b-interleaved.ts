@@ -15,7 +15,6 @@ export const seq1f1bInterleaved: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: [],
   interleaves: 'Seq1F1B',
   bound: 'work',
   slicesInFlight: (run) => slicesOfRound(run, 2),

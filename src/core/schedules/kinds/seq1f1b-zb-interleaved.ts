@@ -15,7 +15,6 @@ export const seq1f1bZbInterleaved: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: false,
-  runtimes: [],
   interleaves: 'Seq1F1B-ZB',
   bound: 'work',
   slicesInFlight: (run) => slicesOfRound(run, 1),

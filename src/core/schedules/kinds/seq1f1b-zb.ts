@@ -16,7 +16,6 @@ export const seq1f1bZb: ScheduleKind = {
   planned: false,
   splitsBackward: true,
   postValidated: false,
-  runtimes: [],
   judgedAs: '1F1B',
   bound: 'work',
   slicesInFlight: slicesAhead,

@@ -22,7 +22,6 @@ export const seq1f1b: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: [],
   judgedAs: '1F1B',
   bound: 'sliced',
   slicesInFlight: slicesAhead,

@@ -13,7 +13,6 @@ export const slimPipeInterleaved: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: [],
   interleaves: 'SlimPipe',
   bound: 'work',
   slicesInFlight: (run) => slicesOfRound(run, 2),

@@ -17,7 +17,6 @@ export const slimPipe: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: [],
   bound: 'work',
   slicesInFlight: (run) => slicesOfRound(run, 2),
   unmet: () => null,

@@ -16,7 +16,6 @@ export const terapipe: ScheduleKind = {
   planned: false,
   splitsBackward: false,
   postValidated: false,
-  runtimes: ['terapipe'],
   ownRuntime: 'terapipe',
   judgedAs: '1F1B',
   bound: 'drained',

@@ -16,7 +16,6 @@ export const vMin: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron'],
   postValidated: true,
-  runtimes: [],
   bound: 'order',
   slicesInFlight: () => 1,
   unmet: () => null,

@@ -16,7 +16,6 @@ export const zbH1: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron'],
   postValidated: true,
-  runtimes: [],
   bound: 'order',
   slicesInFlight: stagesBehindInFlight,
   unmet: () => null,

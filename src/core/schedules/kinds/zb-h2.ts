@@ -15,7 +15,6 @@ export const zbH2: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron'],
   postValidated: true,
-  runtimes: [],
   bound: 'order',
   slicesInFlight: ({ stage, stages, microBatches }) => Math.min(microBatches, 2 * (stages - stage) - 1),
   unmet: () => null,

@@ -17,7 +17,6 @@ export const zbvZeroBubble: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron', 'pytorch'],
   postValidated: true,
-  runtimes: ['torchtitan'],
   bound: 'order',
   slicesInFlight: stagesBeforeInFlight,
   unmet: () => null,

@@ -15,7 +15,6 @@ export const zeroBubbleV: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron', 'pytorch'],
   postValidated: true,
-  runtimes: [],
   judgedAs: 'ZBVZeroBubble',
   bound: 'room',
   slicesInFlight: () => 1,

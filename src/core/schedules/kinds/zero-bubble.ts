@@ -12,7 +12,6 @@ export const zeroBubble: ScheduleKind = {
   splitsBackward: true,
   splitIn: ['megatron', 'pytorch'],
   postValidated: true,
-  runtimes: [],
   judgedAs: '1F1B',
   bound: 'room',
   slicesInFlight: () => 1,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
-import { isUsual, otherRuntime } from '../../../../src/core/planner/reasons';
-import { neededFor } from '../../../../src/core/schedules/needs';
+import { isRun, neededFor } from '../../../../src/core/schedules/needs';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import type { Runtime } from '../../../../src/core/spec/runtime';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import { say } from '../../../../src/core/sentence';
 import { cases } from '../../../property/cases';
 
 const usable = 100;
@@ -41,13 +41,13 @@ const candidates = fc
   .map((all) => all.map(({ id, iterationMs, bytes }) => candidate(id, iterationMs, bytes)));
 
 const asking = (over: Partial<PlanRequest> = {}): PlanRequest =>
-  ({ schedule: null, slicing: { unit: null, scheme: null }, layout: { virtualStages: 1 }, ...over }) as PlanRequest;
+  ({ schedule: null, slicing: { unit: null, scheme: null }, layout: { virtualStages: 1 }, training: {}, ...over }) as PlanRequest;
 
 const fastest = (of: readonly Candidate[]): number => Math.min(...of.map(({ iterationMs }) => iterationMs));
 const smallest = (of: readonly Candidate[]): number => Math.min(...of.map(peakBytesOf));
 
 describe('the choice among candidates', () => {
-  it('is the best of all: fitting beats running with usual launchers beats fast, ties by memory', () => {
+  it('is the best of all: fitting beats fast, ties by what the runtime runs, then by memory', () => {
     fc.assert(
       fc.property(candidates, (all) => {
         const chosen = choose(asking(), all);
@@ -61,7 +61,7 @@ describe('the choice among candidates', () => {
         assert.ok(chosen.iterationMs <= 1.05 * fastest(fitting), 'no slower than a tie with the fastest');
         for (const other of fitting) {
           const ties = other.iterationMs <= 1.05 * fastest(fitting) && other.schedule !== chosen.schedule;
-          if (ties && isUsual(other)) assert.ok(isUsual(chosen), `${other.id} runs everywhere and is a tie`);
+          if (ties && isRun(other.schedule, asking())) assert.ok(isRun(chosen.schedule, asking()), `${other.id} is run and is a tie`);
           if (other.schedule === chosen.schedule) assert.ok(other.iterationMs >= chosen.iterationMs, other.id);
         }
       }),
@@ -99,23 +99,24 @@ describe('the choice among candidates', () => {
     );
   });
 
-  it('needs no other runtime for what that of the files runs under the name that it is asked for by', () => {
-    const needs = (name: ScheduleName, runtime?: Runtime, schedule: ScheduleName | null = null): boolean => {
-      const { training, ...request } = asking({ schedule });
-      return neededFor(name, { ...request, training: { ...training, ...(runtime === undefined ? {} : { runtime }) } }) !== null;
+  it('needs no other runtime for what the costed one runs, Megatron-LM unless files name another, or what a launcher names', () => {
+    const needs = (name: ScheduleName, runtime?: Runtime, launches?: ScheduleName): string | null => {
+      const training = { ...asking().training, ...(runtime === undefined ? {} : { runtime }) };
+      const needed = neededFor(name, { training, ...(launches === undefined ? {} : { launches }) });
+      return needed === null ? null : say(needed);
     };
     assert.deepEqual(
-      [needs('ZBVZeroBubble'), needs('ZBVZeroBubble', 'megatron'), needs('ZBVZeroBubble', 'torchtitan')],
-      [true, true, false],
+      [needs('1F1B'), needs('Interleaved1F1B'), needs('1F1B', 'deepspeed'), needs('TeraPipe', 'terapipe')],
+      [null, null, null, null],
     );
-    assert.deepEqual([needs('ZeroBubbleV', 'torchtitan'), needs('1F1B', 'deepspeed')], [true, false]);
-    assert.deepEqual([needs('Interleaved1F1B', 'megatron'), needs('Interleaved1F1B', 'torchtitan', 'Interleaved1F1B')], [true, false]);
-    assert.equal(needs('ZB-H1', 'torchtitan', 'ZB-H1'), true, 'asked for, but TorchTitan has it under no name');
+    assert.deepEqual([needs('ZBVZeroBubble', 'torchtitan'), needs('Interleaved1F1B', 'torchtitan')], [null, null]);
+    assert.equal(needs('ZBVZeroBubble'), "TorchTitan or sail-sg's zero-bubble Megatron-LM");
+    assert.equal(needs('GPipe'), "TorchTitan or TeraPipe's runtime");
+    assert.equal(needs('Interleaved1F1B', 'deepspeed'), 'Megatron-LM or TorchTitan');
+    assert.deepEqual([needs('ZB-H1') === null, needs('ZB-H1', 'megatron', 'ZB-H1')], [false, null]);
   });
 
-  it('knows the runtime of every variant', () => {
-    assert.equal(otherRuntime(candidate('equal-work', 1, 1)), otherRuntime(candidate('Seq1F1B', 1, 1)));
-    assert.notEqual(otherRuntime(candidate('equal-work', 1, 1)), null);
+  it('asks for TeraPipe where slices are given', () => {
     assert.equal(requestedSchedule(asking({ slicing: { unit: null, scheme: [] } })), 'TeraPipe');
   });
 });

@@ -5,6 +5,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import type { PlanRequest } from '../../../../src/core/spec/request';
+import { neededFor } from '../../../../src/core/schedules/needs';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/spec/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
@@ -24,8 +25,8 @@ function candidate(wanted: PlanRequest, id: string) {
 describe('plan', () => {
   it('compares the TeraPipe optimum, best uniform, whole sequences, 1F1B, GPipe and every other schedule', () => {
     assert.deepEqual(
-      makePlan(small).candidates.map(({ id }) => id),
-      ['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', ...otherSchedules],
+      new Set(makePlan(small).candidates.map(({ id }) => id)),
+      new Set(['terapipe', 'uniform', 'whole', '1f1b', 'gpipe', ...otherSchedules]),
     );
     assert.deepEqual([...namedSchedules].sort(), [...scheduleNames].sort());
   });
@@ -191,7 +192,7 @@ describe('plan', () => {
     assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
   });
 
-  it('of a launcher never chooses a schedule that it does not run, but says what the fastest would take; without one takes it and says what it needs', () => {
+  it('of a launcher never chooses a schedule that it does not run, but says what the fastest takes, and which runtime runs it', () => {
     const wanted = request('H100-80GB', llama3('70b', 80), {
       training: {
         globalBatch: 64,
@@ -212,15 +213,50 @@ describe('plan', () => {
     );
     const best = faster.reduce((a, b) => (b.iterationMs < a.iterationMs ? b : a));
     assert.ok(
-      plan.reasons.some((reason) => said(reason).startsWith(`${said(best.name)} would take `) && said(reason).includes('needs a runtime')),
+      plan.reasons.some((reason) => said(reason).startsWith(`${said(best.name)}, which TorchTitan `)),
       plan.reasons.map((one) => said(one)).join('\n'),
     );
     const open = makePlan(wanted);
     assert.ok(chosenOf(open).fits && chosenOf(open).iterationMs <= 1.05 * best.iterationMs);
     assert.ok(
-      said(open.reasons[0]).startsWith(`${said(chosenOf(open).name)} needs a runtime `),
+      open.reasons.some((reason) => said(reason).includes(`does not run ${said(chosenOf(open).name)}; `)),
       open.reasons.map((one) => said(one)).join('\n'),
     );
+  });
+
+  it('lists the chosen way first, then what fits, then what does not, in each what the runtime runs first', () => {
+    const plan = makePlan({ ...small, runs: ['1F1B'] });
+    const [first, ...others] = plan.candidates;
+    assert.equal(first?.id, plan.chosen);
+    const ranks = others.map(({ fits, schedule }) => (fits ? 0 : 2) + (neededFor(schedule, plan.request) === null ? 0 : 1));
+    assert.deepEqual(ranks, ranks.toSorted());
+  });
+
+  it('chooses virtual stages where no file gives them, of numbers that cut layers and micro-batches evenly, as if they were given', () => {
+    const wanted = { ...small, runs: ['1F1B' as const] };
+    const plan = makePlan({ ...wanted, freeVirtualStages: true });
+    const chosen = chosenOf(plan);
+    const { model, layout } = plan.request;
+    assert.equal(chosen.schedule, 'Interleaved1F1B');
+    assert.equal(layout.virtualStages, chosen.chunksPerStage);
+    assert.equal(model.layers % (layout.pipeline * layout.virtualStages), 0);
+    assert.deepEqual(
+      plan.request.assumptions.filter(({ key }) => key === 'layout.virtualStages').map(({ value }) => value),
+      [String(chosen.chunksPerStage)],
+    );
+    const given = chosenOf(makePlan({ ...wanted, layout }));
+    assert.deepEqual([given.iterationMs, peakBytesOf(given)], [chosen.iterationMs, peakBytesOf(chosen)]);
+    assert.deepEqual(chosenOf(makePlan(plan.request)).iterationMs, chosen.iterationMs, 'planned again');
+    const odd = {
+      ...wanted.training,
+      globalBatch: 4 * layout.data * wanted.training.microBatch + layout.data * wanted.training.microBatch,
+    };
+    assert.equal(
+      makePlan({ ...wanted, training: odd, freeVirtualStages: true }).request.layout.virtualStages,
+      1,
+      'no multiple of the stages',
+    );
+    assert.equal(makePlan(wanted).request.layout.virtualStages, 1);
   });
 
   it('says which schedules it left out because they take long', () => {

@@ -47,7 +47,7 @@ describe('a long batch that does not fit at once', () => {
   });
 
   it('is offered rounds, and recompute of as few layers as fit', async () => {
-    const run = await load({ schedule: 'GPipe' });
+    const run = await load({ schedule: 'GPipe', training: { ...config.training, runtime: 'terapipe' } });
     const plan = planOf(run);
     const remedies = findRemedies(run, plan, planOf);
     const labels = remedies.map(({ label }) => say(label));

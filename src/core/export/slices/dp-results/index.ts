@@ -3,6 +3,7 @@ import { formatBytes, plural } from '../../../format';
 import { pipelineOf } from '../../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
 import { measure, predict, type CandidateSpec } from '../../../planner/predict';
+import { withOpenStages } from '../../../planner/virtual-stages';
 import { solvedAlike } from '../../../planner/sliced';
 import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../spec/request';
@@ -23,7 +24,7 @@ export const dpResults: SliceExport = {
   name: 'TeraPipe',
   description: "TeraPipe's own dp_results.json",
   language: 'json',
-  write: (plan) => Promise.resolve(plan).then(written),
+  write: (plan) => Promise.resolve({ ...plan, request: withOpenStages(plan.request) }).then(written),
 };
 
 function written(plan: Plan): WrittenSlices {
