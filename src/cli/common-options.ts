@@ -19,7 +19,7 @@ export const configOptions = {
   set: { value: 'KEY=VALUE', help: 'override a key of terapipe.json, as training.microBatch=1 or tp=8; repeatable' },
   gpu: { value: 'NAME', help: `GPU where no file names one (${assumedGpuName})` },
   gpus: { value: 'N', help: 'GPUs of all nodes together, where no file says' },
-  nodes: { value: 'N', help: 'nodes where no file says (enough for the layout)' },
+  nodes: { value: 'N', help: 'nodes where no file says (the fewest on which the model fits)' },
   'gpus-per-node': { value: 'N', help: 'GPUs per node where no file says (as the GPU is usually built in)' },
   network: { value: 'RATE', help: 'network of a whole node where no file says, as 100Gb/s, 8x400Gb/s or 50GB/s' },
   profile: { value: 'PATH', help: 'plan with this profile; none: with none, though one is found' },

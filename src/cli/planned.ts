@@ -2,10 +2,8 @@ import type { Run } from '../core/formats/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
-import { launchedFindings } from '../core/export/launched-findings';
-import { isLauncher } from '../core/formats/registry';
+import { configFindings } from '../core/export/config-findings';
 import type { LoadedConfig } from '../core/load/load-config';
-import { findingsOf } from '../core/rules/run-findings';
 import { heeded } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
@@ -58,22 +56,20 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
   return planRun(config, defaults, found, progress);
 }
 
-/**
- * What there is to say about a run and its plan. A launcher's file is judged by its own rules, and by whether its plan fits. @param planOf
- * plans the changes that may help a plan which does not fit.
- */
+/** What there is to say about a run and its plan. @param planOf plans the changes that may help a plan which does not fit. */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
   const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
-  const found = isLauncher(run.format) ? [...config.findings, ...launchedFindings(run, plan, remedies)] : findingsOf(run, plan, remedies);
-  return heeded(found, run.file, run.texts ?? new Map());
+  return heeded(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
+
+/** Findings that say why a batch cannot be split; sizes that do not make up the GPUs leave a fraction of a replica. */
+const causesOfBatch = new Set(['world-size-factor', 'world-size', 'gbs-not-divisible', 'global-batch', 'ds-batch-triangle']);
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
   if (!(error instanceof ExpectedError)) return error;
   const cause = findings().find(({ severity }) => severity === 'error');
-  // sizes that do not make up the GPUs leave a fraction of a replica, over which no batch can be split
-  if (error.code === 'plan-batch-not-divisible' && cause?.code.startsWith('world-size') === true)
+  if (cause !== undefined && error.code === 'plan-batch-not-divisible' && causesOfBatch.has(cause.code))
     return new ExpectedError(cause.code, cause.message, cause.remedy, cause.place);
   return new ExpectedError(error.code, error.what, error.remedy, error.place ?? cause?.place ?? run.place);
 }

@@ -74,7 +74,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       readText,
       resolvePath,
       shell,
-      resolve: (run, found, options) => planner.resolve({ run, found, defaults: defaultsOf(run.file) }, options),
+      resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: { ...defaultsOf(run.file), kept } }, options),
       remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: defaultsOf(run.file) }, plan, options),
       plan: planner.plan,
       planElastic: planner.planElastic,
@@ -158,7 +158,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
 /** Plans again when a setting changes that plans are made with. */
 function followSettings(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
   return vscode.workspace.onDidChangeConfiguration((event) => {
-    if (affectsPlans(event)) for (const { file } of sessions.all()) void sessions.replan(file).catch(onError);
+    if (affectsPlans(event)) for (const { file } of sessions.all()) void sessions.replan(file, 'choose').catch(onError);
   });
 }
 

@@ -303,6 +303,20 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
+    name: 'what-if: a batch that cannot be held is said first, and times are a token then',
+    options: { ...wide, savedState: { tab: 'layout' } },
+    state: () =>
+      layersState({
+        sets: [['layout.stageLayers', [1, 3, ...cut.slice(2)]]],
+        tried: { ...slower, globalBatch: figures.globalBatch + 2 },
+      }),
+    steps: async ({ page }) => {
+      const answer = page.locator('.stage-layers .what-if-answer');
+      assert.match(await answer.innerText(), /^\s*Batch \d+ to \d+, Layers of stage 0: 2 to 1, Layers of stage 1: 2 to 3 \+8 % a token/);
+      return undefined;
+    },
+  },
+  {
     name: 'what-if: sizes and settings that were tried are there when the page is loaded again',
     options: wide,
     state: () => state({ whatIf: { ...whatIf, sets: loaded, tried: slower } }),

@@ -1,21 +1,24 @@
 import { startOf } from '../../core/formats/json-document';
-import { CancelledError, ExpectedError } from '../../core/errors';
+import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } from '../../core/errors';
+import { configFindings, isElastic } from '../../core/export/config-findings';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
-import { findingsOf } from '../../core/rules/run-findings';
 import { heeded } from '../../core/rules/switched-off';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { internalError } from '../internal-error';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
-import { exitCodeFor, planRun } from '../planned';
-import { readConfig, requireRun, type ReadingOptions } from '../read-config';
+import { mayFit } from '../../core/memory-model/verdict';
+import { chosenOf } from '../../core/planner/plan';
+import { exitCodeFor, planNearby } from '../planned';
+import { readConfig, type ReadingOptions } from '../read-config';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
 import { configsUnder, isScheduleFile, type Found } from '../walk';
 
-/** Which findings are told. */
+/** Which findings are printed, and who stops the command. */
 interface Heeding {
+  readonly signal?: CancelSignal;
   /** Codes that are not looked for. */
   readonly off?: ReadonlySet<string>;
   /** Print every information, not a few of each file. */
@@ -23,7 +26,7 @@ interface Heeding {
 }
 
 /**
- * `terapipe check`: findings of every config and schedule named or found in a folder. What makes a config unreadable is a finding of it
+ * `terapipe check`: findings of every config and schedule named or found in a folder, each planned as `terapipe plan` plans it. What makes a config unreadable is a finding of it
  * too, as is a fault of ours that it meets, and leaves the others checked; only where no path at all can be opened is that bad input.
  * @throws ExpectedError as `readNamedFile` and `configsUnder`.
  */
@@ -35,11 +38,15 @@ export async function checkAnswer(
   progress: (line: string) => void,
 ): Promise<Answer> {
   const { configs: sources, unread } = await openAll(paths);
+  let unfit = 0;
   const findings = new Map(unread.map((finding) => [identityOf(finding), finding]));
   for (const [index, source] of sources.entries()) {
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
-    const found = await findingsFor(source, reading, defaults, texts);
-    for (const finding of heeded(found, source.file, texts, reading.off)) findings.set(identityOf(finding), finding);
+    throwIfCancelled(reading.signal);
+    const { found, fits } = await checked(source, reading, defaults, texts);
+    const told = heeded(found, source.file, texts, reading.off);
+    for (const finding of told) findings.set(identityOf(finding), finding);
+    if (!fits && told.some(({ code }) => code === tooLarge)) unfit += 1;
   }
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
   const summary =
@@ -49,7 +56,7 @@ export async function checkAnswer(
   return {
     json: { version: 1, findings: printed, configs: sources.map(({ file }) => file) },
     text: [...(reading.all === true ? printed.map(findingLine) : fewLines(printed)), summary].join('\n'),
-    exitCode: printed.some(({ code }) => code === 'internal') ? 3 : exitCodeFor(printed),
+    exitCode: printed.some(({ code }) => code === 'internal') ? 3 : exitCodeFor(printed, unfit === 0),
   };
 }
 
@@ -85,33 +92,55 @@ async function openAll(paths: readonly string[]): Promise<Found> {
   return { configs: opened.flatMap(({ configs }) => configs), unread: [...unopened, ...opened.flatMap(({ unread }) => unread)] };
 }
 
-async function findingsFor(
+const tooLarge = 'memory-over-capacity';
+
+interface Checked {
+  readonly found: readonly Finding[];
+  /** Whether the plan fits, where there is one. */
+  readonly fits: boolean;
+}
+
+async function checked(
   source: SourceText,
   reading: ReadingOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
-): Promise<readonly Finding[]> {
+): Promise<Checked> {
   try {
-    if (isScheduleFile(source)) {
-      texts.set(source.file, source.text);
-      return readScheduleFile(source.text, source.file, source.file).findings;
-    }
-    const config = await readConfig(source, reading, texts);
-    if (config.launcher !== null) return config.findings;
-    if (config.run === null && config.noRun !== null) return [findingOfError(config.noRun, startOf(source.file)), ...config.findings];
-    const run = requireRun(config);
-    // A model config alone says nothing of the GPUs it must fit.
-    if (run.format === 'huggingface') return findingsOf(run, null);
-    const unplanned = findingsOf(run, null);
-    try {
-      return planRun(config, defaults).findings;
-    } catch (error) {
-      if (!(error instanceof ExpectedError)) throw error;
-      return unplanned.some(({ severity }) => severity === 'error') ? unplanned : [findingOfError(error, run.place), ...unplanned];
-    }
+    if (!isScheduleFile(source)) return await checkedConfig(source, reading, defaults, texts);
+    texts.set(source.file, source.text);
+    return { found: readScheduleFile(source.text, source.file, source.file).findings, fits: true };
   } catch (error) {
     if (error instanceof CancelledError) throw error;
-    return [findingOfError(error instanceof ExpectedError ? error : internalError(error), startOf(source.file))];
+    return { found: [findingOfError(error instanceof ExpectedError ? error : internalError(error), startOf(source.file))], fits: true };
+  }
+}
+
+/**
+ * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, unless an error that is found already
+ * is the cause; a model of another kind, or one that a launcher leaves to files that are not here, is information.
+ */
+async function checkedConfig(
+  source: SourceText,
+  reading: ReadingOptions,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<Checked> {
+  const config = await readConfig(source, reading, texts);
+  const { run, noRun } = config;
+  const unplanned = configFindings(config, run, null);
+  const because = (error: ExpectedError, place = startOf(source.file)): Checked => {
+    const isKnown = unplanned.some(({ severity, message }) => severity === 'error' || message === error.what);
+    return { found: isKnown ? unplanned : [findingOfError(error, place), ...unplanned], fits: true };
+  };
+  if (run === null) return noRun === null ? { found: unplanned, fits: true } : because(noRun);
+  if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, fits: true };
+  try {
+    const { findings, plan } = await planNearby(config, defaults, () => undefined);
+    return { found: findings, fits: mayFit(chosenOf(plan)) };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return because(error, run.place);
   }
 }
 

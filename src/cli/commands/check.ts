@@ -12,6 +12,9 @@ export const checkCommand = defineCommand({
   },
   start: ({ paths, sets, machine, defaults }, { all, ignore = '' }) => {
     const heeding = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
-    return (terminal, texts) => checkAnswer(paths, { sets, machine, shell: terminal.shell, ...heeding }, defaults, texts, terminal.status);
+    return (terminal, texts) => {
+      const reading = { sets, machine, shell: terminal.shell, signal: terminal.signal, ...heeding };
+      return checkAnswer(paths, reading, defaults, texts, terminal.status);
+    };
   },
 });

@@ -24,8 +24,8 @@ export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candid
     .filter((difference) => difference.a !== difference.b);
 }
 
-/** Where figures come from is no difference of its own. */
-const untold = /^cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)$/u;
+/** Where figures come from, and what neither time nor memory depends on, is no difference of its own. */
+const untold = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.normEpsilon)$/u;
 
 function requestValues({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;

@@ -28,7 +28,7 @@ import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
-import type { Scenario } from './scenario';
+import { scenarioOf, type Scenario } from './scenario';
 import { mixedLayout } from '../partition/mixed-layout';
 import { traitsFor } from '../partition/scheduling';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
@@ -176,10 +176,11 @@ function calibratedTo(
 function measuredStep(
   run: Run,
   defaults: ResolveDefaults,
-  { layout, cluster }: PlanRequest,
+  request: PlanRequest,
   { iterationMs, set }: MeasuredStepGiven,
   signal: CancelSignal | undefined,
 ): MeasuredStep {
+  const { layout, cluster } = request;
   const keys = Object.keys(set);
   const isCutAnew = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
   const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isCutAnew && key === 'stageLayers'));
@@ -189,7 +190,7 @@ function measuredStep(
   const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
   const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };
   const placed = keys.includes('cluster.nodes') ? changed : { ...changed, nodes };
-  return { iterationMs, request: resolveRun(placed, defaults, [], signal) };
+  return { iterationMs, request: resolveRun(placed, { ...defaults, kept: scenarioOf(request) }, [], signal) };
 }
 
 /** What `work` gives; its errors without a place are put where the value stands. */

@@ -16,7 +16,7 @@ export async function planCommand(commands: ConfigCommands, argument: unknown): 
   const file = await targetOf(shown, argument);
   shown.show(file);
   await vscode.commands.executeCommand(`${scheduleViewId}.focus`, { preserveFocus: true });
-  const work = sessions.replan(file);
+  const work = sessions.replan(file, 'choose');
   const quick = await Promise.race([work, new Promise<null>((resolve) => setTimeout(() => resolve(null), quickMs))]);
   const state = quick ?? (await withNotification(commands, file, work));
   if (state.error !== null) throw state.error;

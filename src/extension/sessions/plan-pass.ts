@@ -1,15 +1,15 @@
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
+import { scenarioOf } from '../../core/resolve/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
-import { launchedFindings } from '../../core/export/launched-findings';
+import { configFindings, isElastic } from '../../core/export/config-findings';
 import type { Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
 import { isLauncher } from '../../core/formats/registry';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
 import type { Plan } from '../../core/planner/plan';
-import { findingsOf } from '../../core/rules/run-findings';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import type { NamedProfile } from '../../core/spec/profile';
@@ -27,6 +27,8 @@ export interface Pass {
   readonly read: (file: string) => Promise<string>;
   /** What was read so far, by file. */
   readonly texts: ReadonlyMap<string, string>;
+  /** Whether GPUs, batch, lengths and layout of the last plan stay, as far as no file says them. */
+  readonly keepsScenario: boolean;
   readonly state: () => SessionState;
   readonly update: (change: Partial<SessionState>) => void;
   /** Marks the plan as one of the texts at the start of the pass. */
@@ -69,7 +71,7 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   throwIfCancelled(signal);
   const { run, launcher } = config;
   if (run !== null) pass.followOnlyRead();
-  update({ run, launcher, texts, format, findings: judged(config, null), error: config.noRun });
+  update({ run, launcher, texts, format, findings: configFindings(config, run, null), error: config.noRun });
   if (run === null) {
     // A launcher that names no sizes has no plan; a terapipe.json that is broken keeps its last one.
     update(launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
@@ -80,23 +82,25 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   if (!isElastic(run) || run.unplanned === undefined) {
     const plan = await planOf(pass, config, run, found);
     planned();
-    update({ plan, findings: judged(config, plan) });
+    update({ plan, findings: configFindings(config, run, plan) });
   } else update({ plan: null });
   const elastic = isElastic(run) ? await elasticOf(pass, run, found, readReferenced) : null;
   throwIfCancelled(signal);
   planned();
   update({ elastic, error: null, progress: null });
   const { plan } = pass.state();
-  if (plan !== null && planToJudge(run, plan) !== null) void offerRemedies(pass, config, run, plan, found);
+  if (plan !== null) void offerRemedies(pass, config, run, plan, found);
 }
 
 async function planOf(
-  { host, signal, planned, update }: Pass,
+  { host, signal, keepsScenario, state, planned, update }: Pass,
   config: LoadedConfig,
   run: Run,
   found: readonly NamedProfile[],
 ): Promise<Plan> {
-  const request = await host.resolve(run, found, { signal });
+  const last = state().plan;
+  const kept = keepsScenario && last !== null ? scenarioOf(last.request) : undefined;
+  const request = await host.resolve(run, found, kept, { signal });
   throwIfCancelled(signal);
   const share = isElastic(run) ? 0.5 : 1;
   const plan = await host.plan(request, {
@@ -110,7 +114,7 @@ async function planOf(
     onFirst: (plan) => {
       if (signal.aborted) return;
       planned();
-      update({ plan, findings: judged(config, plan) });
+      update({ plan, findings: configFindings(config, run, plan) });
     },
   });
   throwIfCancelled(signal);
@@ -136,7 +140,7 @@ async function elasticOf(
 /** After a plan that does not fit, looks for the smallest changes that do; an edit stops it. */
 async function offerRemedies(
   { host, signal, update }: Pass,
-  { findings, launcher }: LoadedConfig,
+  config: LoadedConfig,
   run: Run,
   plan: Plan,
   found: readonly NamedProfile[],
@@ -144,37 +148,13 @@ async function offerRemedies(
   try {
     const remedies = await host.remedies(run, found, plan, { signal });
     if (remedies.length === 0 && run.split === undefined) return;
+    const { launcher } = config;
     const launched =
       launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, host.shell) };
-    const judgedAgain =
-      launched === null
-        ? findingsOf(run, plan, remedies).filter(isTrueOf(run))
-        : [...findings, ...launchedFindings(run, plan, remedies, launched)];
-    if (!signal.aborted) update({ findings: judgedAgain });
+    if (!signal.aborted) update({ findings: configFindings(config, run, plan, remedies, launched) });
   } catch (error) {
     if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
   }
-}
-
-/** The findings of a config, including those of its plan once there is one. */
-function judged({ format, run, findings }: LoadedConfig, plan: Plan | null): readonly Finding[] {
-  if (run === null) return findings;
-  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan)];
-  return findingsOf(run, planToJudge(run, plan)).filter(isTrueOf(run));
-}
-
-/** A model config alone names no GPUs: its cluster is an assumption, which must not cause findings in the file. */
-function planToJudge({ format }: Run, plan: Plan | null): Plan | null {
-  return format === 'huggingface' ? null : plan;
-}
-
-function isElastic({ elastic, encoder }: Run): boolean {
-  return elastic !== undefined || encoder !== undefined;
-}
-
-/** Drops the finding that a model is not planned where a run that freezes layers plans it. */
-function isTrueOf(run: Run): (finding: Finding) => boolean {
-  return ({ code }) => code !== 'model-not-planned' || !isElastic(run);
 }
 
 /** Last part of a URI's path, as people read it. */

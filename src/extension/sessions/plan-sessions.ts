@@ -18,8 +18,11 @@ export interface PlanSessions {
    * ended.
    */
   readonly ensure: (file: string, format: SessionFormat) => Promise<SessionState>;
-  /** Drops running planning and plans again. Rejects only with what `SessionHost.reportBug` got too. */
-  readonly replan: (file: string) => Promise<SessionState>;
+  /**
+   * Drops running planning and plans again. @param scenario of the last plan, which is kept, or chosen again as for a file that is new.
+   * Rejects only with what `SessionHost.reportBug` got too.
+   */
+  readonly replan: (file: string, scenario?: 'keep' | 'choose') => Promise<SessionState>;
   /** A file changed: every session that read it counts the edit and plans again after the pause. */
   readonly changed: (file: string) => void;
   readonly cancel: (file: string) => void;
@@ -33,7 +36,7 @@ interface Session {
   readonly state: () => SessionState;
   readonly reads: () => ReadonlySet<string>;
   /** Drops a running pass, then reads and plans again. */
-  readonly start: () => Promise<SessionState>;
+  readonly start: (scenario?: 'keep' | 'choose') => Promise<SessionState>;
   /** The state once planning has ended, including planning restarted by an edit. */
   readonly settled: () => Promise<SessionState>;
   readonly stop: () => void;
@@ -59,7 +62,7 @@ export function createPlanSessions(host: SessionHost): PlanSessions {
     reads: (file) => sessions.get(file)?.reads() ?? new Set(),
     heeded: (file, findings) => heeded(findings, file, sessions.get(file)?.state().texts ?? new Map(), host.switchedOff(file)),
     ensure: (file, format) => (sessions.get(file) ?? open(file, format)).settled(),
-    replan: (file) => sessions.get(file)?.start() ?? Promise.reject(new Error(`no session for ${file}`)),
+    replan: (file, scenario) => sessions.get(file)?.start(scenario) ?? Promise.reject(new Error(`no session for ${file}`)),
     changed: (file) => {
       for (const session of sessions.values()) if (session.reads().has(file)) session.edited();
     },
@@ -122,7 +125,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
     const failed = { progress: null, error: expected, texts };
     update(wasRead ? failed : { ...failed, run: null, launcher: null, findings: [] });
   };
-  const work = async (signal: AbortSignal): Promise<SessionState> => {
+  const work = async (signal: AbortSignal, keepsScenario: boolean): Promise<SessionState> => {
     const begunEdits = edits;
     const texts = new Map<string, string>();
     const tried = new Set([file]);
@@ -142,6 +145,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
         signal,
         read,
         texts,
+        keepsScenario,
         state: () => state,
         update,
         planned: () => void (plannedEdits = begunEdits),
@@ -152,10 +156,10 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
     }
     return state;
   };
-  const start = (): Promise<SessionState> => {
+  const start = (scenario: 'keep' | 'choose' = 'keep'): Promise<SessionState> => {
     stop();
     abort = new AbortController();
-    const promise = work(abort.signal).finally(() => {
+    const promise = work(abort.signal, scenario === 'keep').finally(() => {
       if (current === promise) current = null;
     });
     current = promise;

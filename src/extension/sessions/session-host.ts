@@ -4,6 +4,7 @@ import type { LauncherReader } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
+import type { Scenario } from '../../core/resolve/scenario';
 import type { Remedy } from '../../core/rules/plan/remedy';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../../core/slicing/solve';
@@ -18,8 +19,13 @@ export interface SessionHost {
   readonly resolvePath: (from: string, path: string) => string;
   /** The reader of shell scripts. Loads its grammar on first use. */
   readonly shell: () => Promise<LauncherReader>;
-  /** The run with its open settings filled in; off this thread, since that searches layouts. */
-  readonly resolve: (run: Run, found: readonly NamedProfile[], options: { readonly signal: AbortSignal }) => Promise<PlanRequest>;
+  /** The run with its open settings filled in; off this thread, since that searches layouts. @param kept the scenario of its last plan. */
+  readonly resolve: (
+    run: Run,
+    found: readonly NamedProfile[],
+    kept: Scenario | undefined,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<PlanRequest>;
   /** The smallest changes that make a run fit. */
   readonly remedies: (
     run: Run,

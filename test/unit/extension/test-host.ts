@@ -77,7 +77,7 @@ export function testHost(
       );
     },
     resolvePath: (from, path) => new URL(path, from).href,
-    resolve: (run, found) => Promise.resolve().then(() => resolveRun(run, defaults, found)),
+    resolve: (run, found, kept) => Promise.resolve().then(() => resolveRun(run, { ...defaults, kept }, found)),
     remedies: (run, found, plan) =>
       nextTurn().then(() =>
         findRemedies(run, plan, (changed) => {

@@ -10,8 +10,8 @@ import { findingAt, settingAt, settingsEdits } from '../settings';
 const searchRemedy = sentence`search layouts that fit, or use more or larger GPUs`;
 
 /**
- * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets information
- * only.
+ * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets a warning,
+ * and information where the step may fit.
  * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited and can say it.
  * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot say so; left out: it is of none.
  */
@@ -38,7 +38,8 @@ export function memoryFindings(
     message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
     remedy: sentence`${inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`}; or ${remedy}`,
   };
-  return [findingAt(run, inLauncher === null ? '' : keyOf(run), 'memory-over-capacity', 'information', onAssumed, fixes)];
+  const place = inLauncher === null ? '' : keyOf(run);
+  return [findingAt(run, place, 'memory-over-capacity', mayFit(verdict) ? 'information' : 'warning', onAssumed, fixes)];
 }
 
 /** Whether the files name what the step must fit. */

@@ -58,6 +58,22 @@ describe('plan sessions', () => {
     assert.equal(requests[0]?.cluster.gpu.name, 'A100-40GB');
   });
 
+  it('keep the scenario of a config while it is edited, and choose it again when asked to', async () => {
+    const { sessions, files, finish, requests } = testHost({ 'config.json': smallModel });
+    const planned = async (work: Promise<unknown>): Promise<string> => {
+      await finish();
+      await work;
+      const assumption = requests.at(-1)?.assumptions.find(({ key }) => key === 'layout.tensor');
+      return say(assumption?.reason ?? '');
+    };
+    const first = await planned(sessions.ensure(model, 'huggingface'));
+    files.set(model, smallModel.replace('"n_layer":4', '"n_layer":6'));
+    assert.equal(await planned(sessions.replan(model)), `kept from the first plan: ${first}`);
+    assert.deepEqual(requests.at(-1)?.layout, requests[0]?.layout);
+    assert.equal(requests.at(-1)?.training.globalBatch, requests[0]?.training.globalBatch);
+    assert.doesNotMatch(await planned(sessions.replan(model, 'choose')), /^kept/);
+  });
+
   it('drop what a newer text overtook, and who waits gets the newer plan', async () => {
     const { sessions, finish, files, requests } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');

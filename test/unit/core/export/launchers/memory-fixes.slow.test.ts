@@ -61,7 +61,7 @@ describe("a launcher's file whose plan does not fit", () => {
     const [finding, ...others] = launchedFindings(run!, plan, remedies, { launcher: launcher!, read });
     assert.deepEqual(others, []);
     assert.equal(finding?.code, 'memory-over-capacity');
-    assert.equal(finding.severity, 'information');
+    assert.equal(finding.severity, 'warning');
     const { start, end } = finding.place.range;
     assert.match(script.slice(start - 31, end), /--pipeline-model-parallel-size 2$/);
     const given = applyOverrides(run!, ['cluster.gpu=H100-80GB']);

@@ -1,0 +1,33 @@
+import type { Finding } from '../findings';
+import { isLauncher } from '../formats/registry';
+import type { Run } from '../formats/run';
+import type { LoadedConfig } from '../load/load-config';
+import type { Plan } from '../planner/plan';
+import type { Remedy } from '../rules/plan/remedy';
+import { findingsOf } from '../rules/run-findings';
+import type { Launched } from './launchers/memory-fixes';
+import { launchedFindings } from './launched-findings';
+
+/**
+ * Everything that there is to say of a config and its plan: what the terminal's `plan` and `check` and the editor print. A launcher's file
+ * is judged by its own rules, any other by those of a run; both by whether the plan fits.
+ * @param run what is planned, with settings of a command line; null: nothing is. @param plan null: not planned yet, or it cannot be.
+ * @param remedies of a plan that does not fit, as `findRemedies` finds them. @param launched what quick fixes of a launcher's file need.
+ */
+export function configFindings(
+  { format, findings }: Pick<LoadedConfig, 'format' | 'findings'>,
+  run: Run | null,
+  plan: Plan | null,
+  remedies: readonly Remedy[] = [],
+  launched: Launched | null = null,
+): readonly Finding[] {
+  if (run === null) return findings;
+  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan, remedies, launched)];
+  // that a kind of model is not planned is not true of a run that freezes layers, which plans it
+  return findingsOf(run, plan, remedies).filter(({ code }) => code !== 'model-not-planned' || !isElastic(run));
+}
+
+/** Whether a run freezes layers over its epochs. */
+export function isElastic({ elastic, encoder }: Run): boolean {
+  return elastic !== undefined || encoder !== undefined;
+}

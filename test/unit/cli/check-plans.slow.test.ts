@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { checkAnswer } from '../../../src/cli/answers/check';
+import { planAnswer } from '../../../src/cli/answers/plan';
+import { defaults } from '../../../src/cli/common-options';
+import { planNearby } from '../../../src/cli/planned';
+import { readConfig } from '../../../src/cli/read-config';
+import type { PrintedFinding } from '../../../src/cli/answer';
+import { noMachine, type Machine } from '../../../src/core/resolve/machine';
+import { shellReader } from '../core/formats/shell/shell-reader';
+
+const fixtures = path.join(import.meta.dirname, '../../fixtures/launchers');
+const machines: readonly Partial<Machine>[] = [{}, { gpu: 'A100-40GB' }];
+
+/** Codes with severities, sorted, and the exit status. */
+function told({ json, exitCode }: { readonly json: object; readonly exitCode: number }): readonly (string | number)[] {
+  const { findings } = json as { readonly findings: readonly PrintedFinding[] };
+  return [exitCode, ...findings.map(({ code, severity }) => `${code} ${severity}`).sort()];
+}
+
+describe('terapipe check', () => {
+  for (const name of ['nemo.yaml', 'gpt-neox.yml', 'verl.sh'])
+    it(`finds in ${name} what plan finds, with the same exit status`, async () => {
+      const file = path.join(fixtures, name);
+      for (const machine of machines) {
+        const reading = { sets: [], machine: { ...noMachine, ...machine }, shell: shellReader };
+        const config = await readConfig({ file, text: readFileSync(file, 'utf8') }, reading, new Map());
+        const planned = told(planAnswer(await planNearby(config, defaults, () => undefined), new Map()));
+        assert.deepEqual(told(await checkAnswer([file], reading, defaults, new Map(), () => undefined)), planned);
+      }
+    });
+});
