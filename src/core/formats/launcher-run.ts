@@ -14,6 +14,7 @@ import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
 import { optimizerOf, optimizerRemarks } from './optimizer-facts';
+import { greatestDivisor } from '../numbers';
 import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tokenizers';
 
@@ -338,15 +339,18 @@ function layoutOf(facts: Facts, layers: number): Given<Layout> {
   });
 }
 
-/** GPUs per node when only their total is written. */
+/** Most GPUs of a node when only their total is written. */
 const usualGpusPerNode = 8;
 
+/** A total of processes is a GPU each, over the nodes that the file gives, else over as few as usual ones are. */
 function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
-  const perNode = gpusPerNode?.value ?? usualGpusPerNode;
-  const whole = nodes ?? (world !== undefined && world.value % perNode === 0 ? from(world, world.value / perNode) : undefined);
+  const total = world?.value ?? 0;
+  const perNode = gpusPerNode?.value ?? (nodes === undefined ? greatestDivisor(total, usualGpusPerNode) : total / nodes.value);
+  const isWhole = total > 0 && perNode >= 1 && Number.isInteger(perNode) && total % perNode === 0;
+  const shared = world === undefined || !isWhole ? undefined : { nodes: from(world, total / perNode), gpusPerNode: from(world, perNode) };
   return defined<Pick<Run, 'nodes' | 'gpusPerNode'>>({
-    nodes: whole && from(whole, whole.value),
-    gpusPerNode: gpusPerNode && from(gpusPerNode, gpusPerNode.value),
+    nodes: nodes ? from(nodes, nodes.value) : shared?.nodes,
+    gpusPerNode: gpusPerNode ? from(gpusPerNode, gpusPerNode.value) : shared?.gpusPerNode,
   });
 }
 

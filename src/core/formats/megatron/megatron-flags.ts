@@ -238,8 +238,10 @@ const flagTable: FlagTable = {
   slices: sliceFlags.splits.map((flag) => rule(flag, count(1))),
   sliceRule: [...sliceFlags.rules].map(([flag, words]) => rule(flag, choice(words))),
   sliceLengths: sliceFlags.lengths.map((flag) => rule(flag, numbers)),
-  nodes: [rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
+  // the first of each is slime's, of the actor that trains (slime/utils/arguments.py)
+  nodes: [rule('actor-num-nodes', count(1)), rule('nnodes', nodeCount), rule('nodes', nodeCount), rule('num-nodes', count(1))],
   gpusPerNode: [
+    rule('actor-num-gpus-per-node', count(1)),
     rule('nproc-per-node', processCount),
     rule('num-gpus', processCount),
     rule('gpus-per-node', deviceCount),

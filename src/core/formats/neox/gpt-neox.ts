@@ -31,8 +31,8 @@ const attentionKinds: NodeRead<'flash' | 'unfused'> = {
   },
 };
 
-/** Zero switches the pipeline off. */
-const stages: FlagRead<number> = {
+/** Zero is none: no pipeline engine, and one rank of tensor parallelism. */
+const oneOrMore: FlagRead<number> = {
   words: 'one',
   of: (words) => {
     const outcome = count(0).of(words);
@@ -74,8 +74,8 @@ const neoxKeys: KeyTable = {
   experts: [key('moe_num_experts', count(1)), key('num_experts', count(1))],
   activeExperts: [key('moe_top_k', count(1))],
   moeLayerFrequency: [key('expert_interval', phrase)],
-  tensor: [key('model_parallel_size', count(1))],
-  pipeline: [key('pipe_parallel_size', stages)],
+  tensor: [key('model_parallel_size', oneOrMore)],
+  pipeline: [key('pipe_parallel_size', oneOrMore)],
   context: [key('context_parallel_size', count(1))],
   expert: [key('moe_expert_parallel_size', count(1))],
   partitionMethod: [key('pipe_partition_method', phrase)],

@@ -17,6 +17,8 @@ export type LaunchFlags = ReadonlyMap<string, LaunchFlag>;
 /** Flags of the programs that start the processes, not of Megatron. */
 const clusterFlags: ReadonlySet<string> = new Set([
   'nproc-per-node',
+  'actor-num-nodes',
+  'actor-num-gpus-per-node',
   'nnodes',
   'nodes',
   'num-nodes',

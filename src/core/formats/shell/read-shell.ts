@@ -13,6 +13,7 @@ import { loraFlags } from './lora-flags';
 import type { Evaluation, HereDocument } from './evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
+import { oneNode } from './one-node';
 import { forkOf } from '../megatron/forks';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
@@ -68,7 +69,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     ...syntaxRemarks(file, root),
   ];
   const ofDocuments = Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts;
-  return launcherFile(texts, text, { ...launch, flags }, ofDocuments, remarks);
+  return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
 }
 
 /** The program other than Megatron-LM that a script starts. */
@@ -152,7 +153,7 @@ function fileOfProgram(
   const all = withScheduler(file, text, flags);
   const keys = new Set(all.keys());
   const purpose = purposeOf(program ?? '', keys) ?? 'training';
-  const { notes = [], ...own } = read(all, layers);
+  const { notes = [], facts, ...own } = read(all, layers);
   const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
   return {
     file,
@@ -164,6 +165,7 @@ function fileOfProgram(
     placeholders: [],
     ...(!isCommand && { isPart: true as const }),
     ...own,
+    facts: { ...oneNode({ flags: all, isCommand }, text), ...facts },
   };
 }
 

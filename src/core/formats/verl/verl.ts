@@ -82,7 +82,7 @@ export const verlProgram: ShellProgram = {
   isIts: isVerlScript,
   settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
   read: (flags) => {
-    const written = factsOfTable(table, flags);
+    const written = { ...clusterOf(flags), ...factsOfTable(table, flags) };
     const sized = { ...written, ...lengthOf(flags), ...batchOf(written, flags) };
     const whole = { ...sized, ...wholeBatch(sized) };
     const facts = { ...whole, ...packedOf(whole, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
@@ -106,6 +106,16 @@ function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, L
   const defaults = { rank: rank.value, targets: [allLinear], reason: sentence`verl's default` };
   const written = targets && targets.value.length > 0 ? { targets } : {};
   return { adapters: { place: rank.source.place, name: rank.name ?? 'lora_rank', rank, ...written, defaults } };
+}
+
+/** Of reinforcement learning one node of 8 GPUs unless the launch says otherwise (verl/trainer/config/ppo_trainer.yaml). */
+function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (!flags.has(mainKey)) return {};
+  const reason = sentence`verl's default`;
+  return {
+    ...(!flags.has('trainer.nnodes') && { nodes: byDefault(1, reason) }),
+    ...(!flags.has(path('trainer.n_gpus_per_node')) && { gpusPerNode: byDefault(8, reason) }),
+  };
 }
 
 /** Of reinforcement learning the training step is planned, not what generates and judges. */
