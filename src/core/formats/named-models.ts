@@ -57,7 +57,15 @@ function defaulted(config: HuggingFaceModel, reason: Sentence): HuggingFaceModel
   const each = <T extends object>(fields: T): T =>
     Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, reason)])) as T;
   const { document, model, traits, facts, assumedFields = [] } = config;
-  return { document, model: each(model), traits, facts: each(facts), assumedFields, remarks: [] };
+  return {
+    training: {},
+    document,
+    model: each(model),
+    traits,
+    facts: each(facts),
+    assumedFields,
+    remarks: [],
+  };
 }
 
 /** The value alone: a place in a text that no one can open is none. */

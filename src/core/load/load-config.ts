@@ -75,7 +75,7 @@ export async function loadConfig(
 
 /** A model config alone: nothing but the model is given. */
 function runOfHuggingFace(config: HuggingFaceModel): Run {
-  const { document, model, remarks } = config;
+  const { document, model, remarks, training } = config;
   const { file, text } = document;
   const { source } = model.modelType;
   return {
@@ -85,7 +85,7 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
     title: titleOf(file),
     place: source.kind === 'file' ? source.place : startOf(file),
     ...describedBy(config),
-    training: {},
+    training,
     layout: {},
     constants: {},
     remarks,
@@ -184,6 +184,13 @@ function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): Expec
   return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script or a config that trains`, place);
 }
 
+/** A Trainer trains with the dropout of the model's config; launchers on Megatron Core have settings of their own for it. */
+function withDropout(run: Run, { training: { dropout } }: HuggingFaceModel): Run {
+  const runtime = run.training.runtime?.value ?? 'megatron';
+  if (dropout === undefined || run.training.dropout !== undefined || runtime === 'megatron' || runtime === 'terapipe') return run;
+  return { ...run, training: { ...run.training, dropout } };
+}
+
 function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   const { purpose = 'training' } = written;
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
@@ -192,7 +199,8 @@ function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig,
   const launcher = asLaunched(written, joined !== null);
   try {
     const described = joined === null ? null : { ...describedBy(joined.config), texts: joined.texts };
-    return { run: withStageLayers(runOfLauncher(launcher, titleOf(launcher.file), described), launcher), noRun: null };
+    const run = runOfLauncher(launcher, titleOf(launcher.file), described);
+    return { run: withStageLayers(joined === null ? run : withDropout(run, joined.config), launcher), noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)
       return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };

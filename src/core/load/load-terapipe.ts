@@ -5,6 +5,7 @@ import { parseProfile } from '../slice-times/file';
 import type { NamedProfile } from '../spec/profile';
 import { configError } from '../formats/errors';
 import { describedBy, readHuggingFace } from '../formats/huggingface/reader';
+import type { TrainingOfModel } from '../formats/huggingface/training';
 import type { GivenCost } from '../formats/terapipe/cost-section';
 import { completeInline, overrideModel } from '../formats/terapipe/inline-model';
 import type { ReadReferenced, Run, RunModel } from '../formats/run';
@@ -19,6 +20,8 @@ const maximumReferences = 10;
 /** A model with the files it was drawn from, in reading order. */
 interface LoadedModel {
   readonly described: RunModel;
+  /** What the model's config says of training. */
+  readonly training?: TrainingOfModel;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
 }
@@ -57,7 +60,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     place: own.place,
     ...loaded.described,
     ...cluster,
-    training,
+    training: { ...ofModel(loaded, training), ...training },
     layout,
     calibration,
     ...(schedule === undefined ? {} : { schedule }),
@@ -71,6 +74,12 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     remarks: [...own.remarks, ...loaded.remarks],
     texts,
   };
+}
+
+/** What the model's config says of training; a precision of the run's own file goes before the format that the model was trained in. */
+function ofModel({ training = {} }: LoadedModel, { precision }: TerapipeFile['training']): TrainingOfModel {
+  if (precision === undefined) return training;
+  return training.dropout === undefined ? {} : { dropout: training.dropout };
 }
 
 async function loadModel(file: string, given: GivenModel, read: ReadReferenced, seen: ReadonlySet<string>): Promise<LoadedModel> {
@@ -95,7 +104,12 @@ async function loadReferenced(
   const format = recogniseModel(file, text);
   if (format === 'huggingface') {
     const config = readHuggingFace(file, text);
-    return { described: describedBy(config), texts: new Map([[file, config.document.text]]), remarks: config.remarks };
+    return {
+      described: describedBy(config),
+      training: config.training,
+      texts: new Map([[file, config.document.text]]),
+      remarks: config.remarks,
+    };
   }
   const { document, model } = readTerapipe(file, text);
   try {

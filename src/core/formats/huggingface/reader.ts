@@ -12,6 +12,7 @@ import { readFacts, assumedFieldsOf } from './read-facts';
 import { remarksOn, unplannedOf } from './remarks';
 import { familyTraits, readSizes } from './sizes';
 import { readState } from './ssm';
+import { trainingOfModel, type TrainingOfModel } from './training';
 import { parseDocument, type JsonDocument } from '../json-document';
 import type { RunModel } from '../run';
 import { traitsOf } from '../traits';
@@ -23,6 +24,8 @@ export interface HuggingFaceModel extends RunModel {
   readonly facts: Facts;
   readonly document: JsonDocument;
   readonly remarks: readonly Finding[];
+  /** What it says of training. */
+  readonly training: TrainingOfModel;
 }
 
 /**
@@ -55,6 +58,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
     ...(unplanned === null ? {} : { unplanned }),
     ...(encoder === null ? {} : { encoder }),
     remarks: remarksOn(found, facts, unplanned, guessed),
+    training: trainingOfModel(found),
   };
 }
 
