@@ -8,6 +8,7 @@ import { lineColumnAt, printable } from '../../core/text';
 import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
+import { adapterJson } from './adapter';
 import { say } from '../../core/sentence';
 
 /** The facts of a launcher's file by section, in the order in which they are read. */
@@ -108,6 +109,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
     Object.entries(sections).map(([section, names]) => [section, Object.fromEntries(names.map((name) => [name, valueOf(name)]))]),
   );
   const parameters = run === null ? null : parametersOf(run);
+  const adapter = adapterJson(launcher.adapters);
   const files = [launcher.file, ...(model === null ? [] : [model.file])];
   return {
     json: {
@@ -116,6 +118,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
       ...json,
       model: { ...json['model'], parameters },
       training: withOldNames({ ...json['training'], recompute: facts.recomputeGranularity?.value ?? null }),
+      adapter,
       schedule: facts.schedule?.value ?? null,
       placeholders: launcher.placeholders,
       files,
@@ -128,10 +131,16 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
         );
         return rows.length === 0 ? [] : ['', section, indented(table(rows, [1, 2]))];
       }),
+      ...adapterSection(adapter),
       ...(launcher.placeholders.length === 0 ? [] : ['', printable(`placeholders: ${launcher.placeholders.join(', ')}`)]),
     ].join('\n'),
     exitCode: 0,
   };
+}
+
+function adapterSection(adapter: object | null): readonly string[] {
+  const rows = Object.entries(adapter ?? {}).filter(([, value]) => value !== null && (!Array.isArray(value) || value.length > 0));
+  return rows.length === 0 ? [] : ['', 'adapter', indented(table(rows.map(([name, value]) => [name, shown(value)]), [1]))]; // prettier-ignore
 }
 
 /**

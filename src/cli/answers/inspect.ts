@@ -11,6 +11,7 @@ import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
+import { adapterJson } from './adapter';
 import { say } from '../../core/sentence';
 
 /** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
@@ -53,6 +54,7 @@ export function inspectAnswer(run: Run): Answer {
       ...sections,
       layout: withOldNames(sections.layout),
       training: withOldNames(sections.training),
+      adapter: adapterJson(run.adapters),
       schedule: run.schedule?.value ?? null,
       files: run.files,
     },

@@ -9,6 +9,7 @@ import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/pla
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { scenarioText } from '../../core/resolve/scenario-text';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
+import { adapterLine } from './adapter';
 import { lengthsLine, lengthsSection } from './lengths';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
@@ -62,6 +63,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
       'memory',
       `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${say(verdictText(verdict))}`,
     ],
+    ...adapterLine(training),
     ...stagesLine(request),
     ...placementLines(request),
     ['costs most', say(costsText(stepCosts(plan, chosen)))],
