@@ -17,7 +17,10 @@ import { gb200 } from './gpus/gb200';
 import { gb300 } from './gpus/gb300';
 import { a10g } from './gpus/a10g';
 import { l4 } from './gpus/l4';
+import { a6000 } from './gpus/a6000';
+import { l20 } from './gpus/l20';
 import { l40s } from './gpus/l40s';
+import { rtx3090 } from './gpus/rtx3090';
 import { rtx4090 } from './gpus/rtx4090';
 import { rtx5090 } from './gpus/rtx5090';
 import { mi300x } from './gpus/mi300x';
@@ -46,7 +49,10 @@ const records = {
   GB300: gb300,
   A10G: a10g,
   L4: l4,
+  L20: l20,
   L40S: l40s,
+  A6000: a6000,
+  RTX3090: rtx3090,
   RTX4090: rtx4090,
   RTX5090: rtx5090,
   MI300X: mi300x,
