@@ -1,9 +1,11 @@
 import { computeCapabilityOf } from '../../cluster/presets';
 import type { Finding, Fix } from '../../findings';
+import { formatNumber } from '../../format';
 import { isLauncher, launcherTraitsOf } from '../../formats/registry';
 import type { Run } from '../../formats/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';
+import { lacksBf16 } from '../../spec/cluster';
 import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
 import type { Runtime } from '../../spec/runtime';
 import { findingAt, settingsEdits } from '../settings';
@@ -53,6 +55,26 @@ const byRecipe: Readonly<Partial<Record<Fp8Recipe, Need>>> = {
  * torchtitan/components/quantization.
  */
 export function formatFindings(run: Run, plan: Plan | null): Finding[] {
+  return [...slowPrecision(run, plan), ...missingFormat(run, plan)];
+}
+
+/**
+ * bf16 that the file asks for on a GPU of a plan without bf16 tensor cores. A terapipe.json or model config that names the GPU itself has
+ * the rule `precision-slow`.
+ */
+function slowPrecision(run: Run, plan: Plan | null): Finding[] {
+  const isOfRule = !isLauncher(run.format) && (run.gpu !== undefined || run.groups !== undefined);
+  if (plan === null || isOfRule || run.training.precision?.value !== 'bf16') return [];
+  const { cluster } = plan.request;
+  const slow = (cluster.groups ?? [cluster]).find(({ gpu }) => lacksBf16(gpu))?.gpu;
+  if (slow === undefined) return [];
+  const { bf16, fp16 } = slow.peakTflops;
+  const message = sentence`bf16 runs at ${formatNumber(bf16)} TFLOP/s on ${slow.name}, fp16 at ${formatNumber(fp16)}`;
+  const remedy = sentence`train in fp16, or plan for other GPUs`;
+  return [findingAt(run, 'training.precision', 'precision-slow', 'warning', { message, remedy })];
+}
+
+function missingFormat(run: Run, plan: Plan | null): Finding[] {
   // as asked for: a plan leaves out what its GPU has no rate for
   const { gemmPrecision, fp8Recipe } = run.training;
   if (plan === null || gemmPrecision?.value === undefined) return [];

@@ -31,6 +31,22 @@ async function findings({ gpu, training }: Asked): Promise<readonly Finding[]> {
 const severities = async (asked: Asked) => (await findings(asked)).map(({ severity }) => severity);
 const megatron = (format: object) => ({ runtime: 'megatron', gemmPrecision: 'fp8', ...format });
 
+describe('bf16 on a GPU without bf16 tensor cores', () => {
+  it('is a warning in a script, which names no GPU', async () => {
+    const read = await shellReader();
+    const script = (precision: string) =>
+      `torchrun --nproc-per-node 8 --nnodes 1 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 ${precision}`;
+    const codes = (precision: string, gpu: 'V100-32GB' | 'A100-40GB') => {
+      const run = runOfLauncher(read('run.sh', script(precision)), 'run', null);
+      const found = formatFindings(run, makePlan(resolveRun(run, { ...defaults, gpu })));
+      return found.map(({ code, severity, message }) => `${severity} ${code} ${say(message)}`);
+    };
+    assert.deepEqual(codes('--bf16', 'V100-32GB'), ['warning precision-slow bf16 runs at 15.7 TFLOP/s on V100-32GB, fp16 at 125']);
+    assert.deepEqual(codes('--fp16', 'V100-32GB'), []);
+    assert.deepEqual(codes('--bf16', 'A100-40GB'), []);
+  });
+});
+
 describe('a number format that a GPU does not compute', () => {
   it('is an error where Transformer Engine stops, in its words, and the fix takes what the GPU computes', async () => {
     const [mxfp8, ...others] = await findings({ gpu: 'H100-80GB', training: megatron({ fp8Recipe: 'mxfp8' }) });
