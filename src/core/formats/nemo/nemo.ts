@@ -1,6 +1,8 @@
 import { byDefault } from '../../spec/located';
 import { sectionSettings } from '../adapters';
 import type { Composition, Layer } from '../composition';
+import { typeBytes } from '../optimizer-facts';
+import { vocabOfName, vocabOfType } from '../tokenizers';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
 import { coreKeys, gated } from '../megatron/core-keys';
@@ -28,6 +30,11 @@ const precisions = {
   'bf16-true': 'bf16',
 } as const;
 
+const isFp32Type = anyOf((written) => {
+  const read = typeBytes.of([written]);
+  return 'value' in read ? read.value === 4 : undefined;
+});
+
 /** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
 const modelKeys: KeyTable = {
   sequenceLength: [key('encoder_seq_length', count(1)), key('seq_length', count(1)), key('data.seq_length', count(1))],
@@ -49,7 +56,13 @@ const modelKeys: KeyTable = {
       anyOf((name) => (/^(mcore_distributed_optim|distributed_fused_adam)$/.test(name) ? true : undefined)),
     ),
   ],
-  vocab: [key('override_vocab_size', count(1))],
+  vocab: [
+    key('override_vocab_size', count(1)),
+    key('tokenizer.type', vocabOfType),
+    ...['tokenizer.type', 'tokenizer.model', 'tokenizer.vocab_file'].map((name) => key(name, vocabOfName)),
+  ],
+  // `grad_reduce_in_fp32` of its distributed optimizers (megatron_gpt_model.py)
+  gradAccumulationFp32: [key('optim.grad_sync_dtype', isFp32Type)],
 };
 
 const nemoKeys: KeyTable = joined(

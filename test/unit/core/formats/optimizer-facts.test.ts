@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/formats/composition';
+import { readNemo } from '../../../../src/core/formats/nemo/nemo';
 import { startOf } from '../../../../src/core/formats/json-document';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
 import { say, sentence } from '../../../../src/core/sentence';
@@ -93,5 +94,21 @@ describe('the optimizer of a launcher', () => {
     const found = run?.remarks?.find(({ code }) => code === 'optimizer-unknown');
     assert.equal(found?.severity, 'warning');
     assert.match(say(found.message), /"my_optimizer" is not known/);
+  });
+});
+
+describe("NeMo's tokenizer and its gradients' type", () => {
+  const facts = (text: string) => readNemo('nemo.yaml', text).facts;
+
+  it('give the vocabulary by class, by name and by file', () => {
+    const vocab = (lines: string) => facts(`model:\n  num_layers: 4\n  tokenizer:\n${lines}`).vocab?.value;
+    assert.equal(vocab('    library: megatron\n    type: GPT2BPETokenizer\n'), 50257);
+    assert.equal(vocab('    library: huggingface\n    type: meta-llama/Meta-Llama-3-70B\n'), 128256);
+    assert.equal(vocab('    library: sentencepiece\n    type: null\n    model: /data/own.model\n'), undefined);
+  });
+
+  it('say whether gradients add up in fp32', () => {
+    const isFp32 = (type: string) => facts(`model:\n  optim:\n    name: adamw\n    grad_sync_dtype: ${type}\n`).gradAccumulationFp32?.value;
+    assert.deepEqual(['bf16', 'fp32', 'torch.bfloat16'].map(isFp32), [false, true, false]);
   });
 });
