@@ -1,4 +1,5 @@
 import { parseBandwidth } from '../core/amounts';
+import type { PlanSettings } from '../core/export/settings-of-plan';
 import { settingKey } from '../core/formats/overrides';
 import { presetNamed } from '../core/formats/terapipe/cluster-section';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
@@ -104,4 +105,16 @@ function bandwidthOf(written: string | undefined): number | null {
     sentence`--network is ${quoted(written)}`,
     sentence`give it the rate of a node with its unit, as 100Gb/s, 8x400Gb/s or 50GB/s`,
   );
+}
+
+/** What a command line sets, flags of the machine included, by keys of terapipe.json. */
+export function settingsOfLine({ sets, machine }: Pick<Line, 'sets' | 'machine'>): PlanSettings {
+  const { gpu, nicGBps } = machine;
+  const given = sets.flatMap((set): [string, unknown][] => {
+    const at = set.indexOf('=');
+    const key = settingKey(set.slice(0, Math.max(at, 0)).trim());
+    return key === null ? [] : [[key, set.slice(at + 1).trim()]];
+  });
+  const ofFlags = { 'cluster.gpu': gpu ?? undefined, 'cluster.links.nicGBps': nicGBps ?? undefined };
+  return Object.fromEntries([...Object.entries(ofFlags).filter(([, value]) => value !== undefined), ...given]);
 }

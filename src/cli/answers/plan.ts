@@ -1,5 +1,6 @@
 import { runtimeOf, sendsText } from '../../core/spec/runtime';
 import { planJson } from '../../core/export/plan-json';
+import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { startErrors, type Finding } from '../../core/findings';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import { placementText } from '../../core/cluster/groups';
@@ -24,11 +25,11 @@ import { indented, table } from '../table';
 import { say } from '../../core/sentence';
 
 /** `terapipe plan`: the chosen way to run the step beside the others. */
-export function planAnswer({ plan, findings }: Planned, texts: Texts): Answer {
+export function planAnswer({ plan, findings }: Planned, texts: Texts, own: PlanSettings = {}): Answer {
   const chosen = chosenOf(plan);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { ...planJson(plan), starts: startErrors(findings).length === 0, findings: printed },
+    json: { ...planJson(plan, own), starts: startErrors(findings).length === 0, findings: printed },
     text: [planText(plan, chosen, findings), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosen)),
   };

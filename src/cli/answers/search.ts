@@ -1,4 +1,5 @@
 import { searchJson } from '../../core/export/search-json';
+import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
@@ -35,6 +36,8 @@ interface SearchingOptions {
   readonly quick: boolean;
   /** Searched though FILE sets them. */
   readonly free: readonly SearchKey[];
+  /** Settings that the command line gives. */
+  readonly own?: PlanSettings;
 }
 
 type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
@@ -53,7 +56,7 @@ export async function searchAnswer(
   watcher: Watcher,
 ): Promise<Answer> {
   const result = await searchLayouts(config, defaults, options, watcher);
-  return { json: searchJson(result), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+  return { json: searchJson(result, options.own), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
 }
 
 /** Searches the layouts of a run. @throws ExpectedError of the planner and the search, placed; CancelledError. */

@@ -1,8 +1,10 @@
 import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
-import { defineCommand, oneOf, usage } from '../command';
+import { exportBestAnswer } from '../answers/export-search';
+import { defineCommand, oneOf, usage, type Given, type Line, type Run } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { exportFormatOf, exportNames } from '../export-formats';
+import { free, freeOf, schedules, withSchedules } from '../search-options';
 import { planNearby } from '../planned';
 import { namedConfig, runConfig, withMeasured } from '../read-config';
 import { sentence } from '../../core/sentence';
@@ -24,9 +26,19 @@ export const exportCommand = defineCommand({
     },
     out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
     write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
+    search: {
+      help: "write the best layout that FILE's launcher (or that of --to) can say, planned again from the written file; needs --out",
+    },
+    free,
+    schedules,
   },
-  start: (line, { to: format, schedule: named, candidate = null, into = null, out = null, write = false, measured: step }) => {
+  start: (plainLine, given) => {
+    const { to: format, schedule: named, candidate = null, into = null, out = null, write = false, measured: step } = given;
+    const line = withSchedules(plainLine, given.schedules);
     const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
+    if (given.search === true) return searched(withSchedule(line, named), given, to);
+    const alone = (['free', 'schedules'] as const).find((option) => given[option] !== undefined);
+    if (alone !== undefined) throw usage(sentence`--${alone} is an option of a search`, sentence`give --search too`);
     if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
     if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
     if (write && into === null && out === null)
@@ -40,3 +52,32 @@ export const exportCommand = defineCommand({
     };
   },
 });
+
+/** `export FILE --search --out PATH`. */
+function searched(line: Line, given: Given<SearchOptions>, to: string | null): Run {
+  for (const option of ['candidate', 'into'] as const)
+    if (given[option] !== undefined) throw usage(sentence`--${option} and --search do different things`, sentence`give one of them`);
+  const { out, write = false } = given;
+  if (out === undefined) throw usage(sentence`export --search needs a file to write`, sentence`give --out PATH`);
+  const format = to === null ? null : exportFormatOf(to);
+  if (format !== null && format.into.length === 0)
+    throw usage(
+      sentence`${to ?? ''} is not a launcher`,
+      sentence`give --to ${orList(exportNames.filter((name) => exportFormatOf(name).into.length > 0))}`,
+    );
+  return async (terminal, texts) => {
+    const asked = await withMeasured(line, given.measured, terminal.signal, texts);
+    const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
+    const isOwn = format === null || format.into.some((each) => each === config.run.format);
+    const { sets, machine, profile, defaults } = asked;
+    const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
+    const options = { reading, defaults, free: given.free === undefined ? [] : freeOf(given.free), to: isOwn ? null : to };
+    return exportBestAnswer(config, options, { out, write }, terminal, texts);
+  };
+}
+
+type SearchOptions = Readonly<
+  Record<'candidate' | 'into' | 'out' | 'measured' | 'free', { readonly value: string; readonly help: string }>
+> & {
+  readonly write: { readonly help: string };
+};

@@ -2,12 +2,9 @@ import { parseAmount } from '../../core/amounts';
 import { compareWithTimes } from '../../core/compare/against-times';
 import { compareWithTrace } from '../../core/compare/against-trace';
 import { ExpectedError } from '../../core/errors';
-import { currentName } from '../../core/formats/terapipe/renamed-keys';
-import { freeNames } from '../../core/layout-search/problem';
-import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
+import type { SearchKey } from '../../core/spec/layout-choices';
 import { lowMedian } from '../../core/numbers';
 import type { Failure } from '../../core/recovery/recover';
-import { namedSchedules } from '../../core/spec/schedule-names';
 import { quoted } from '../../core/text';
 import type { Answer } from '../answer';
 import { comparedPlansAnswer, comparedRunAnswer } from '../answers/compare';
@@ -15,8 +12,9 @@ import { comparedSearchAnswer, isSearchedSide } from '../answers/compare-search'
 import { planAnswer } from '../answers/plan';
 import { recoveryAnswer } from '../answers/recovery';
 import { searchAnswer } from '../answers/search';
-import { defineCommand, oneOf, refuseBoth, usage, type Line } from '../command';
-import { configOptions, measured, schedule, withSchedule } from '../common-options';
+import { defineCommand, refuseBoth, usage, type Line } from '../command';
+import { free, freeOf, schedules, withSchedules } from '../search-options';
+import { configOptions, measured, schedule, settingsOfLine, withSchedule } from '../common-options';
 import { planNearby, type Planned } from '../planned';
 import { namedConfig, readConfig, readInto, runConfig, withMeasured, type RunConfig } from '../read-config';
 import { readLengths, writtenLengths } from '../problems/lengths';
@@ -34,15 +32,8 @@ export const planCommand = defineCommand({
     search: {
       help: 'choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; what FILE sets stays, and with measured times what they were measured for',
     },
-    free: {
-      value: 'KEY,...',
-      help: "with --search, choose these though FILE sets them: layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO, sequence parallelism and context parallelism's exchange too), or keys as tensor,pipeline,data; and say where FILE's own layout stands. offloadOptimizer lets the optimizer go to the host, which is not tried unless named",
-    },
-    schedules: {
-      value: 'NAME,...',
-      help: 'choose among these schedules, in a search too, not among those that the runtime runs; a schedule that FILE names stays if it is one of them',
-      also: { value: 'all', help: 'choose among all schedules that plans compare' },
-    },
+    free,
+    schedules,
     without: {
       value: 'nodeN',
       help: "what to do when a node, counted from 0, is lost: other replicas do its stages' work, their layers spread over the rest, or fewer replicas; each priced",
@@ -88,9 +79,9 @@ export const planCommand = defineCommand({
       const asked = await withMeasured(named, given.measured, terminal.signal, texts);
       const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
       if (other !== undefined) return compared(config, asked, { other, free }, terminal, texts);
-      if (search === true) return searchAnswer(config, asked.defaults, options, terminal);
+      if (search === true) return searchAnswer(config, asked.defaults, { ...options, own: settingsOfLine(asked) }, terminal);
       const planned = await planNearby(config, asked.defaults, terminal.status);
-      if (loss === null) return planAnswer(planned, texts);
+      if (loss === null) return planAnswer(planned, texts, settingsOfLine(asked));
       return recoveryAnswer(planned, typeof loss === 'string' ? await stragglerOf(planned, loss, terminal, texts) : loss, texts);
     };
   },
@@ -157,26 +148,9 @@ function tokenCountOf(written: string | undefined): number | null {
   throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15T or 15.6e12`);
 }
 
-/** The line with its schedules as a setting over what the files say. */
-function withSchedules(line: Line, written: string | undefined): Line {
-  if (written === undefined) return line;
-  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
-  return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
-}
-
 /** The line with lengths of documents as a setting over what the files say. @throws ExpectedError as `readInto` and `readLengths`. */
 async function withLengths(line: Line, file: string | undefined, texts: Map<string, string>): Promise<Line> {
   if (file === undefined) return line;
   const lengths = writtenLengths(readLengths((await readInto(texts, file)).text));
   return { ...line, sets: [...line.sets, `training.lengths=${JSON.stringify(lengths)}`] };
-}
-
-/** Choices named one by one, or by what stands for several. */
-function freeOf(written: string): SearchKey[] {
-  const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
-  const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
-    const name = oneOf(names, currentName(part.trim()), 'nothing that a search chooses');
-    return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
-  });
-  return [...new Set(keys)];
 }

@@ -13,6 +13,7 @@ import { isTie } from '../planner/reasons';
 import { meanParts } from '../planner/step-parts';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { say } from '../sentence';
+import { scenarioOf, settingsOfPlan, type PlanSettings } from './settings-of-plan';
 
 /**
  * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
@@ -48,7 +49,7 @@ export interface StageJson {
 }
 
 /** Everything of a plan but its timelines: the chosen candidate's numbers, what it rests on, and the others beside it. */
-export function planJson(plan: Plan): PlanJson {
+export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
   const { request, candidates, cost, analytic, parameters, reasons } = plan;
   const chosen = chosenOf(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
@@ -61,6 +62,8 @@ export function planJson(plan: Plan): PlanJson {
     version: 1,
     plan: {
       title: request.title,
+      scenario: scenarioOf(request),
+      set: settingsOfPlan(plan, own),
       layout: withOldNames(request.layout),
       schedule: chosen.schedule,
       chunksPerStage: chosen.chunksPerStage,

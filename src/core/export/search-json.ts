@@ -1,5 +1,6 @@
 import { rangeOf } from './plan-json';
 import { withBecause } from './reasons-json';
+import { scenarioOf, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
@@ -20,7 +21,7 @@ export interface SearchJson {
 }
 
 /** A search as `plan --search --json` prints it: version 1, times in ms, memory in bytes. */
-export function searchJson(result: SearchResult): SearchJson {
+export function searchJson(result: SearchResult, own: PlanSettings = {}): SearchJson {
   const { request, best, cost, paretoFront, perSchedule, runnersUp, notFitting, improvements, counts, keptFree } = result;
   const free = keptFreeText(result);
   const against = launchedAgainstBest(result);
@@ -29,6 +30,8 @@ export function searchJson(result: SearchResult): SearchJson {
     version: 1,
     plan: {
       title: request.title,
+      scenario: { ...scenarioOf(request), gpus: result.gpus },
+      set: settingsOfFound(result, best, own),
       ...ofPlan(best),
       rangeMs: rangeOf(best.iterationMs, cost.range),
       scheme: best.scheme,

@@ -170,6 +170,7 @@ function withoutProfile(run: Run, written: string): Run {
 /** A list of schedules, which may be written `1F1B,GPipe`, as the JSON that the rule judges; names in any case. */
 function namesOf(written: string): string {
   const names = written.replaceAll(/[[\]"]/g, '').split(',').map((name) => name.trim()); // prettier-ignore
+  if (names.length === 1 && names[0]?.toLowerCase() === 'all') return '"all"';
   return JSON.stringify(names.map((name) => namedSchedules.find((other) => sameWord(other, name)) ?? name));
 }
 

@@ -1,0 +1,253 @@
+import path from 'node:path';
+import { applyLayout } from '../../core/export/apply-layout';
+import { headedFile } from '../../core/export/headed-file';
+import type { Remark } from '../../core/export/launchers/launch-settings';
+import { ExpectedError } from '../../core/errors';
+import { formatDuration, formatPercent } from '../../core/format';
+import { isLauncher } from '../../core/formats/registry';
+import { searchJson } from '../../core/export/search-json';
+import { layoutText } from '../../core/layout-search/labels';
+import { freeNames } from '../../core/layout-search/problem';
+import { requestOf } from '../../core/layout-search/request-of';
+import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
+import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
+import { readerOf } from '../../core/load/readers';
+import { makePlan } from '../../core/planner/make-plan';
+import { chosenOf } from '../../core/planner/plan';
+import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { noMachine, type Machine } from '../../core/resolve/machine';
+import { settingKey } from '../../core/formats/overrides';
+import { say, sentence, type Sentence } from '../../core/sentence';
+import { printable } from '../../core/text';
+import { findingLine, printedFinding, type Answer } from '../answer';
+import { settingsOfLine } from '../common-options';
+import type { PlanSettings } from '../../core/export/settings-of-plan';
+import { exportFormatOf } from '../export-formats';
+import { planRun, type Planned } from '../planned';
+import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
+import type { Terminal } from '../terminal';
+import { replaceFile, writeNewFile } from '../write-file';
+import { searchLayouts } from './search';
+
+/** Largest difference between a file that is planned again and the layout that the search found. */
+export const mostDifference = 0.005;
+/** Layouts that are tried in a file, best first, before it is refused. */
+const mostTried = 12;
+
+/** What a search is asked to write. */
+export interface BestOptions {
+  readonly reading: ReadingOptions;
+  readonly defaults: ResolveDefaults;
+  /** Choices that FILE sets and that are searched all the same; empty: all that its launcher can set. */
+  readonly free: readonly SearchKey[];
+  /** A launcher to write a new file for; null: the file is edited. */
+  readonly to: string | null;
+}
+
+/** A layout that a file was written for, and what the file is when it is read and planned again. */
+export interface WrittenBest {
+  readonly found: FoundPlan;
+  readonly text: string;
+  readonly gaps: readonly Remark[];
+  /** The file planned again; null for a new file that leaves its model to another. */
+  readonly again: Planned | null;
+  /** The machine that the file does not say, and is to be started on; null: it says it. */
+  readonly startOn: Machine | null;
+}
+
+/** A layout that was not written, and why. */
+export interface TriedLayout {
+  readonly found: FoundPlan;
+  readonly why: Sentence;
+}
+
+export interface BestFile {
+  readonly result: SearchResult;
+  /** Null: no layout that fits could be written. */
+  readonly written: WrittenBest | null;
+  readonly tried: readonly TriedLayout[];
+}
+
+/**
+ * The best layout that a config's file can say, written into its text (or a new file of another launcher), read back with the files it names
+ * and planned again: it takes as long as the search found, within `mostDifference`, and has no error.
+ * @throws ExpectedError of the search, and `apply-not-this-file` where no file of that kind is edited.
+ */
+export async function bestFile(
+  config: RunConfig,
+  options: BestOptions,
+  watcher: Parameters<typeof searchLayouts>[3],
+  texts: Map<string, string>,
+): Promise<BestFile> {
+  const { format } = config.run;
+  const free = options.free.length > 0 ? options.free : isLauncher(format) ? freeNames.all : [];
+  if (options.to === null) requireEditable(config);
+  const result = await searchLayouts(config, options.defaults, { tokens: null, quick: true, free }, watcher);
+  const tried: TriedLayout[] = [];
+  for (const found of fittingLayouts(result).slice(0, mostTried))
+    try {
+      return { result, written: await written(config, result, found, options, texts), tried };
+    } catch (error) {
+      if (!(error instanceof ExpectedError) || error.code === 'apply-not-this-file') throw error;
+      tried.push({ found, why: error.what });
+    }
+  return { result, written: null, tried };
+}
+
+/** @throws ExpectedError for a model config, which has no layout to edit. */
+function requireEditable({ run: { format, place } }: RunConfig): void {
+  if (format !== 'huggingface' && format !== 'onnx') return;
+  throw new ExpectedError(
+    'apply-not-this-file',
+    sentence`A model config says nothing of its layout`,
+    sentence`give --to megatron, or another launcher`,
+    place,
+  );
+}
+
+/** The layouts of an answer that fit, fastest first, each once. */
+function fittingLayouts({ best, perSchedule, paretoFront, runnersUp }: SearchResult): readonly FoundPlan[] {
+  const all = [best, ...perSchedule, ...paretoFront, ...runnersUp.map(({ plan }) => plan)].filter(({ fits }) => fits);
+  const byPoint = new Map(all.map((found) => [JSON.stringify(found.point), found]));
+  const others = [...byPoint.values()].filter((found) => found !== best).sort((a, b) => a.iterationMs - b.iterationMs);
+  return best.fits ? [best, ...others] : others;
+}
+
+async function written(
+  config: RunConfig,
+  result: SearchResult,
+  found: FoundPlan,
+  options: BestOptions,
+  texts: Map<string, string>,
+): Promise<WrittenBest> {
+  const { reading, to } = options;
+  if (to !== null) return newFile(result, found, to, reading);
+  const { run, launcher } = config;
+  const read = launcher === null || !isLauncher(run.format) ? null : await readerOf(run.format, reading.shell);
+  const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
+  const text = headedFile(run.format, applied.text, applied.remarks);
+  return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, found, text, options, texts)) };
+}
+
+/** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
+async function newFile(result: SearchResult, found: FoundPlan, to: string, { shell }: ReadingOptions): Promise<WrittenBest> {
+  const plan = makePlan(requestOf(result.request, found));
+  const { pieces, gaps, runs } = await exportFormatOf(to).create(plan, [], shell);
+  if (runs !== undefined && runs.schedule !== found.point.schedule)
+    throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
+  return { found, text: [...pieces].join(''), gaps, again: null, startOn: null };
+}
+
+/**
+ * The edited file, planned as it would be if it had been opened; on the GPUs that were searched where it does not say how many.
+ * @throws ExpectedError `export-unsound` for an error in it, and for another step than was found.
+ */
+async function plannedAgain(
+  { run }: RunConfig,
+  result: SearchResult,
+  found: FoundPlan,
+  text: string,
+  { reading, defaults }: BestOptions,
+  texts: Map<string, string>,
+): Promise<Pick<WrittenBest, 'again' | 'startOn'>> {
+  const { nodes, gpusPerNode } = result.request.cluster;
+  const machine = reading.machine ?? noMachine;
+  const asked = { ...machine, gpus: null, nodes, gpusPerNode };
+  const planOn = async (on: Machine): Promise<Planned> => {
+    const options = { ...reading, machine: on, sets: reading.sets.filter(isOfMachine) };
+    const config = await readConfig({ file: run.file, text }, options, texts);
+    return planRun({ ...config, run: requireRun(config) }, defaults);
+  };
+  const plain = await planOn(machine).catch((error: unknown) => {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  });
+  if (plain !== null && differenceOf(plain, found) === null) return { again: plain, startOn: null };
+  const again = result.request.cluster.groups === undefined ? await planOn(asked) : await planOn(machine);
+  const difference = differenceOf(again, found);
+  if (difference !== null) throw new ExpectedError('export-unsound', difference, sentence`pick another layout`);
+  return { again, startOn: asked };
+}
+
+/** Why a file that is planned again is not the layout that was found; null: it is. */
+function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence | null {
+  const error = findings.find(({ severity }) => severity === 'error');
+  if (error !== undefined) return sentence`the written file has an error: ${error.message} [${error.code}]`;
+  const { iterationMs } = chosenOf(plan);
+  const ratio = iterationMs / found.iterationMs;
+  if (Math.abs(ratio - 1) <= mostDifference) return null;
+  return sentence`the written file takes ${formatDuration(iterationMs)} a step, not ${formatDuration(found.iterationMs)} as found (${formatPercent(Math.abs(ratio - 1))} apart)`;
+}
+
+/** Settings of what a launcher's file never says: the machine and its constants. What the search decides is in the file. */
+function isOfMachine(set: string): boolean {
+  const key = settingKey(set.slice(0, Math.max(set.indexOf('='), 0)).trim()) ?? '';
+  const [section = '', name = ''] = key.split('.');
+  if (section === 'layout' || section === 'schedule' || section === 'slicing' || section === 'schedules') return false;
+  return section !== 'training' || !(searchKeys as readonly string[]).includes(name);
+}
+
+/** How `export --search` writes its file. */
+export interface BestTarget {
+  readonly out: string;
+  /** Replace a file that is there. */
+  readonly write: boolean;
+}
+
+/** `terapipe export FILE --search --out PATH`. @throws ExpectedError as `bestFile`, `writeNewFile` and `replaceFile`. */
+export async function exportBestAnswer(
+  config: RunConfig,
+  options: BestOptions,
+  { out, write }: BestTarget,
+  terminal: Terminal,
+  texts: Map<string, string>,
+): Promise<Answer> {
+  const own = settingsOfLine({ sets: options.reading.sets, machine: options.reading.machine ?? noMachine });
+  const best = await bestFile(config, options, terminal, texts);
+  const { result, written: file, tried } = best;
+  const passed = tried.map(({ found, why }) => printable(`not written: ${say(layoutText(found.point))}: ${say(why)}`));
+  if (file === null) {
+    const text = result.best.fits ? 'No layout that fits can be written into this file' : 'No layout fits, so none is written';
+    for (const line of passed) terminal.err(`${line}\n`);
+    return { json: { version: 1, written: null, ...bestJson(best, own) }, text, exitCode: 1 };
+  }
+  await (write ? replaceFile(out, file.text) : writeNewFile(out, file.text));
+  for (const line of [...passed, ...remarksOn(config, file, out)]) terminal.err(`${line}\n`);
+  for (const finding of file.again?.findings ?? []) terminal.err(`${findingLine(printedFinding(finding, texts))}\n`);
+  const { found } = file;
+  const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step`;
+  return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode: 0 };
+}
+
+/** What the written file leaves to whoever starts it. */
+function remarksOn({ run }: RunConfig, { gaps, startOn }: WrittenBest, out: string): string[] {
+  const isElsewhere = run.files.length > 1 && path.resolve(path.dirname(out)) !== path.resolve(path.dirname(run.file));
+  return [
+    ...gaps.map(({ what, reason }) => `not written: ${say(what)}: ${say(reason)}`),
+    ...(startOn === null
+      ? []
+      : [
+          `not written: the machine: start it on ${startOn.nodes} nodes of ${startOn.gpusPerNode} GPUs, and plan it with --nodes ${startOn.nodes}`,
+        ]),
+    ...(isElsewhere ? [`${out} names other files by paths from ${path.dirname(run.file)}: keep it there`] : []),
+  ].map(printable);
+}
+
+function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings): object {
+  const again = file === null || file.again === null ? null : chosenOf(file.again.plan);
+  return {
+    ...searchJson(result, own),
+    export:
+      file === null
+        ? null
+        : {
+            layout: file.found.point.layout,
+            schedule: file.found.point.schedule,
+            iterationMs: file.found.iterationMs,
+            plannedAgainMs: again?.iterationMs ?? null,
+            nodes: file.startOn?.nodes ?? null,
+            gaps: file.gaps.map(({ what, reason }) => ({ what: say(what), reason: say(reason) })),
+          },
+    refused: tried.map(({ found, why }) => ({ layout: say(layoutText(found.point)), iterationMs: found.iterationMs, why: say(why) })),
+  };
+}

@@ -1,0 +1,35 @@
+import { currentName } from '../core/formats/terapipe/renamed-keys';
+import { freeNames } from '../core/layout-search/problem';
+import { searchKeys, type SearchKey } from '../core/spec/layout-choices';
+import { namedSchedules } from '../core/spec/schedule-names';
+import { oneOf, type Line } from './command';
+
+/** What a search chooses though FILE sets it. */
+export const free = {
+  value: 'KEY,...',
+  help: "with --search, choose these though FILE sets them: layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO, sequence parallelism and context parallelism's exchange too), or keys as tensor,pipeline,data; and say where FILE's own layout stands. offloadOptimizer lets the optimizer go to the host, which is not tried unless named",
+} as const;
+
+/** What a plan or a search chooses its schedule from. */
+export const schedules = {
+  value: 'NAME,...',
+  help: 'choose among these schedules, in a search too, not among those that the runtime runs; a schedule that FILE names stays if it is one of them',
+  also: { value: 'all', help: 'choose among all schedules that plans compare' },
+} as const;
+
+/** The line with its schedules as a setting over what the files say. */
+export function withSchedules(line: Line, written: string | undefined): Line {
+  if (written === undefined) return line;
+  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
+  return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
+}
+
+/** Choices named one by one, or by what stands for several. */
+export function freeOf(written: string): SearchKey[] {
+  const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
+  const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
+    const name = oneOf(names, currentName(part.trim()), 'nothing that a search chooses');
+    return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
+  });
+  return [...new Set(keys)];
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { openCommandLine } from './command-line';
+
+/** A launch of a small model, in a layout that is far from the best. */
+const script = (layers: number, hidden: number): string => `#!/bin/bash
+# the first run
+TP=4
+PP=2
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
+  --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP \\
+  --num-layers ${layers} --hidden-size ${hidden} --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 \\
+  --micro-batch-size 1 --global-batch-size 32 --bf16 --vocab-size 32000 --tokenizer-type NullTokenizer
+`;
+
+interface Exported {
+  readonly written: string | null;
+  readonly export: { readonly iterationMs: number; readonly plannedAgainMs: number } | null;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+describe('export --search', () => {
+  const cli = openCommandLine();
+  after(cli.dispose);
+  const at = (name: string): string => path.join(cli.folder, name);
+  const search = async (...args: string[]): Promise<{ readonly exitCode: number | null; readonly answer: Exported }> => {
+    const { exitCode, out } = await cli.run(['export', ...args, '--search', '--schedules', '1F1B', '--json']);
+    return { exitCode, answer: JSON.parse(out) as Exported };
+  };
+
+  it("writes the best layout into the launcher's own file, which plans as the search found", async () => {
+    writeFileSync(at('run.sh'), script(8, 1024));
+    const { exitCode, answer } = await search('run.sh', '--out', 'best.sh');
+    assert.equal(exitCode, 0);
+    const text = readFileSync(at('best.sh'), 'utf8');
+    assert.match(text, /^#!\/bin\/bash\n/);
+    assert.match(text, /# the first run/);
+    const planned = JSON.parse((await cli.run(['plan', 'best.sh', '--json'])).out) as { plan: { iterationMs: number } };
+    const found = answer.export?.iterationMs ?? 0;
+    assert.ok(Math.abs(planned.plan.iterationMs / found - 1) <= 0.005, `${planned.plan.iterationMs} against ${found}`);
+    const before = JSON.parse((await cli.run(['plan', 'run.sh', '--json'])).out) as { plan: { iterationMs: number } };
+    assert.ok(found < before.plan.iterationMs);
+  });
+
+  it('leaves a file that is there alone unless --write is given', async () => {
+    writeFileSync(at('there.sh'), 'mine');
+    const { exitCode, answer } = await search('run.sh', '--out', 'there.sh');
+    assert.deepEqual([exitCode, answer.error?.code, readFileSync(at('there.sh'), 'utf8')], [2, 'export-exists', 'mine']);
+    assert.equal((await search('run.sh', '--out', 'there.sh', '--write')).exitCode, 0);
+  });
+
+  it('writes nothing where no layout fits', async () => {
+    writeFileSync(at('large.sh'), script(96, 16384));
+    const { exitCode, answer } = await search('large.sh', '--out', 'none.sh', '--gpu', 'L4');
+    assert.deepEqual([exitCode, answer.written, existsSync(at('none.sh'))], [1, null, false]);
+  });
+
+  it("writes a new file of another launcher, and refuses a model's config without one", async () => {
+    const config = { model_type: 'gpt2', n_layer: 4, n_embd: 256, n_head: 4, vocab_size: 1024, n_positions: 512 };
+    writeFileSync(at('config.json'), JSON.stringify(config));
+    const { exitCode, answer } = await search('config.json', '--out', 'no.sh');
+    assert.deepEqual([exitCode, answer.error?.code, existsSync(at('no.sh'))], [2, 'apply-not-this-file', false]);
+    assert.equal((await search('config.json', '--to', 'megatron', '--out', 'gpt.sh')).exitCode, 0);
+    assert.match(readFileSync(at('gpt.sh'), 'utf8'), /--num-layers 4/);
+  });
+
+  it('needs a file to write', async () => {
+    const { exitCode, err } = await cli.run(['export', 'run.sh', '--search']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /give --out PATH/);
+  });
+});

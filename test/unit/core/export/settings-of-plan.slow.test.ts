@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { scenarioOf, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
+import { applyOverrides } from '../../../../src/core/formats/overrides';
+import type { Run } from '../../../../src/core/formats/run';
+import { answerSearch } from '../../../../src/core/layout-search/answer';
+import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { loadConfig } from '../../../../src/core/load/load-config';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { readReferenced } from '../../../../src/cli/read-file';
+import { shellReader } from '../formats/shell/shell-reader';
+
+const fixtures = path.join(import.meta.dirname, '../../../fixtures');
+const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+
+async function runOf(name: string): Promise<Run> {
+  const file = path.join(fixtures, name);
+  const { run } = await loadConfig(file, readFileSync(file, 'utf8'), { read: readReferenced, shell: shellReader });
+  assert.ok(run !== null, name);
+  return run;
+}
+
+/** As `--set` writes them. */
+function written(settings: PlanSettings): string[] {
+  return Object.entries(settings).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+}
+
+function planOf(run: Run, settings: PlanSettings = {}): Plan {
+  return makePlan(resolveRun(applyOverrides(run, written(settings)), defaults));
+}
+
+describe('settings of a plan', () => {
+  for (const name of [
+    'configs/gpt2-tiny/config.json',
+    'configs/llama-tiny/config.json',
+    'configs/pipeline/terapipe.json',
+    'launchers/hf/qwen-moe.json',
+    'launchers/hf/t5.json',
+    'launchers/gpt-neox.yml',
+    'launchers/nanotron.yaml',
+    'launchers/torchtitan-2025.toml',
+    'launchers/shell/quoted.sh',
+    'launchers/slices/seq1f1b.sh',
+  ])
+    it(`plan ${name} exactly so`, async () => {
+      const run = await runOf(name);
+      const plan = planOf(run);
+      const again = planOf(run, settingsOfPlan(plan, {}));
+      assert.equal(chosenOf(again).iterationMs, chosenOf(plan).iterationMs);
+      assert.deepEqual(chosenOf(again).memory, chosenOf(plan).memory);
+      assert.deepEqual(scenarioOf(again.request), scenarioOf(plan.request));
+    });
+
+  it('plan the best layout of a search as it was found', async () => {
+    const run = await runOf('configs/llama-tiny/config.json');
+    const problem = { ...searchProblemOf(run, resolveRun(run, defaults)), schedules: ['1F1B', 'TeraPipe'] as const };
+    const result = answerSearch(problem, { tokenBudget: null, improvements: false });
+    const plan = planOf(run, settingsOfFound(result, result.best, {}));
+    assert.ok(Math.abs(chosenOf(plan).iterationMs / result.best.iterationMs - 1) < 1e-9);
+  });
+
+  it('keep what the command line sets, a GPU before its figures', async () => {
+    const run = await runOf('configs/llama-tiny/config.json');
+    const own = { 'cluster.gpu': 'A100-40GB', 'cluster.gpu.memoryGB': '32', 'cluster.links.nicGBps': '12.5' };
+    const plan = planOf(run, own);
+    const again = planOf(run, settingsOfPlan(plan, own));
+    assert.deepEqual(again.request.cluster, plan.request.cluster);
+  });
+});
