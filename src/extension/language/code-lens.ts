@@ -62,6 +62,9 @@ export function registerCodeLens(
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
     sessions.onDidChange(({ file }) => tell(file)),
+    sessions.onDidDrop((file) => {
+      if (said.delete(file)) changed.fire();
+    }),
     layouts.onDidChange(tell),
     prefills.onDidChange(tell),
   );

@@ -44,6 +44,7 @@ export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearc
   return vscode.Disposable.from(
     collection,
     sessions.onDidChange(refresh),
+    sessions.onDidDrop(refresh),
     layouts.onDidChange(refresh),
     vscode.workspace.onDidCloseTextDocument(refresh),
     vscode.workspace.onDidOpenTextDocument(refresh),

@@ -1,10 +1,17 @@
 import * as vscode from 'vscode';
 import type { PlanSessions } from './plan-sessions';
+import { isGone, openDocument } from './sources';
 import { planDelayMs } from '../platform/settings';
 
 /** Notifies sessions when a file that they read is edited, changes on disk, appears or vanishes. One narrow watcher a file. */
 export function followFiles(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
   const watchers = new Map<string, vscode.FileSystemWatcher>();
+
+  /** A config without its file has no session, unless it is still in an editor; others that read the file plan without it. */
+  async function deleted(file: string): Promise<void> {
+    if (openDocument(file) === undefined && (await isGone(file))) sessions.drop(file);
+    sessions.changed(file);
+  }
 
   function watch(file: string): vscode.FileSystemWatcher {
     const uri = vscode.Uri.parse(file);
@@ -14,11 +21,11 @@ export function followFiles(sessions: PlanSessions, onError: (error: unknown) =>
     const changed = (): void => sessions.changed(file);
     // Sessions read open files from the editor, which reports their edits. The disk event of saving them may come seconds later.
     const changedOnDisk = (): void => {
-      if (!isOpen(file)) changed();
+      if (openDocument(file) === undefined) changed();
     };
     watcher.onDidCreate(changedOnDisk);
     watcher.onDidChange(changedOnDisk);
-    watcher.onDidDelete(changed);
+    watcher.onDidDelete(() => void deleted(file).catch(onError));
     return watcher;
   }
 
@@ -34,6 +41,7 @@ export function followFiles(sessions: PlanSessions, onError: (error: unknown) =>
 
   const subscriptions = vscode.Disposable.from(
     sessions.onDidChange(watchWhatIsRead),
+    sessions.onDidDrop(watchWhatIsRead),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       if (contentChanges.length > 0) sessions.changed(document.uri.toString());
     }),

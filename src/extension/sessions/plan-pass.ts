@@ -4,7 +4,7 @@ import { resolveElastic } from '../../core/elastic/resolve';
 import { scenarioOf } from '../../core/resolve/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
-import type { Finding } from '../../core/findings';
+import { startErrors, type Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
 import { isLauncher } from '../../core/formats/registry';
@@ -77,12 +77,16 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
     update(launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
     return;
   }
+  if (keepsLastGood(pass.state())) {
+    update({ progress: null });
+    return;
+  }
   const found = await host.profiles(file);
   throwIfCancelled(signal);
   if (!isElastic(run) || run.unplanned === undefined) {
     const plan = await planOf(pass, config, run, found);
     planned();
-    update({ plan, findings: configFindings(config, run, plan) });
+    update({ plan, isGood: starts(pass.state()), findings: configFindings(config, run, plan) });
   } else update({ plan: null });
   const elastic = isElastic(run) ? await elasticOf(pass, run, found, readReferenced) : null;
   throwIfCancelled(signal);
@@ -90,6 +94,16 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   update({ elastic, error: null, progress: null });
   const { plan } = pass.state();
   if (plan !== null) void offerRemedies(pass, config, run, plan, found);
+}
+
+/** Whether the launcher starts the text that was read. */
+function starts({ findings }: SessionState): boolean {
+  return startErrors(findings).length === 0;
+}
+
+/** A text with errors has no plan of its own where there is one of an earlier text without: half-typed values are no sizes. */
+function keepsLastGood(state: SessionState): boolean {
+  return !starts(state) && state.isGood && (state.plan !== null || state.elastic !== null);
 }
 
 async function planOf(
@@ -114,7 +128,7 @@ async function planOf(
     onFirst: (plan) => {
       if (signal.aborted) return;
       planned();
-      update({ plan, findings: configFindings(config, run, plan) });
+      update({ plan, isGood: starts(state()), findings: configFindings(config, run, plan) });
     },
   });
   throwIfCancelled(signal);

@@ -28,6 +28,8 @@ export interface PlanSessions {
   readonly cancel: (file: string) => void;
   readonly drop: (file: string) => void;
   readonly onDidChange: (listener: (state: SessionState) => void) => { dispose: () => void };
+  /** A session was dropped: its file is gone, or too many were open. */
+  readonly onDidDrop: (listener: (file: string) => void) => { dispose: () => void };
   readonly dispose: () => void;
 }
 
@@ -48,6 +50,7 @@ interface Session {
 export function createPlanSessions(host: SessionHost): PlanSessions {
   const sessions = new Map<string, Session>();
   const listeners = new Set<(state: SessionState) => void>();
+  const dropListeners = new Set<(file: string) => void>();
   const open = (file: string, format: SessionFormat): Session => {
     const session = openSession(host, newState(file, format), (state) => {
       if (sessions.get(file) === session) for (const listener of listeners) listener(state);
@@ -69,16 +72,21 @@ export function createPlanSessions(host: SessionHost): PlanSessions {
     cancel: (file) => sessions.get(file)?.stop(),
     drop: (file) => {
       sessions.get(file)?.stop();
-      sessions.delete(file);
+      if (sessions.delete(file)) for (const listener of dropListeners) listener(file);
     },
     onDidChange: (listener) => {
       listeners.add(listener);
       return { dispose: () => listeners.delete(listener) };
     },
+    onDidDrop: (listener) => {
+      dropListeners.add(listener);
+      return { dispose: () => dropListeners.delete(listener) };
+    },
     dispose: () => {
       for (const session of sessions.values()) session.stop();
       sessions.clear();
       listeners.clear();
+      dropListeners.clear();
     },
   };
 }

@@ -22,6 +22,8 @@ export interface SessionState {
   readonly launcher: LauncherFile | null;
   /** The last good plan; of an older text while `staleEdits` is above 0. */
   readonly plan: Plan | null;
+  /** Whether the launcher starts the text that `plan` is of. */
+  readonly isGood: boolean;
   /** The last schedule that could run, of a schedule file; outdated as `plan` is. */
   readonly schedule: SteppedSchedule | null;
   /** As `plan`, for a run that freezes layers: of a file with an `elastic` section, and of encoders, which are planned in no other way. */
@@ -48,6 +50,7 @@ export function newState(file: string, format: SessionFormat): SessionState {
     run: null,
     launcher: null,
     plan: null,
+    isGood: false,
     schedule: null,
     elastic: null,
     progress: null,

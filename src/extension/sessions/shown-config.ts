@@ -5,7 +5,7 @@ import { mayBeConfig } from '../../core/load/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
-import { nameOf } from './sources';
+import { isGone, nameOf } from './sources';
 
 const planFile = 'terapipe.json';
 const memory = 'terapipe.shown';
@@ -78,10 +78,20 @@ export function createShownConfig(
   async function suggest(): Promise<void> {
     if (shown !== null) return;
     const last = state.get<unknown>(memory);
-    const remembered = typeof last === 'string' ? await configOf(vscode.Uri.parse(last)).catch(() => null) : null;
+    const remembered = typeof last === 'string' && !(await isGone(last)) ? await configOf(vscode.Uri.parse(last)).catch(() => null) : null;
     const first = remembered ?? (await firstFound(log)) ?? null;
     const file = first === null ? null : await configOf(vscode.Uri.parse(first));
     if (file !== null && context.get('terapipe.isConfig') !== true) show(file);
+  }
+
+  /** The config in the active editor takes the place of one that is gone, else any other of the workspace. */
+  async function dropped(file: string): Promise<void> {
+    if (shown !== file) return;
+    shown = null;
+    context.set('terapipe.hasPlan', false);
+    changed.fire(null);
+    await follow(vscode.window.activeTextEditor);
+    await suggest();
   }
 
   /** A document that becomes a config while it is typed or pasted. */
@@ -110,6 +120,7 @@ export function createShownConfig(
       else startOf(document);
     }),
     sessions.onDidChange(() => context.set('terapipe.hasPlan', hasPlan())),
+    sessions.onDidDrop((file) => void dropped(file).catch(onError)),
   );
   followed(vscode.window.activeTextEditor);
   for (const document of vscode.workspace.textDocuments) startOf(document);
@@ -141,7 +152,7 @@ async function configAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error
   const config = await lookAt(uri);
   const known = configFormatOf(sessions.get(uri.toString()));
   const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
-  if (format === null) return null;
+  if (format === null || (config === null && (await isGone(uri.toString())))) return null;
   const planBeside = format === 'huggingface' ? await planThatNames(uri, sessions, onError) : null;
   if (planBeside !== null) return planBeside;
   void sessions.ensure(uri.toString(), format).catch(onError);

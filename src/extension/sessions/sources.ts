@@ -85,9 +85,33 @@ async function elsewhere(uri: vscode.Uri): Promise<Stored> {
   }
 }
 
-/** The open document of a file. */
+/**
+ * The document in which a person sees or edits a file. VS Code keeps documents of closed tabs for minutes, whatever becomes of their files:
+ * those do not count.
+ */
 export function openDocument(file: string): vscode.TextDocument | undefined {
-  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === file);
+  const document = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file);
+  return document === undefined || document.isDirty || document.uri.scheme !== 'file' || isInTab(file) ? document : undefined;
+}
+
+function isInTab(file: string): boolean {
+  const isOf = (uri: vscode.Uri): boolean => uri.toString() === file;
+  return vscode.window.tabGroups.all.some(({ tabs }) =>
+    tabs.some(({ input }) => {
+      if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom) return isOf(input.uri);
+      return input instanceof vscode.TabInputTextDiff && (isOf(input.original) || isOf(input.modified));
+    }),
+  );
+}
+
+/** Whether a file that was there has been deleted or renamed. One that cannot be asked for is not. */
+export async function isGone(file: string): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(vscode.Uri.parse(file));
+    return false;
+  } catch (error) {
+    return error instanceof vscode.FileSystemError && error.code === 'FileNotFound';
+  }
 }
 
 /**

@@ -2,7 +2,9 @@ import * as vscode from 'vscode';
 import type { CandidateId } from '../../core/planner/plan';
 import type { TabId } from '../../protocol/page';
 import { attachPage, type Page, type PageServices } from './page-host';
+import type { SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
+import { displayPath } from '../sessions/sources';
 
 const timelineViewType = 'terapipe.timeline';
 
@@ -26,8 +28,10 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
   function adopt(panel: vscode.WebviewPanel, file: string): Panel {
     const session = (): ReturnType<typeof shown.session> => sessions.get(file) ?? null;
     const title = (): string => {
-      const name = session()?.run?.title ?? session()?.plan?.request.title ?? session()?.schedule?.timeline.name;
-      return name === undefined ? vscode.l10n.t('Timeline') : vscode.l10n.t('Timeline of {0}', name);
+      const name = titleOf(session());
+      if (name === undefined) return vscode.l10n.t('Timeline');
+      const isShared = sessions.all().some((other) => other.file !== file && titleOf(other) === name);
+      return isShared ? vscode.l10n.t('Timeline of {0} ({1})', name, displayPath(file)) : vscode.l10n.t('Timeline of {0}', name);
     };
     const retitle = (): void => {
       const text = title();
@@ -41,8 +45,10 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
     retitle();
     const subscriptions = vscode.Disposable.from(
       page,
-      sessions.onDidChange((state) => {
-        if (state.file === file) retitle();
+      sessions.onDidChange(retitle),
+      sessions.onDidDrop((dropped) => {
+        if (dropped === file) panel.dispose();
+        else retitle();
       }),
       panel.onDidChangeViewState(() => {
         page.visibilityChanged();
@@ -86,6 +92,11 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       for (const { panel } of [...panels.values()]) panel.dispose();
     },
   };
+}
+
+/** What a config or schedule is called. */
+function titleOf(state: SessionState | null): string | undefined {
+  return state?.run?.title ?? state?.plan?.request.title ?? state?.schedule?.timeline.name;
 }
 
 /** The config that a page kept in its own state, if it did. */

@@ -28,6 +28,38 @@ describe('plan sessions', () => {
     assert.ok(plan !== null && state.plan === plan);
   });
 
+  it('keep the last good plan while the text has errors, and plan the text that has none again', async () => {
+    const { sessions, files, finish, requests } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(run, 'terapipe');
+    await finish();
+    const { plan } = await planned;
+    files.set(run, smallRun({ layout: { tensor: 3, pipeline: 4, data: 1 }, cluster: { gpu: 'A100-40GB', nodes: 3, gpusPerNode: 4 } }));
+    sessions.changed(run);
+    const broken = await sessions.replan(run);
+    assert.ok(broken.findings.some(({ severity }) => severity === 'error'));
+    assert.ok(plan !== null && broken.plan === plan && broken.staleEdits === 1 && broken.progress === null);
+    assert.equal(requests.length, 1);
+    files.set(run, smallRun({ training: { sequenceLength: 128, globalBatch: 4 } }));
+    sessions.changed(run);
+    const again = sessions.replan(run);
+    await finish();
+    const { plan: next, staleEdits } = await again;
+    assert.deepEqual([next?.request.training.sequenceLength, staleEdits], [128, 0]);
+  });
+
+  it('say so when one is dropped, once', async () => {
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(run, 'terapipe');
+    await finish();
+    await planned;
+    const dropped: string[] = [];
+    sessions.onDidDrop((file) => dropped.push(file));
+    sessions.drop(run);
+    sessions.drop(run);
+    assert.deepEqual(dropped, [run]);
+    assert.equal(sessions.get(run), undefined);
+  });
+
   it('tell nothing that a file or a setting switches off', async () => {
     const misspelt = smallRun({ model: 'sub/nowhere.json', layuot: { tensor: 4 } });
     const codes = async (text: string, off: readonly string[]) => {
