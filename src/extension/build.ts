@@ -33,6 +33,7 @@ import { pythonGlob } from './sessions/find-configs';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
 import { shellReader } from './platform/shell-reader';
+import { createScenarios, type Scenarios } from './sessions/scenarios';
 import { createShownConfig, type ShownConfig } from './sessions/shown-config';
 import { readText, resolvePath } from './sessions/sources';
 import { registerStatusBar } from './views/status-bar';
@@ -68,13 +69,14 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   // Nor does a measured run that is read.
   const comparer = keep(createPlannerClient(workerFile));
   const shell = shellReader(context.extensionUri);
-  const defaultsOf = (file: string): ResolveDefaults => planDefaults(vscode.Uri.parse(file), log);
+  const scenarios = createScenarios((file) => planDefaults(vscode.Uri.parse(file), log), context.workspaceState);
+  const { defaultsOf } = scenarios;
   const sessions: PlanSessions = keep(
     createPlanSessions({
       readText,
       resolvePath,
       shell,
-      resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: { ...defaultsOf(run.file), kept } }, options),
+      resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
       remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: defaultsOf(run.file) }, plan, options),
       plan: planner.plan,
       planElastic: planner.planElastic,
@@ -86,6 +88,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       reportBug: (error) => reportBug(log, 'planning', error),
     }),
   );
+  keep(scenarios.follow(sessions));
   const layouts = keep(
     createLayoutSearches(sessions, {
       ...layoutQuestions,
@@ -104,7 +107,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   );
   const changes = planChanges(keep, sessions, {
     plan: async (run, sets, kept, options) =>
-      planner.whatIf({ run, found: await profiles.found(run.file), defaults: { ...defaultsOf(run.file), kept } }, sets, options),
+      planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
   const prefills = keep(createPrefills(sessions, servingPlanner(searcher, profiles, defaultsOf)));
@@ -113,7 +116,20 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   keep(followFiles(sessions, onError));
 
   const answers = { layouts, comparisons, prefills };
-  const commandParts = { ...changes, ...answers, context, sessions, shown, log, diffs, shell, plan: planner.plan, profiles, focus };
+  const commandParts = {
+    ...changes,
+    ...answers,
+    scenarios,
+    context,
+    sessions,
+    shown,
+    log,
+    diffs,
+    shell,
+    plan: planner.plan,
+    profiles,
+    focus,
+  };
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
@@ -149,7 +165,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     });
   };
   keep(registerCommands(context.extension, commands, log));
-  keepLanguage(context, keep, { sessions, layouts, prefills, shown, onError });
+  keepLanguage(context, keep, { sessions, layouts, prefills, scenarios, shown, onError });
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
@@ -173,19 +189,21 @@ function keepLanguage(
     sessions,
     layouts,
     prefills,
+    scenarios,
     shown,
     onError,
   }: {
     readonly sessions: PlanSessions;
     readonly layouts: LayoutSearches;
     readonly prefills: Prefills;
+    readonly scenarios: Scenarios;
     readonly shown: ShownConfig;
     readonly onError: (error: unknown) => void;
   },
 ): void {
   keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
   keep(registerQuickFixes(sessions, layouts, selector));
-  keep(registerCodeLens(sessions, { layouts, prefills }, shown, selector, onError));
+  keep(registerCodeLens(sessions, { layouts, prefills, scenarios }, shown, selector, onError));
   keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
   keep(registerHovers(sessions, prefills, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));

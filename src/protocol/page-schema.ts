@@ -17,6 +17,7 @@ export const pageCommands = [
   'terapipe.openSample',
   'terapipe.createConfig',
   'terapipe.chooseCluster',
+  'terapipe.changeScenario',
   'terapipe.exportPlan',
   'terapipe.showLog',
   'terapipe.plan',

@@ -9,10 +9,11 @@ import {
   plural,
   type Quantity,
 } from '../../src/core/format';
-import { nodeGroups } from '../../src/core/cluster/groups';
 import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { scenarioText } from '../../src/core/resolve/scenario-text';
 import type { TrainingCost } from '../../src/protocol/page';
+import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
@@ -125,9 +126,12 @@ export function figure({ value, unit }: Quantity, name: string, after: string | 
   );
 }
 
-/** The model, its size and the machine in one line: `175B parameters · 96 stages × TP 4 · 48 nodes × 8 V100-16GB`. */
-export function setting({ request, parameters }: Plan, countText: (count: number) => string): string[] {
-  const { layout, cluster } = request;
+/**
+ * The model's size, the layout and what is planned for in one line: `175B parameters · 96 stages × TP 4 · 384 x V100-16GB · 2,048 tokens ·
+ * batch 8`. The last part is a button that changes it.
+ */
+export function setting({ request, parameters }: Plan, countText: (count: number) => string, host: Host): (HTMLElement | string)[] {
+  const { layout } = request;
   const parallel = [
     plural(layout.pipeline, t('stage'), t('stages')),
     layout.tensor > 1 ? `TP ${layout.tensor}` : '',
@@ -135,11 +139,20 @@ export function setting({ request, parameters }: Plan, countText: (count: number
     layout.context > 1 ? `CP ${layout.context}` : '',
     layout.virtualStages > 1 ? `VP ${layout.virtualStages}` : '',
   ].filter((part) => part !== '');
-  return [
-    t('{0} parameters', countText(parameters)),
-    parallel.join(' × '),
-    nodeGroups(cluster)
-      .map(({ nodes, gpusPerNode, gpu }) => t('{0} × {1} {2}', countText(nodes), countText(gpusPerNode), gpu.name))
-      .join(' + '),
-  ];
+  return [t('{0} parameters', countText(parameters)), parallel.join(' × '), scenarioButton(request, host)];
+}
+
+function scenarioButton(request: Plan['request'], host: Host): HTMLElement {
+  const change = t('Change GPU, nodes, sequence length or batch');
+  return h(
+    'button',
+    {
+      class: 'link scenario',
+      type: 'button',
+      title: change,
+      'data-focus': 'scenario',
+      onclick: () => host.post({ type: 'command', command: 'terapipe.changeScenario' }),
+    },
+    say(scenarioText(request), t),
+  );
 }

@@ -62,7 +62,7 @@ const opener =
   (tab: TabId): void =>
     host.post({ type: 'openTab', tab, candidate: null });
 
-function headOf(title: string, parts: readonly string[], state: PageState, store: Store): (HTMLElement | null)[] {
+function headOf(title: string, parts: readonly (HTMLElement | string)[], state: PageState, store: Store): (HTMLElement | null)[] {
   return [
     progressBar(state),
     h('h1', { title }, title),
@@ -146,7 +146,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips.element, actions, foot),
     update: (plan, state) => {
       const chosen = chosenOf(plan);
-      fill(head, ...headOf(plan.request.title, setting(plan, formatCount), state, store));
+      fill(head, ...headOf(plan.request.title, setting(plan, formatCount, store.host), state, store));
       verdict.show(planVerdict(plan, chosen, state, store.host), state);
       fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);

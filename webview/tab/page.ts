@@ -182,7 +182,7 @@ function planHeader(store: Store, plan: Plan): Child[] {
       'div',
       { class: 'header-title' },
       h('h1', { title: plan.request.title }, plan.request.title),
-      h('p', { class: 'setting' }, ...setting(plan, formatCount).map((part) => h('span', {}, part))),
+      h('p', { class: 'setting' }, ...setting(plan, formatCount, store.host).map((part) => h('span', {}, part))),
       h(
         'p',
         { class: 'setting' },

@@ -3,6 +3,7 @@ import { pageCommandIds, type PageCommandId } from '../../protocol/page-keys';
 import type { PageFocusKeeper } from '../views/page-focus';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
 import { calibrateCommand } from './calibrate';
+import { changeScenarioCommand, type ScenarioCommands } from './change-scenario';
 import { chooseClusterCommand } from './choose-cluster';
 import { compareWithCommand } from './compare-with';
 import { createConfigCommand } from './create-config';
@@ -32,6 +33,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.compareWith': (config?: unknown, other?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.changeScenario': (config?: unknown, wanted?: unknown) => Promise<void>;
   readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
@@ -46,7 +48,8 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.changeKeys': () => Promise<void>;
 }
 
-export interface CommandServices extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands {
+export interface CommandServices
+  extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands, ScenarioCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
   readonly focus: PageFocusKeeper;
@@ -69,6 +72,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.compareWith': (config, other) => compareWithCommand(services, config, other),
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
+    'terapipe.changeScenario': (config, wanted) => changeScenarioCommand(services, config, wanted),
     'terapipe.calibrate': (config) => calibrateCommand(services, config),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),

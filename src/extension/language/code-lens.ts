@@ -5,6 +5,7 @@ import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { lensesOf, type LensText } from './lens-text';
 import type { Prefills } from '../sessions/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
+import type { Scenarios } from '../sessions/scenarios';
 import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from './ranges';
 import { isEnabled } from '../platform/settings';
@@ -14,7 +15,7 @@ import { commandOf } from '../platform/ui';
 /** Lenses over every config: what is known of it now. */
 export function registerCodeLens(
   sessions: PlanSessions,
-  { layouts, prefills }: { readonly layouts: LayoutSearches; readonly prefills: Prefills },
+  { layouts, prefills, scenarios }: { readonly layouts: LayoutSearches; readonly prefills: Prefills; readonly scenarios: Scenarios },
   shown: ShownConfig,
   selector: vscode.DocumentSelector,
   onError: (error: unknown) => void,
@@ -31,7 +32,8 @@ export function registerCodeLens(
   };
 
   function textsOf(state: SessionState): readonly LensText[] {
-    return lensesOf(state, layouts.stateOf(state.file), vscode.l10n.t, prefills.stateOf(state.file));
+    const { file } = state;
+    return lensesOf(state, layouts.stateOf(file), vscode.l10n.t, { prefill: prefills.stateOf(file), changes: scenarios.changesOf(file) });
   }
 
   function lensesAt(state: SessionState, uri: vscode.Uri): vscode.CodeLens[] {

@@ -4,8 +4,10 @@ import { formatDuration, formatTokens, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
 import { isLauncher } from '../../core/formats/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
-import { usedText, verdictText } from '../../core/memory-model/verdict';
+import { verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
+import type { ScenarioChange } from '../../core/resolve/scenario';
+import { scenarioText } from '../../core/resolve/scenario-text';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { PrefillSession } from '../sessions/prefills';
@@ -23,6 +25,12 @@ export interface LensText {
   readonly isOfFile: boolean;
 }
 
+/** What lenses say beside the plan. */
+export interface LensContext {
+  readonly prefill: PrefillSession | null;
+  readonly changes: readonly ScenarioChange[];
+}
+
 /** A message of a finding may quote a file. */
 const longestMessage = 100;
 const longestName = 30;
@@ -35,12 +43,12 @@ export function lensesOf(
   state: SessionState,
   search: LayoutSearch | null,
   t: Translate,
-  prefill: PrefillSession | null = null,
+  { prefill, changes }: LensContext = { prefill: null, changes: [] },
 ): readonly LensText[] {
   const totals = totalsLens(state, t);
   const elastic = elasticLens(state, t);
   const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic]), ...prefillLens(state, prefill, t)];
-  if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...more];
+  if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...changeLens(changes, t), ...more];
   return elastic !== null && state.error === null ? more : [planless(state, t), ...more];
 }
 
@@ -52,14 +60,28 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   const used = plan.request.profile?.profile.device.name;
   return [
     ...startLens(state, t),
-    opens(aged(state, capitalised(say(verdictText(verdict), t)), t)),
+    ...(isOld(state) ? [opens(t('Before the last edits:'))] : []),
+    opens(capitalised(say(verdictText(verdict), t))),
     opens(planText(summary, t)),
+    {
+      title: say(scenarioText(plan.request), t),
+      runs: 'terapipe.changeScenario',
+      tooltip: t('Change what is planned for: GPU, nodes, sequence length, batch'),
+      isOfFile: true,
+    },
     ...(layouts === null ? [] : [layouts]),
-    opens(t('{0} on stage {1}', usedText(verdict), verdict.stage)),
     used === undefined
       ? { title: t('Profile here'), runs: 'terapipe.profile', tooltip: t('Measure this layer here'), isOfFile: true }
       : opens(t('Profile: {0}', cut(used, longestName))),
   ];
+}
+
+/** What an edit changed of the scenario although no file says so. */
+function changeLens([change]: readonly ScenarioChange[], t: Translate): readonly LensText[] {
+  if (change === undefined) return [];
+  const { key, from, to, reason } = change;
+  const tooltip = reason === null ? key : capitalised(say(reason, t));
+  return [{ title: t('{0} is now {1}, was {2}', key, to, from), runs: 'terapipe.changeScenario', tooltip, isOfFile: true }];
 }
 
 /** That a launcher refuses the files as they are, which a plan of them does not show; null where it starts them. */
@@ -122,9 +144,13 @@ function prefillLens({ format, launcher, plan, run }: SessionState, prefill: Pre
   return [{ ...lens, title: prefill?.run === run ? title : t('{0} (before the last edits)', title) }];
 }
 
-/** That it is of an older text, where nothing newer is under way. */
-function aged({ progress, staleEdits }: SessionState, text: string, t: Translate): string {
-  return progress === null && staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
+/** Whether what is known is of an older text, and nothing newer is under way. */
+function isOld({ progress, staleEdits }: SessionState): boolean {
+  return progress === null && staleEdits > 0;
+}
+
+function aged(state: SessionState, text: string, t: Translate): string {
+  return isOld(state) ? t('{0} (before the last edits)', text) : text;
 }
 
 function cut(text: string, longest: number): string {

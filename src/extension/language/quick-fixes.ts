@@ -19,7 +19,9 @@ export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearch
             .filter(isHere)
             .flatMap((finding) => [
               ...finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
-              ...(finding.code === 'memory-over-capacity' ? [searchAction(finding, state, context)] : []),
+              ...(finding.code === 'memory-over-capacity'
+                ? [searchAction(finding, state, context), ...clusterActions(finding, state, context)]
+                : []),
             ]),
           ...layouts
             .findingsOf(state.file)
@@ -69,6 +71,24 @@ function searchAction(finding: Finding, state: SessionState, context: vscode.Cod
   action.diagnostics = diagnosticsFor(finding, state, context);
   action.command = commandOf(title, 'terapipe.searchLayout', [vscode.Uri.parse(state.file)]);
   return action;
+}
+
+/** Where no file says the GPU or the nodes, another machine is a fix, too. */
+function clusterActions(finding: Finding, state: SessionState, context: vscode.CodeActionContext): readonly vscode.CodeAction[] {
+  const assumed = new Set(state.plan?.request.assumptions.map(({ key }) => key));
+  const config = vscode.Uri.parse(state.file);
+  const offered = [
+    { key: 'cluster.gpu', title: vscode.l10n.t('Choose GPU…'), runs: 'terapipe.chooseCluster', given: [config] },
+    { key: 'cluster.nodes', title: vscode.l10n.t('I run it on more nodes…'), runs: 'terapipe.changeScenario', given: [config, 'nodes'] },
+  ];
+  return offered
+    .filter(({ key }) => assumed.has(key))
+    .map(({ title, runs, given }) => {
+      const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+      action.diagnostics = diagnosticsFor(finding, state, context);
+      action.command = commandOf(title, runs, given);
+      return action;
+    });
 }
 
 /** What is wrong with a layout is mended by another one, which is shown before it is written. */

@@ -100,7 +100,9 @@ export interface StatusItem {
     readonly text: string;
     readonly tooltip: vscode.MarkdownString;
     readonly command: vscode.Command;
+    /** Of the background. */
     readonly color: vscode.ThemeColor | undefined;
+    readonly textColor: vscode.ThemeColor | undefined;
   }) => void;
   readonly hide: () => void;
   readonly dispose: () => void;
@@ -111,11 +113,12 @@ export function createStatusItem(id: string, name: string): StatusItem {
   const item = vscode.window.createStatusBarItem(id, vscode.StatusBarAlignment.Left, 0);
   item.name = name;
   return {
-    show: ({ icon, text, tooltip, command, color }) => {
+    show: ({ icon, text, tooltip, command, color, textColor }) => {
       item.text = `$(${icon}) ${inert(text)}`;
       item.tooltip = tooltip;
       item.command = command;
       item.backgroundColor = color;
+      item.color = textColor;
       item.show();
     },
     hide: () => item.hide(),

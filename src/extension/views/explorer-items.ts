@@ -1,6 +1,7 @@
 import { clusterText } from '../../core/cluster/groups';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
+import { scenarioText } from '../../core/resolve/scenario-text';
 import { stageFits } from '../../core/memory-model/verdict';
 import { chosenOf, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
@@ -41,6 +42,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
     number(t('Schedule'), say(chosen.name, t), 'graph'),
     number(t('Layout'), t('tensor {0}, pipeline {1}, data {2}', layout.tensor, layout.pipeline, layout.data), 'split-horizontal'),
     number(t('Cluster'), say(clusterText(cluster), t), 'server-environment'),
+    number(t('Planned for'), say(scenarioText(plan.request), t), 'pinned'),
     number(t('Throughput'), t('{0} a second', formatTokens(Math.round(chosen.tokensPerSecond))), 'dashboard'),
     ...(profile === null ? [] : [number(t('Profile'), profile.profile.device.name, 'pulse')]),
     ...freezing,

@@ -7,6 +7,7 @@ import { isEnabled } from '../platform/settings';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
+import { scenarioText } from '../../core/resolve/scenario-text';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
 import { displayPath } from '../sessions/sources';
 import { commandOf, createStatusItem } from '../platform/ui';
@@ -28,6 +29,7 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
       text: textOf(state),
       tooltip: tooltipOf(state),
       command: commandOf(vscode.l10n.t('Open timeline'), command, [vscode.Uri.parse(state.file)]),
+      textColor: isStale(state) ? new vscode.ThemeColor('disabledForeground') : undefined,
       color: state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground'),
     });
   }
@@ -49,6 +51,11 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
+/** A plan of an earlier text, and nothing newer under way. */
+function isStale({ progress, staleEdits, plan, elastic }: SessionState): boolean {
+  return progress === null && staleEdits > 0 && (plan !== null || elastic !== null);
+}
+
 function iconOf({ plan, progress, error, findings }: SessionState): string {
   if (progress !== null) return 'sync~spin';
   return error !== null || startErrors(findings).length > 0 || (plan !== null && !mayFit(summaryOf(plan).verdict)) ? 'error' : 'graph';
@@ -57,8 +64,8 @@ function iconOf({ plan, progress, error, findings }: SessionState): string {
 function textOf({ plan, elastic, progress }: SessionState): string {
   if (plan === null && elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
   if (plan === null) return progress === null ? 'TeraPipe' : vscode.l10n.t('Planning');
-  const { stepText, bubbleText } = summaryOf(plan);
-  return vscode.l10n.t('{0} / step, bubble {1}', stepText, bubbleText);
+  const { stepText } = summaryOf(plan);
+  return vscode.l10n.t('{0} / step · {1}', stepText, say(scenarioText(plan.request), vscode.l10n.t));
 }
 
 function tooltipOf(state: SessionState): vscode.MarkdownString {
@@ -71,6 +78,7 @@ function tooltipLines(state: SessionState): string[] {
   const summary = plan === null ? null : summaryOf(plan);
   return [
     displayPath(file),
+    ...(plan === null ? [] : [say(scenarioText(plan.request), vscode.l10n.t)]),
     ...(summary === null ? [] : [planText(summary, vscode.l10n.t), vscode.l10n.t('Memory: {0}', memoryText(summary, vscode.l10n.t))]),
     ...(plan === null || refusal === null ? [] : [refusal]),
     ...(elastic === null ? [] : [vscode.l10n.t('Elastic: {0}', elasticText(elastic.plan, vscode.l10n.t))]),

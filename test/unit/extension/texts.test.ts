@@ -29,20 +29,20 @@ async function planned(text = smallRun()): Promise<SessionState> {
 describe('lenses', () => {
   const titles = (state: SessionState): string[] => lensesOf(state, null, english).map(({ title }) => title);
 
-  it('say the verdict first, then step and bubble, the worst stage and the way to measured times', async () => {
-    const [verdict = '', step = '', memory = '', ...more] = titles(await planned());
+  it('say the verdict first, then step and bubble, what they are of, and the way to measured times', async () => {
+    const [verdict = '', step = '', scenario = '', ...more] = titles(await planned());
     assert.match(verdict, /^Fits, [\d.]+ GiB to spare$/);
     assert.match(step, /^[\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
     const inline = { layers: 4, hidden: 256, heads: 4 };
     const [, unended = ''] = titles(await planned(JSON.stringify({ model: inline, layout: { pipeline: 2 } })));
     assert.match(unended, /^[\d.]+ (µs|ms) \/ step without embedding and head, bubble [\d.]+ %$/);
-    assert.match(memory, /^[\d.]+ \/ 37.1 GiB on stage \d$/);
+    assert.equal(scenario, '4 x A100-40GB · 256 tokens · batch 4');
     assert.deepEqual(more, ['Profile here']);
   });
 
   it('say that the numbers are old, what is under way, or what stops planning', async () => {
     const state = await planned();
-    assert.match(titles({ ...state, staleEdits: 2 })[0] ?? '', /^Fits, .*before the last edits/);
+    assert.deepEqual(titles({ ...state, staleEdits: 2 }).slice(0, 2), ['Before the last edits:', titles(state)[0]]);
     assert.deepEqual(titles({ ...state, plan: null, progress: 0.5 }), ['Planning…']);
     const error = new ExpectedError('any', sentence`The sizes are wrong, ${'all of them '.repeat(20)}`, sentence`fix them`);
     const [stopped = ''] = titles({ ...state, plan: null, error });
@@ -70,7 +70,7 @@ describe('lenses', () => {
   it('are short enough together for a window of 1,200 px', async () => {
     const state = await planned(smallRun({ cluster: { gpu: { preset: 'A100-40GB', memoryGB: 1.001 }, nodes: 1, gpusPerNode: 4 } }));
     const long = titles({ ...state, staleEdits: 1 }).join(' | ');
-    assert.match(long, /^Does not fit/);
+    assert.match(long, /^Before the last edits: \| Does not fit/);
     assert.ok(long.length < 150, long);
   });
 });
@@ -117,7 +117,7 @@ describe('tree rows', () => {
   it('give the numbers of a plan and one row a stage', async () => {
     const state = await planned();
     const labels = planItems(state, english).map((item) => ('label' in item ? item.label : ''));
-    assert.deepEqual(labels, ['Step', 'Bubble', 'Memory', 'Schedule', 'Layout', 'Cluster', 'Throughput', '4 stages']);
+    assert.deepEqual(labels, ['Step', 'Bubble', 'Memory', 'Schedule', 'Layout', 'Cluster', 'Planned for', 'Throughput', '4 stages']);
     const stages = stageItems(run, chosenOf(state.plan!), english);
     assert.equal(stages.length, 4);
   });

@@ -1,0 +1,123 @@
+import * as vscode from 'vscode';
+import { CancelledError } from '../../core/errors';
+import { formatCount } from '../../core/format';
+import type { Run } from '../../core/formats/run';
+import type { Plan } from '../../core/planner/plan';
+import type { Located, Place } from '../../core/spec/located';
+import { say } from '../../core/sentence';
+import { rangeOf } from '../language/ranges';
+import { showInputBox, showQuickPick } from '../platform/ui';
+import type { ChosenKey, Scenarios } from '../sessions/scenarios';
+import type { SessionState } from '../sessions/session-state';
+import { changeConfig } from './change-config';
+import { chooseClusterCommand } from './choose-cluster';
+import { settled, targetOf, type ConfigCommands } from './target';
+
+export interface ScenarioCommands extends ConfigCommands {
+  readonly scenarios: Scenarios;
+}
+
+interface Choice {
+  readonly key: ChosenKey;
+  readonly label: string;
+  readonly value: number;
+  readonly maximum: number;
+  /** Where a file says it; null: it is assumed. */
+  readonly given: Located<number> | undefined;
+}
+
+/**
+ * Changes what a config is planned for: GPU, nodes, sequence length or batch. A value that a file says is shown there; another goes into
+ * the shown `terapipe.json`, or is remembered for the config in the workspace.
+ * @param wanted `nodes` asks for the number of nodes at once.
+ */
+export async function changeScenarioCommand(commands: ScenarioCommands, argument: unknown, wanted?: unknown): Promise<void> {
+  const file = await targetOf(commands.shown, argument);
+  const state = await settled(commands, file);
+  const { plan, run } = state;
+  if (plan === null || run === null) {
+    await chooseClusterCommand(commands, vscode.Uri.parse(file));
+    return;
+  }
+  const choices = choicesOf(run, plan);
+  const choice = wanted === 'nodes' ? choices[0] : await askWhat(plan, choices);
+  if (choice === undefined || choice === null) {
+    await chooseClusterCommand(commands, vscode.Uri.parse(file));
+    return;
+  }
+  if (choice.given?.source.kind === 'file') {
+    await reveal(choice.given.source.place, state);
+    return;
+  }
+  const value = await askValue(choice, commands.scenarios.chosenFor(file)[choice.key] !== undefined);
+  if (state.format === 'terapipe') {
+    await changeConfig(vscode.Uri.parse(file), [{ path: choice.key.split('.'), value: value ?? undefined }]);
+    return;
+  }
+  await commands.scenarios.choose(file, choice.key, value);
+  await commands.sessions.replan(file, 'choose');
+}
+
+function choicesOf({ nodes, gpusPerNode, training }: Run, { request }: Plan): readonly Choice[] {
+  const { cluster, training: planned } = request;
+  const t = vscode.l10n.t;
+  const { sequenceLength, globalBatch } = planned;
+  return [
+    { key: 'cluster.nodes', label: t('Nodes'), value: cluster.nodes, maximum: 100_000, given: nodes },
+    { key: 'cluster.gpusPerNode', label: t('GPUs in each node'), value: cluster.gpusPerNode, maximum: 1024, given: gpusPerNode },
+    {
+      key: 'training.sequenceLength',
+      label: t('Tokens in a sequence'),
+      value: sequenceLength,
+      maximum: 100_000_000,
+      given: training.sequenceLength,
+    },
+    { key: 'training.globalBatch', label: t('Sequences a step'), value: globalBatch, maximum: 10_000_000, given: training.globalBatch },
+  ];
+}
+
+/** @returns null for the GPU. */
+async function askWhat({ request }: Plan, choices: readonly Choice[]): Promise<Choice | null> {
+  const reasonOf = (key: string): string => {
+    const assumption = request.assumptions.find((one) => one.key === key);
+    return assumption === undefined ? vscode.l10n.t('in the files') : vscode.l10n.t('assumed: {0}', say(assumption.reason, vscode.l10n.t));
+  };
+  const items = [
+    { label: 'GPU', description: request.cluster.gpu.name, detail: reasonOf('cluster.gpu'), choice: null },
+    ...choices.map((choice) => ({
+      label: choice.label,
+      description: formatCount(choice.value),
+      detail: reasonOf(choice.key),
+      choice,
+    })),
+  ];
+  const picked = await showQuickPick(items, {
+    title: vscode.l10n.t('Change what is planned for'),
+    placeHolder: vscode.l10n.t('What to change'),
+    matchOnDescription: true,
+  });
+  if (picked === undefined) throw new CancelledError();
+  return picked.choice;
+}
+
+/** @returns null: assumed again. */
+async function askValue({ label, value, maximum }: Choice, isChosen: boolean): Promise<number | null> {
+  const range = vscode.l10n.t('A whole number from 1 to {0}', formatCount(maximum));
+  const answer = await showInputBox({
+    title: label,
+    value: String(value),
+    ignoreFocusOut: true,
+    prompt: isChosen ? vscode.l10n.t('{0}; empty: assumed again', range) : range,
+    validateInput: (text) => {
+      const number = Number(text.trim());
+      const isEmpty = text.trim() === '' && isChosen;
+      return isEmpty || (/^\d{1,9}$/.test(text.trim()) && number >= 1 && number <= maximum) ? null : range;
+    },
+  });
+  if (answer === undefined) throw new CancelledError();
+  return answer.trim() === '' ? null : Number(answer);
+}
+
+async function reveal(place: Place, { texts }: SessionState): Promise<void> {
+  await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection: rangeOf(place, texts) });
+}

@@ -1,0 +1,145 @@
+import type * as vscode from 'vscode';
+import { reasonOfFace, type ResolveDefaults } from '../../core/resolve/defaults';
+import { scenarioChanges, scenarioOf, type Scenario, type ScenarioChange, type ScenarioKey } from '../../core/resolve/scenario';
+import { sentence, type Sentence } from '../../core/sentence';
+import type { PlanRequest } from '../../core/spec/request';
+import type { PlanSessions } from './plan-sessions';
+
+const memory = 'terapipe.scenarios';
+/** Configs whose choices a workspace remembers, the last ones. */
+const mostRemembered = 200;
+
+/** What of a scenario a person chooses in the editor, where no file says it. */
+export const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
+export type ChosenKey = (typeof chosenKeys)[number] & ScenarioKey;
+export type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
+
+/**
+ * What configs are planned for: what was assumed for the last plan, which stays while a config is edited, and what a person chose for it,
+ * which stays in the workspace.
+ */
+export interface Scenarios {
+  /** Defaults with which a config is resolved, what is kept among them. */
+  readonly defaultsOf: (file: string) => ResolveDefaults;
+  /** The same for a plan that keeps this scenario; undefined: that chooses it again. */
+  readonly defaultsKeeping: (file: string, kept: Scenario | undefined) => ResolveDefaults;
+  readonly chosenFor: (file: string) => ChosenValues;
+  /** Remembers a value for a config; null: it is assumed again. Its scenario is to be chosen again then. */
+  readonly choose: (file: string, key: ChosenKey, value: number | null) => Promise<void>;
+  /** What the last edit of a config changed of its scenario although no file says so. */
+  readonly changesOf: (file: string) => readonly ScenarioChange[];
+  readonly follow: (sessions: Pick<PlanSessions, 'onDidChange' | 'onDidDrop'>) => { dispose: () => void };
+}
+
+interface Known {
+  readonly request: PlanRequest;
+  readonly scenario: Scenario;
+  readonly changes: readonly ScenarioChange[];
+}
+
+/** @param settings defaults of the settings for a config. */
+export function createScenarios(settings: (file: string) => ResolveDefaults, state: Pick<vscode.Memento, 'get' | 'update'>): Scenarios {
+  const known = new Map<string, Known>();
+  const remembered = readRemembered(state);
+  const chosenFor = (file: string): ChosenValues => remembered.get(file) ?? {};
+  const defaultsWith = (file: string, scenario: Scenario | null): ResolveDefaults => {
+    const chosen = chosenFor(file);
+    const kept = withChoices(scenario, chosen);
+    const defaults = withChosenCluster(settings(file), chosen);
+    return kept === null ? defaults : { ...defaults, kept };
+  };
+  const planned = (file: string, request: PlanRequest): void => {
+    const last = known.get(file);
+    // The first plan of an edit, and the same with its alternatives, are of one request.
+    if (last?.request === request) return;
+    const changes = last === undefined ? [] : scenarioChanges(last.scenario, request).filter(({ reason }) => reason !== null);
+    known.set(file, { request, scenario: scenarioOf(request), changes });
+  };
+
+  return {
+    chosenFor,
+    defaultsOf: (file) => defaultsWith(file, known.get(file)?.scenario ?? null),
+    defaultsKeeping: (file, kept) => {
+      if (kept === undefined) known.delete(file);
+      return defaultsWith(file, kept ?? null);
+    },
+    choose: async (file, key, value) => {
+      const { [key]: _, ...others } = chosenFor(file);
+      remembered.delete(file);
+      const values = value === null ? others : { ...others, [key]: value };
+      if (Object.keys(values).length > 0) remembered.set(file, values);
+      for (const oldest of [...remembered.keys()].slice(0, Math.max(0, remembered.size - mostRemembered))) remembered.delete(oldest);
+      await state.update(memory, Object.fromEntries(remembered));
+    },
+    changesOf: (file) => known.get(file)?.changes ?? [],
+    follow: (sessions) => {
+      const changed = sessions.onDidChange(({ file, plan, isGood }) => {
+        if (plan !== null && isGood) planned(file, plan.request);
+      });
+      const dropped = sessions.onDidDrop((file) => known.delete(file));
+      return {
+        dispose: () => {
+          changed.dispose();
+          dropped.dispose();
+        },
+      };
+    },
+  };
+}
+
+const chosenReason = sentence`chosen in VS Code`;
+
+/** The defaults of the settings with the nodes that a person chose for one config. */
+function withChosenCluster(defaults: ResolveDefaults, chosen: ChosenValues): ResolveDefaults {
+  const { 'cluster.nodes': nodes, 'cluster.gpusPerNode': gpusPerNode } = chosen;
+  if (nodes === undefined && gpusPerNode === undefined) return defaults;
+  const reasonOf = (value: number | undefined, key: 'nodes' | 'gpusPerNode'): Sentence =>
+    value === undefined ? reasonOfFace(defaults, key) : chosenReason;
+  return {
+    ...defaults,
+    nodes: nodes ?? defaults.nodes,
+    gpusPerNode: gpusPerNode ?? defaults.gpusPerNode,
+    reasons: { gpu: reasonOfFace(defaults, 'gpu'), nodes: reasonOf(nodes, 'nodes'), gpusPerNode: reasonOf(gpusPerNode, 'gpusPerNode') },
+  };
+}
+
+/** A scenario with what a person chose in place of what was assumed; what follows from it is assumed again. Null: nothing is kept. */
+function withChoices(scenario: Scenario | null, chosen: ChosenValues): Scenario | null {
+  const keys = (['training.sequenceLength', 'training.globalBatch'] as const).filter((key) => chosen[key] !== undefined);
+  if (keys.length === 0) return scenario;
+  const base = scenario ?? nothingKept;
+  return {
+    ...base,
+    sequenceLength: chosen['training.sequenceLength'] ?? base.sequenceLength,
+    globalBatch: chosen['training.globalBatch'] ?? base.globalBatch,
+    reasons: { ...base.reasons, ...Object.fromEntries(keys.map((key) => [key, chosenReason])) },
+  };
+}
+
+/** A scenario none of whose values was assumed, so that none is kept. */
+const nothingKept: Scenario = {
+  gpu: '',
+  nodes: 1,
+  gpusPerNode: 1,
+  sequenceLength: 1,
+  globalBatch: 1,
+  layout: { tensor: 1, pipeline: 1, data: 1, context: 1, expert: 1, virtualStages: 1 },
+  reasons: {},
+};
+
+function readRemembered(state: Pick<vscode.Memento, 'get'>): Map<string, ChosenValues> {
+  const stored = state.get<unknown>(memory);
+  const entries = typeof stored === 'object' && stored !== null ? Object.entries(stored) : [];
+  return new Map(entries.map(([file, values]) => [file, chosenIn(values)]));
+}
+
+function chosenIn(values: unknown): ChosenValues {
+  if (typeof values !== 'object' || values === null) return {};
+  const given = new Map(Object.entries(values));
+  return Object.fromEntries(
+    chosenKeys.flatMap((key) => {
+      const value: unknown = given.get(key);
+      return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 ? [[key, value]] : [];
+    }),
+  );
+}
