@@ -17,7 +17,8 @@ export function ruleOfChoice(chosen: Candidate, candidates: readonly Candidate[]
   const areRun = request.runs?.every((name) => isRun(name, request)) ?? false;
   const among = areRun ? sentence`the schedules that ${shortName} runs` : sentence`the schedules to choose from`;
   if (!chosen.fits) return [sentence`of ${among} none fits: the one with the least memory`];
-  const rule = sentence`of ${among}, the fastest that fits; of ties within ${formatPercent(tie - 1)}, what ${shortName} runs, then the least memory`;
+  const first = areRun ? sentence`the least memory` : sentence`what ${shortName} runs, then the least memory`;
+  const rule = sentence`of ${among}, the fastest that fits; of ties within ${formatPercent(tie - 1)}, ${first}`;
   const fastest = fastestOf(bestPerSchedule(request, candidates).filter(({ fits }) => fits));
   if (fastest === undefined || fastest.iterationMs >= chosen.iterationMs) return [rule];
   return [sentence`${rule}: ${fastest.name} takes ${lessThan(chosen, fastest)}`];
