@@ -75,7 +75,7 @@ export function resolveNodes(
       };
     return {
       value: found?.nodes ?? 1,
-      reason: sentence`the model comes closest to fitting; it does on no more than ${formatCount(mostAssumedNodes)}`,
+      reason: sentence`the model fits on none up to ${formatCount(mostAssumedNodes)}; more come hardly closer`,
     };
   });
   return { nodes, found };
