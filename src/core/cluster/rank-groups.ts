@@ -43,7 +43,7 @@ export function placeRanks(layout: Layout, cluster: ClusterSpec, order: RankOrde
     const inner = tensor * context;
     const [innerPlace, outer] = [rank % inner, Math.floor(rank / inner)];
     const isMixed = cluster.groups !== undefined;
-    const stagesFirst = order === 'pipeline' && !isMixed;
+    const stagesFirst = order === 'tp-cp-ep-pp-dp' && !isMixed;
     const stage = stagesFirst ? outer % pipeline : Math.floor(outer / data);
     const replica = stagesFirst ? Math.floor(outer / pipeline) : outer % data;
     const { group, start } = isMixed ? (startOf[stage] ?? { group: 0, start: 0 }) : { group: 0, start: stage * ofStage };

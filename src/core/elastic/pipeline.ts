@@ -1,5 +1,5 @@
 import type { CostInputs } from '../time-model/rates';
-import { terapipeBoundary } from '../time-model/stage-time';
+import { terapipeBoundary } from '../time-model/boundary';
 import { generateSchedule, problemOf } from '../schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { simulate, wholeBackward } from '../schedules/simulate/simulate';
@@ -69,7 +69,7 @@ export function simulateStep(step: PipelineStep): Timeline {
   const forwardMs = new Float64Array(stages * units.length);
   const backwardMs = new Float64Array(stages * units.length);
   const transfers = new Float64Array(units.length);
-  const layout = { ...inputs.layout, pipeline: stages };
+  const layout = { ...inputs.layout, order: 'tp-cp-ep-pp-dp' as const, pipeline: stages };
   const alike = new Map<string, number[]>();
   units.forEach(({ batch: size, tokens, context }, unit) => {
     const key = [size, tokens, context].join();

@@ -99,6 +99,7 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
     ...(['tensor', 'pipeline', 'data'] as const).map((name) => [`layout.${name}`, layout[name]] as const),
     ...(['context', 'expert', 'virtualStages'] as const).map((name) => [`layout.${name}`, layout[name], 1] as const),
     ['layout.expertTensor', layout.expertTensor ?? layout.tensor, layout.tensor],
+    ['layout.order', layout.order, undefined],
     ['layout.stageLayers', isEven(run, stageLayers) ? undefined : stageLayers, undefined],
     ['training.microBatch', training.microBatch],
     ['training.recompute', training.recompute],

@@ -43,6 +43,8 @@ export function saidBy(file: readonly SearchKey[], elsewhere: readonly SearchKey
 
 /** Of launchers whose file says the whole layout. */
 export const saysAll = saidBy(searchKeys);
+/** The same of launchers whose file has no order of ranks. */
+export const saysAllButOrder = saidBy(searchKeys.filter((key) => key !== 'order'));
 
 /** The combination that a launcher refuses; undefined: it runs these sizes. */
 export function refusedTogether(

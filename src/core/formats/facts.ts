@@ -187,6 +187,8 @@ export interface FactValues {
   readonly offloadParameters: string;
   readonly variableSequenceLengths: boolean;
   readonly overlapP2p: boolean;
+  /** Ranks of a pipeline lie next to each other, before replicas (Megatron-LM's `--use-tp-pp-dp-mapping`). */
+  readonly stagesBeforeReplicas: boolean;
   /** Gradients are exchanged beside backward, weights gathered beside forward. */
   readonly overlapGradReduce: boolean;
   readonly overlapParamGather: boolean;

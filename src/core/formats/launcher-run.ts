@@ -1,6 +1,7 @@
 import type { Finding } from '../findings';
 import { byDefault, from, type Located } from '../spec/located';
 import { narrowFormats } from '../spec/number-formats';
+import { rankOrderBy } from '../spec/rank-order';
 import { recomputeModules } from '../spec/recompute';
 import type { Layout, TrainingSpec } from '../spec/request';
 import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
@@ -325,13 +326,14 @@ function everyOf({ recomputeGranularity, recomputeOption }: Facts): Located<numb
 }
 
 function layoutOf(facts: Facts, layers: number): Given<Layout> {
-  const { pipeline, virtualStages, layersPerVirtualStage } = facts;
+  const { pipeline, virtualStages, layersPerVirtualStage, stagesBeforeReplicas } = facts;
   const perStage = layers / (pipeline?.value ?? 1);
   const interleaved =
     virtualStages ??
     (layersPerVirtualStage === undefined ? undefined : from(layersPerVirtualStage, perStage / layersPerVirtualStage.value));
   return defined<Given<Layout>>({
     ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
+    order: stagesBeforeReplicas === undefined ? undefined : from(stagesBeforeReplicas, rankOrderBy(stagesBeforeReplicas.value)),
     virtualStages:
       interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1
         ? from(interleaved, interleaved.value)

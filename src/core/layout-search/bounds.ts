@@ -1,5 +1,5 @@
 import { scheduleKind } from '../schedules/registry';
-import { boundaryMs } from '../time-model/stage-time';
+import { leastBoundaryMs } from '../time-model/boundary';
 import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
@@ -233,8 +233,8 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
-  const { sends, rankOrder } = runtimeOf(training);
-  const sendMs = (tokens: number): number => (request.costTable === null ? boundaryMs[rankOrder](inputs, training.microBatch, tokens) : 0);
+  const { sends } = runtimeOf(training);
+  const sendMs = (tokens: number): number => (request.costTable === null ? leastBoundaryMs(inputs, training.microBatch, tokens) : 0);
   const heldMs = exchangeHoldsMs(
     paysForChunks(training, request.cluster.gpu),
     layout.pipeline,

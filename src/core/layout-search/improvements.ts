@@ -18,7 +18,17 @@ interface Change {
 }
 
 /** The sizes of parallel groups are let go together: alone none of them can move. */
-const sizeKeys: readonly SearchKey[] = ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'microBatch'];
+const sizeKeys: readonly SearchKey[] = [
+  'tensor',
+  'pipeline',
+  'data',
+  'context',
+  'expert',
+  'expertTensor',
+  'virtualStages',
+  'order',
+  'microBatch',
+];
 
 const onHost = sentence`the optimizer on the GPU or the host, chosen freely`;
 

@@ -2,7 +2,6 @@ import { memoized } from '../memoized';
 import { sum } from '../numbers';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../spec/slice-cost';
-import type { RankOrder } from '../spec/rank-order';
 import { optimizerTime } from '../time-model/optimizer-time';
 import { gradientCollectives } from '../time-model/stage-time';
 import { stageContentsOf } from '../memory-model/count';
@@ -15,7 +14,6 @@ import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/pipeline';
-import { runtimeOf } from '../spec/runtime';
 import type { PlanRequest } from '../spec/request';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
@@ -119,15 +117,13 @@ export function knownOf(request: PlanRequest): Known {
     const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
     return forwardMs + backwardMs;
   }, sliced);
-  const afterwards = (order: RankOrder) =>
-    byGroupAndShape(
-      (group: CandidateGroup, stage) => {
-        const inputs = inputsOf(request, group);
-        return gradientCollectives(inputs, stage, order) + optimizerTime(inputs, stage);
-      },
-      ({ keys }) => keys.holding,
-    );
-  const afterwardsIn = { data: afterwards('data'), pipeline: afterwards('pipeline') };
+  const afterwards = byGroupAndShape(
+    (group: CandidateGroup, stage) => {
+      const inputs = inputsOf(request, group);
+      return gradientCollectives(inputs, stage) + optimizerTime(inputs, stage);
+    },
+    ({ keys }) => keys.holding,
+  );
   const evenStage = Array.from({ length: request.model.layers + 1 }, (_, pipeline) => ({
     layers: request.model.layers / pipeline,
     first: false,
@@ -153,7 +149,7 @@ export function knownOf(request: PlanRequest): Known {
     times,
     sumMs: (group) => (request.costTable === null ? 1 : group.layout.pipeline) * computeMs(group, whole),
     ...slicesKnown(request, costs),
-    afterwardsMs: (group) => afterwardsIn[runtimeOf(group.training).rankOrder](group, evenStage[group.layout.pipeline] ?? whole),
+    afterwardsMs: (group) => afterwards(group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: byGroupAndShape(
       (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
       ({ keys }) => keys.holding,

@@ -14,7 +14,7 @@ import { counted, listOf, sentence, type Sentence } from '../sentence';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
-  const { tensor, pipeline, data, context, expert, expertTensor } = layout;
+  const { tensor, pipeline, data, context, expert, expertTensor, order } = layout;
   const three = sentence`tensor ${formatCount(tensor)} x pipeline ${formatCount(pipeline)} x data ${formatCount(data)}`;
   const ring = training.contextParallelComm === 'ring';
   const four = ring ? sentence`${three} x context ${formatCount(context)} (ring)` : sentence`${three} x context ${formatCount(context)}`;
@@ -22,6 +22,7 @@ export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' |
     context > 1 ? four : three,
     ...(expert > 1 ? [sentence`expert ${formatCount(expert)}`] : []),
     ...(expertTensor !== undefined && expertTensor !== tensor ? [sentence`expert tensor ${formatCount(expertTensor)}`] : []),
+    ...(order === undefined ? [] : [sentence`order ${order}`]),
     sentence`micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),
     ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),

@@ -4,7 +4,10 @@ import type { Sizes } from './sizes';
 import type { SearchProblem } from './search-problem';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
+import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../spec/cluster';
+import { rankOrders } from '../spec/rank-order';
+import { runtimeOf } from '../spec/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
@@ -183,8 +186,23 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
         if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
         if (contextParallelComms(problem, { tensor, context }).length === 0) continue;
         if (fixed.has('sequenceParallel') && training.sequenceParallel && !splitsSequences(training, tensor)) continue;
-        for (const experts of expertSizes(problem, { tensor, context, data })) yield { tensor, pipeline, data, context, ...experts };
+        for (const experts of expertSizes(problem, { tensor, context, data }))
+          for (const order of ordersFor(problem, { tensor, pipeline, data, context, ...experts }))
+            yield { tensor, pipeline, data, context, ...experts, ...order };
       }
+}
+
+/**
+ * Orders of ranks: as fixed, or both where they put other groups inside a node. Stages before replicas want experts that lie within the
+ * ranks of one stage and replica (`initialize_model_parallel` of megatron/core/parallel_state.py).
+ */
+function ordersFor({ request: { layout, cluster, training }, fixed }: SearchProblem, sizes: Sizes): Pick<Layout, 'order'>[] {
+  const { order } = layout;
+  if (fixed.has('order') || !ordersDiffer(sizes, cluster)) return [order === undefined ? {} : { order }];
+  const { tensor, context, expert, expertTensor = tensor } = sizes;
+  const usual = runtimeOf(training).rankOrder;
+  const free = rankOrders.filter((one) => one === 'tp-cp-ep-dp-pp' || expert === 1 || expert * expertTensor === tensor * context);
+  return free.map((one) => (one === usual ? {} : { order: one })).sort((a, b) => Number('order' in a) - Number('order' in b));
 }
 
 /** Whether sequence parallelism of this size divides the sequences. */

@@ -1,7 +1,8 @@
 import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import { megatronBoundary } from '../time-model/boundary';
 import { optimizerTime } from '../time-model/optimizer-time';
-import { gradientCollectives, megatronBoundary } from '../time-model/stage-time';
+import { gradientCollectives } from '../time-model/stage-time';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
 import { limitsOn } from '../memory-model/reserved';
@@ -245,11 +246,11 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
   for (let stage = 1; stage < cut.length; stage++) {
     const [from, to] = [stageInputs[stage - 1], stageInputs[stage]];
     if (from !== undefined && to !== undefined)
-      sendsMs += megatronBoundary(from, batch, tokens, to) + megatronBoundary(to, batch, tokens, from);
+      sendsMs += megatronBoundary(from, batch, tokens, { to }) + megatronBoundary(to, batch, tokens, { to: from });
   }
   const last = cutContents(cut, inputs.model).map((contents, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    return gradientCollectives(own, contents, 'data') + optimizerTime(own, contents);
+    return gradientCollectives(own, contents) + optimizerTime(own, contents);
   });
   return sendsMs + Math.max(...last);
 }

@@ -14,11 +14,13 @@ export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSp
   const { groups } = cluster;
   if (groups === undefined) return Array.from({ length: layout.pipeline }, () => inputs);
   const { stageNodeGroups = [], ...sizes } = layout;
+  /** Each stage takes the next GPUs of its group, for all replicas. */
+  const order = 'tp-cp-ep-dp-pp';
   const known = new Map<number, CostInputs>();
   return stageNodeGroups.map((group) => {
     let own = known.get(group);
     const pipeline = stageNodeGroups.filter((other) => other === group).length;
-    if (own === undefined) known.set(group, (own = { ...inputs, cluster: groupAt(groups, group), layout: { ...sizes, pipeline } }));
+    if (own === undefined) known.set(group, (own = { ...inputs, cluster: groupAt(groups, group), layout: { ...sizes, order, pipeline } }));
     return own;
   });
 }

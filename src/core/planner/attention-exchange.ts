@@ -9,7 +9,7 @@ import type { StageContents } from '../memory-model/layer-tensors';
 import { elementBytes } from '../spec/number-formats';
 import { wholeLayers } from '../spec/recompute';
 import type { CostInputs } from '../time-model/rates';
-import { pipelineLinkSeconds, sendLatencySeconds } from '../time-model/stage-time';
+import { pipelineLinkSeconds, sendLatencySeconds } from '../time-model/boundary';
 import type { Pipeline, PipelineChunks } from './pipeline';
 
 /**

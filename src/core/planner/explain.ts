@@ -12,6 +12,7 @@ import { groupsAlone } from '../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { AnalyticPlan, Candidate, Plan } from './plan';
+import { orderReason } from './order-reasons';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from './refusals';
@@ -40,6 +41,7 @@ export function reasonsOf(
     ...runtimeNeeded(chosen, candidates, request),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
+    ...orderReason(request, chosen, signal),
     ...groupsAlone(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, request),

@@ -22,7 +22,6 @@ import { isPostValidated, operationCount, orderOf, unitCount, unlessUnmet, type 
 import { maximumOperations, maximumUnits } from './refusals';
 import { chunksOn, kindOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../spec/request';
-import { runtimeOf } from '../spec/runtime';
 import { withExchange } from './attention-exchange';
 import { slowestSendMs, transfersOf } from './transfers';
 import type { Value } from '../sentence';
@@ -194,18 +193,16 @@ function afterwards(
   { stageContents }: PipelineChunks,
   timeline: Timeline,
 ): Pick<Prediction, 'gradientExchangeMs' | 'hiddenExchangeMs' | 'optimizerMs'> {
-  const { rankOrder } = runtimeOf(inputs.training);
   const beside = besideExchange(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
-  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, rankOrder, beside[index]));
+  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, beside[index]));
   const { overlapGradReduce, overlapParamGather } = inputs.training;
   const alone = { overlapGradReduce: false, overlapParamGather: false };
   const hiddenExchangeMs =
     overlapGradReduce === true || overlapParamGather === true
-      ? slowest(({ inputs: own }, contents) =>
-          gradientCollectives({ ...own, training: { ...own.training, ...alone } }, contents, rankOrder),
-        ) - gradientExchangeMs
+      ? slowest(({ inputs: own }, contents) => gradientCollectives({ ...own, training: { ...own.training, ...alone } }, contents)) -
+        gradientExchangeMs
       : 0;
   return {
     gradientExchangeMs,

@@ -33,17 +33,22 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   const known = new Map<string, SliceMs>();
   const costs = pipeline.stages.map(({ cost }) => cost);
   return costs.map((cost, stage) => {
-    const key = [costs.indexOf(cost), ...kindsBeside(pipeline, stage)].join();
+    const key = [costs.indexOf(cost), ...kindsBeside(pipeline, stage), ...linksBeside(pipeline, stage)].join();
     const same = known.get(key);
     if (same !== undefined) return same;
     const transfers = blockingSends(pipeline, stage);
     const made: SliceMs = (batch, tokens, context) => {
-      const { forwardMs, backwardMs } = cost(batch, tokens, context);
-      return forwardMs + backwardMs + transfers(batch, tokens);
+      const time = cost(batch, tokens, context);
+      return time.forwardMs + time.backwardMs + transfers(batch, tokens, time);
     };
     known.set(key, made);
     return made;
   });
+}
+
+/** How long a stage and those beside it take to hand on a slice of a token. */
+function linksBeside(pipeline: Pipeline, stage: number): number[] {
+  return [blockingSends(pipeline, stage)(1, 1)];
 }
 
 /** The kinds of nodes that a stage lies on, and its neighbours do. */
@@ -66,7 +71,7 @@ function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly
     const shape = pipeline.stages[stage]?.contents;
     if (shape === undefined) return;
     const { layers, ...rest } = shape;
-    const beside = kindsBeside(pipeline, stage);
+    const beside = [...kindsBeside(pipeline, stage), ...linksBeside(pipeline, stage)];
     const key = rest.groups === undefined ? JSON.stringify([rest, beside]) : `stage ${stage}`;
     const known = kept.get(key);
     if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });

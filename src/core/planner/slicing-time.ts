@@ -2,7 +2,6 @@ import { memoized } from '../memoized';
 import { gradientCollectives } from '../time-model/stage-time';
 import type { SliceCost } from '../spec/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
-import { runtimeOf } from '../spec/runtime';
 import type { Scheme } from '../spec/scheme';
 import type { Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
@@ -26,12 +25,11 @@ export interface SlicedStepTime {
 export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { stages } = pipeline;
   const { training } = pipeline.inputs;
-  const { rankOrder } = runtimeOf(training);
   const overlaps = training.overlapGradReduce === true || training.overlapParamGather === true;
   const collectiveMs = (step: DrainedStep): number =>
     Math.max(
       ...stages.map(({ inputs, contents }, stage) =>
-        gradientCollectives(inputs, contents, rankOrder, {
+        gradientCollectives(inputs, contents, {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),

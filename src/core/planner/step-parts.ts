@@ -2,11 +2,9 @@ import { memoized } from '../memoized';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
-import { boundaryMs } from '../time-model/stage-time';
 import { scheduleKind } from '../schedules/registry';
-import type { RankOrder } from '../spec/rank-order';
 import type { Scheme } from '../spec/scheme';
-import { runtimeOf } from '../spec/runtime';
+import { blockingSends } from './transfers';
 import { offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { Prediction } from './predict';
@@ -33,8 +31,7 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
     const explained = Object.values(work).reduce((sum, ms) => sum + ms, 0);
     const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
     if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: busy - explained, ...rest };
-    const { sends, rankOrder } = runtimeOf(inputs.training);
-    const send = measured === 'without sends' && sends === 'blocking' ? heldBySends(inputs, scheme, rankOrder) : 0;
+    const send = measured === 'without sends' ? heldBySends(blockingSends(pipeline, stage), scheme) : 0;
     const scaled = Object.entries(work).map(([part, ms]) => [part, explained > 0 ? (ms * (busy - send)) / explained : 0] as const);
     return { ...(Object.fromEntries(scaled) as WorkTimes), send, ...rest };
   });
@@ -75,9 +72,8 @@ function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme):
 }
 
 /** What sends of both directions hold every stage. */
-function heldBySends(inputs: CostInputs, scheme: Scheme, rankOrder: RankOrder): number {
-  const ofChunk = ({ batch, tokens }: Scheme[number]): number =>
-    tokens.reduce((sum, length) => sum + 2 * boundaryMs[rankOrder](inputs, batch, length), 0);
+function heldBySends(sends: ReturnType<typeof blockingSends>, scheme: Scheme): number {
+  const ofChunk = ({ batch, tokens }: Scheme[number]): number => tokens.reduce((sum, length) => sum + sends(batch, length), 0);
   return chunksOf(scheme).reduce((sum, { chunk, times }) => sum + times * ofChunk(chunk), 0);
 }
 

@@ -10,7 +10,7 @@ import { counted, sentence, type Sentence } from '../sentence';
 import { elementBytes } from '../spec/number-formats';
 import { masterBytes, stateBytes } from '../spec/optimizer';
 import type { PlanRequest } from '../spec/request';
-import { runtimeOf } from '../spec/runtime';
+import { rankOrderOf } from '../spec/runtime';
 import type { Scheme } from '../spec/scheme';
 import type { SliceCost } from '../spec/slice-cost';
 import { networkBandwidth } from '../time-model/collectives';
@@ -122,7 +122,7 @@ function struckBy({ layout, cluster, training }: PlanRequest, node: number): Str
     const place = Math.floor((node * cluster.gpusPerNode + gpu) / inner);
     if (place >= data * pipeline) continue;
     const [stage, replica] =
-      runtimeOf(training).rankOrder === 'data'
+      rankOrderOf({ layout, training }) === 'tp-cp-ep-dp-pp'
         ? [Math.floor(place / data), place % data]
         : [place % pipeline, Math.floor(place / pipeline)];
     byStage.set(stage, (byStage.get(stage) ?? new Set()).add(replica));

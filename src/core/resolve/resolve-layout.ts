@@ -9,7 +9,9 @@ import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import { hasKeptLayout, keptLayout } from './kept-layout';
 import { keptFallback, sizesText } from './scenario';
-import type { Layout } from '../spec/request';
+import { ordersDiffer } from '../cluster/boundaries';
+import type { Layout, PlanRequest } from '../spec/request';
+import { runtimeOf } from '../spec/runtime';
 import { requireCut } from '../partition/stages';
 import { sentence, type Sentence } from '../sentence';
 
@@ -81,6 +83,23 @@ export function resolveLayout(
     virtualStages,
     ...(stageLayers === undefined ? {} : { stageLayers }),
   };
+}
+
+/**
+ * The order of ranks as the files give it. Where they do not, and it decides which groups lie inside a node, the runtime's is said to be
+ * assumed.
+ */
+export function orderOf(
+  { order }: Given<Layout>,
+  layout: Layout,
+  { training, cluster }: Pick<PlanRequest, 'training' | 'cluster'>,
+  valueOrDefault: ValueOrDefault,
+): Pick<Layout, 'order'> {
+  if (order?.value !== undefined) return { order: order.value };
+  const { name, rankOrder } = runtimeOf(training);
+  if (cluster.groups === undefined && ordersDiffer(layout, cluster))
+    valueOrDefault('layout.order', undefined, () => ({ value: rankOrder, reason: sentence`${name} numbers ranks so` }));
+  return {};
 }
 
 /** Refuses a cut that does not fit the stages and the model where it is written. */

@@ -20,7 +20,7 @@ import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { withCutOfRecipe } from './recipe-cut';
 import { withChunksOfCut, withStagesOfCut } from './cut-given';
-import { requireCutGiven, resolveLayout } from './resolve-layout';
+import { requireCutGiven, orderOf, resolveLayout } from './resolve-layout';
 import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
 import { batchFallback } from './assumed-batch';
 import type { ResolveDefaults } from './defaults';
@@ -73,7 +73,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     model,
     cluster,
     training,
-    layout,
+    layout: { ...layout, ...orderOf(run.layout, layout, { training, cluster }, valueOrDefault) },
     schedule: scheduleOf(run, layout),
     ...(runs === 'all' ? {} : { runs }),
     ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),

@@ -7,6 +7,7 @@ export const searchKeys = [
   'expert',
   'expertTensor',
   'virtualStages',
+  'order',
   'microBatch',
   'recompute',
   'zeroStage',

@@ -9,6 +9,7 @@ import type { Runtime } from './runtime';
 import type { Recompute } from './recompute';
 import type { ModelSpec } from './model';
 import type { NamedProfile } from './profile';
+import type { RankOrder } from './rank-order';
 import type { ScheduleName } from './schedule-names';
 import type { Scheme } from './scheme';
 import type { Sentence } from '../sentence';
@@ -138,6 +139,8 @@ export interface Layout {
   /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
   readonly expertTensor?: number;
   readonly virtualStages: number;
+  /** In which order ranks are numbered, and so which groups lie inside a node; absent: as the runtime does. */
+  readonly order?: RankOrder;
   /**
    * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up
    * to the model's layers. Schedules with chunks of their own on a layout without virtual stages

@@ -35,6 +35,8 @@ export interface RuntimeProfile {
    */
   readonly keepsNarrow: boolean;
   readonly sends: WayOfSending;
+  /** One rank of a stage sends the boundary whole, and the next stage's tensor-parallel ranks get it by a broadcast; else each sends its share. */
+  readonly sendsWhole: boolean;
   readonly rankOrder: RankOrder;
   /**
    * Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the
@@ -52,6 +54,11 @@ export interface RuntimeProfile {
   readonly compiles: boolean;
   /** How often eager kernels read and write what fused ones do once. */
   readonly eagerTraffic: number;
+  /**
+   * Bytes that unfused attention reads and writes for each score beside its products, of two-byte elements; absent: what one fused kernel
+   * of mask and softmax does, eager or not.
+   */
+  readonly softmaxBytes?: { readonly forward: number; readonly backward: number };
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
   /**
@@ -76,7 +83,8 @@ const megatron: RuntimeProfile = {
   gatedWidths: 3,
   keepsNarrow: true,
   sends: 'exchange',
-  rankOrder: 'data',
+  sendsWhole: false,
+  rankOrder: 'tp-cp-ep-dp-pp',
   postValidates: true,
   splitKeeps: 'factors',
   attentionKernels: ['cudnn', 'flash2'],
@@ -99,7 +107,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
-    rankOrder: 'data',
+    sendsWhole: false,
+    rankOrder: 'tp-cp-ep-dp-pp',
     postValidates: false,
     splitKeeps: 'graph',
     attentionKernels: ['flash2', 'cudnn'],
@@ -119,7 +128,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
-    rankOrder: 'data',
+    sendsWhole: false,
+    rankOrder: 'tp-cp-ep-dp-pp',
     postValidates: false,
     splitKeeps: 'graph',
     attentionKernels: ['flash1', 'flash2', 'cudnn'],
@@ -139,7 +149,8 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     gatedWidths: 4,
     keepsNarrow: false,
     sends: 'asynchronous',
-    rankOrder: 'data',
+    sendsWhole: false,
+    rankOrder: 'tp-cp-ep-dp-pp',
     postValidates: false,
     splitKeeps: 'factors',
     attentionKernels: ['flash2', 'flash1', 'cudnn'],
@@ -158,15 +169,32 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     name: "TeraPipe's own (Megatron-LM of 2020)",
     shortName: "TeraPipe's runtime",
     sends: 'blocking',
-    rankOrder: 'pipeline',
+    compiles: false,
+    // transformer_models.py: the mask is added in place (4), the softmax goes to fp32 (6), and back (6); backward the cast and the softmax
+    softmaxBytes: { forward: 16, backward: 16 },
+    sendsWhole: true,
+    rankOrder: 'tp-cp-ep-pp-dp',
     postValidates: false,
     fusesGradAccumulation: false,
+    zeroStage: { value: 0, reason: sentence`TeraPipe's runtime has no ZeRO` },
+    gradAccumulationFp32: { value: false, reason: sentence`TeraPipe's runtime adds gradients up in the training precision` },
   },
 };
 
 /** The profile that training settings name; Megatron-LM with Transformer Engine unless they say otherwise. */
 export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
   return profiles[runtime ?? 'megatron'];
+}
+
+/** In which order the ranks of a run are numbered: as its layout says, else as its runtime does. */
+export function rankOrderOf({
+  layout,
+  training,
+}: {
+  readonly layout: { readonly order?: RankOrder };
+  readonly training: { readonly runtime?: Runtime };
+}): RankOrder {
+  return layout.order ?? runtimeOf(training).rankOrder;
 }
 
 /**

@@ -12,6 +12,11 @@ export interface SliceTime {
    * Absent: nothing.
    */
   readonly splitWaitMs?: number;
+  /**
+   * Of both passes, how long the device waits for the host to issue operations; only where stages wait for their sends, which the host does
+   * not wait for. Absent: not at all.
+   */
+  readonly issueWaitMs?: number;
 }
 
 /**
@@ -23,7 +28,7 @@ export interface SliceTime {
 export type SliceCost = (batch: number, tokens: number, context: number, documents?: readonly number[]) => SliceTime;
 
 /** The same with backward as a whole. */
-export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs' | 'splitWaitMs'>;
+export type WholeSliceTime = Omit<SliceTime, 'backwardWeightMs' | 'splitWaitMs' | 'issueWaitMs'>;
 
 /** A cost measured, backward as a whole. */
 export type MeasuredCost = (batch: number, tokens: number, context: number) => WholeSliceTime;

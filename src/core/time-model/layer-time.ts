@@ -143,7 +143,7 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   const repeatsUp = isRecomputed(training, 'mla_up_proj');
   const repeatsMlp = isRecomputed(training, 'mlp');
   const accumulation =
-    rates.frozen || fusesGradAccumulation(training) ? null : traffic((6 * rankMatrixParameters(model, layout, kind)) / 4);
+    rates.frozen || fusesGradAccumulation(training) ? null : rates.moved((6 * rankMatrixParameters(model, layout, kind)) / 4);
 
   return (batch, tokens) => {
     const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
@@ -246,7 +246,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   const { model, training, layout } = inputs;
   if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
-  const { scores: headProducts, traffic, fused, floor } = rates;
+  const { scores: headProducts, traffic, moved, fused, floor } = rates;
+  const { softmaxBytes } = runtimeOf(training);
   const { heads, headDim } = headsOf(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = layout.context === 1 ? () => 0 : cachedByTokens((tokens) => contextParallelSeconds(inputs, tokens / layout.context));
@@ -265,7 +266,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
     // backward GEMMs have the same sizes, cube root and matrices included
     addOperation(sum, floor, scores, scores, scores);
     addOperation(sum, floor, sums, sums, sums);
-    addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
+    if (softmaxBytes === undefined) addOperation(sum, floor, traffic(4 * cells), traffic(6 * cells));
+    else addOperation(sum, floor, moved(softmaxBytes.forward * cells), moved(softmaxBytes.backward * cells));
     if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
   };
   // A solver asks for a hundred thousand slices: one tally and one answer serve them all.

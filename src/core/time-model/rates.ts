@@ -43,6 +43,8 @@ export interface DeviceRates {
   readonly castsApart: boolean;
   /** Element-wise operations; formulas count bytes for two-byte elements, other precisions scale. */
   readonly traffic: (bytesAtTwo: number) => number;
+  /** The same of one kernel that nothing would be fused with. */
+  readonly moved: (bytesAtTwo: number) => number;
   /** Fused attention, forward, of so many FLOPs. */
   readonly fused: (flops: number) => number;
   /** Chunk products of a state's kernel. */
@@ -170,6 +172,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
     unpack: unpacked === null ? null : (elements: number): number => (unpacked * elements) / bandwidth,
     castsApart: !runtimeOf(training).keepsNarrow,
     traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,
+    moved: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
     fused: (flops: number): number => flops / attention,
     chunked: (flops: number): number => flops / (unmeasuredAttention * best),
   };

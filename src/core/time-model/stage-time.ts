@@ -1,20 +1,20 @@
-import { joinedGpus } from '../spec/cluster';
+import { replicaLinks } from '../cluster/boundaries';
 import { elementBytes } from '../spec/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { adapterParameters } from '../model/adapters';
 import { isTrained } from '../spec/adapter';
-import { runtimeOf } from '../spec/runtime';
+import { rankOrderOf, runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, contention, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { pipelineLinkSeconds, sendLatencySeconds } from './boundary';
 import { shardedWaits, shardsEachPass } from './sharding';
 import { mtpSeconds, type EndSeconds } from './mtp-time';
 import { cachedBySlice, cachedByTokens, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, emptyTally } from './tally';
-import type { RankOrder } from '../spec/rank-order';
 import type { SliceCost, SliceTime } from '../spec/slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
@@ -66,22 +66,26 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     : inputs.model.stacks === undefined
       ? cachedByTokens((tokens) => atEnds(1, tokens))
       : cachedBySlice(atEnds);
+  const waitsForSends = runtimeOf(inputs.training).sends === 'blocking';
   const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
   return (batch, tokens, context, documents): SliceTime => {
     const end = endSeconds(batch, tokens);
     let { forward, backward, weight } = end;
+    let issueWait = 0;
     for (const kind of kinds) {
       const one = kind.time(batch, tokens, context, documents);
       const again = one.forward * whole + one.selective * (1 - whole);
       forward += kind.layers * one.forward;
       backward += kind.layers * (one.backward + again);
       weight += kind.layers * one.weight;
+      issueWait += kind.layers * one.idleOnFloor;
     }
     const wait = waits?.(forward, backward);
     return {
       forwardMs: 1e3 * (forward + (wait?.forward ?? 0)),
       backwardMs: 1e3 * (backward + (wait?.backward ?? 0)),
       backwardWeightMs: 1e3 * weight,
+      ...(waitsForSends ? { issueWaitMs: 1e3 * issueWait } : {}),
     };
   };
 }
@@ -192,58 +196,6 @@ export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1):
   };
 }
 
-/**
- * Sending a boundary of `batch * tokens` hidden states to the next stage, one way, ms, as Megatron-LM places ranks (tensor, data,
- * pipeline): split over the tensor-parallel ranks, the ranks of a node share its network cards, the parts are gathered over the
- * receiver's links; over those links alone when all stages on nodes of this kind fit in one of them.
- *
- * @param to the receiver, where it is on nodes of another kind: the slower of both networks counts.
- */
-export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
-  const { layout } = inputs;
-  const bytes = boundaryBytes(inputs, batch, tokens);
-  const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
-  const gather = layout.tensor > 1 && !inputs.training.sequenceParallel ? bytes / node : 0;
-  return 1e3 * (pipelineLinkSeconds(inputs, bytes, to) + sendLatencySeconds + gather);
-}
-
-/** Moving bytes that the tensor-parallel ranks of a stage share from one stage to another, seconds, without latency. */
-export function pipelineLinkSeconds(inputs: CostInputs, bytes: number, to = inputs): number {
-  const { layout, cluster } = inputs;
-  if (shareNode(inputs, to)) return bytes / layout.tensor / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
-  const together = Math.min(cluster.gpusPerNode, layout.tensor * layout.data * layout.context);
-  return (bytes * together) / layout.tensor / slowerNetwork(inputs, to);
-}
-
-/**
- * The same as TeraPipe's runtime does it: ranks of a pipeline lie together, one copy of the boundary crosses the network, and the sender
- * waits, ms.
- */
-export function terapipeBoundary(inputs: CostInputs, batch: number, tokens: number, to = inputs): number {
-  const { links, gpusPerNode } = inputs.cluster;
-  const bandwidth = shareNode(inputs, to) ? nodeBusBandwidth(links, gpusPerNode) : slowerNetwork(inputs, to);
-  return 1e3 * (boundaryBytes(inputs, batch, tokens) / bandwidth + sendLatencySeconds);
-}
-
-/** Time to send a boundary one way, ms, by which ranks lie next to each other. */
-export const boundaryMs: Readonly<Record<RankOrder, typeof megatronBoundary>> = { data: megatronBoundary, pipeline: terapipeBoundary };
-
-/** Whether all stages on this kind of node are joined without the network. */
-function shareNode(from: CostInputs, to: CostInputs): boolean {
-  const { layout, cluster } = from;
-  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= joinedGpus(cluster);
-}
-
-function slowerNetwork(from: CostInputs, to: CostInputs): number {
-  return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
-}
-
-export const sendLatencySeconds = 20e-6;
-
-function boundaryBytes({ model, training, layout }: CostInputs, batch: number, tokens: number): number {
-  return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
-}
-
 /** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
 export interface StageLayers {
   readonly layers: number;
@@ -299,19 +251,14 @@ const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, grad
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
  * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node
- * share its network: one per tensor-parallel rank, or one per GPU when pipelines lie together. Overlapped, the gradients of a bucket leave
+ * share its network: one for each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave
  * as soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
  * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one
  * bucket always, and of what is hidden what it takes from the compute (`contention`).
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
-export function gradientCollectives(
-  inputs: CostInputs,
-  stage: StageLayers,
-  order: RankOrder,
-  beside: OverlappedCollectives = nothingWaits,
-): number {
+export function gradientCollectives(inputs: CostInputs, stage: StageLayers, beside: OverlappedCollectives = nothingWaits): number {
   const { layout, training, cluster } = inputs;
   const ranks = layout.data * layout.context;
   if (ranks <= 1) return 0;
@@ -323,9 +270,7 @@ export function gradientCollectives(
   const isScattered = sharded && !(layout.pipeline > 1 && runtimeOf(training).reducesWhole);
   const gradient = training.gradAccumulationFp32 && sharded ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
-  const reach = layout.tensor * ranks * (order === 'pipeline' ? layout.pipeline : 1);
-  const inNode = reach <= joinedGpus(cluster);
-  const sharing = order === 'pipeline' ? cluster.gpusPerNode : Math.min(layout.tensor, cluster.gpusPerNode);
+  const { joined: inNode, sharing } = replicaLinks(layout, cluster, rankOrderOf(inputs), ranks);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
   const bucket = Math.max(...parts.map((part) => ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, bucketParameters(ranks))));

@@ -254,6 +254,12 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'layout.context': { meaning: (t) => t('GPUs that share one sequence inside attention.') },
   'layout.expertTensor': { meaning: (t) => t('GPUs that share every expert.') },
   'layout.expert': { meaning: (t) => t('GPUs that share the experts of a mixture-of-experts layer.') },
+  'layout.order': {
+    meaning: (t) =>
+      t(
+        'In which order ranks are numbered, as Megatron-LM writes it: replicas next to each other (tp-cp-ep-dp-pp), or the stages of a pipeline (tp-cp-ep-pp-dp). It decides which of them lie inside a node.',
+      ),
+  },
   'layout.virtualStages': { meaning: (t) => t('Chunks of layers on each stage with interleaved schedules.') },
   'layout.stageLayers': {
     meaning: (t) => t('Layers of each stage. The ends, which also have the embedding and the head, balance with fewer.'),

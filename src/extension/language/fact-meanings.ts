@@ -129,6 +129,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   offloadOptimizer: (t) => t('Where the optimizer state is kept instead of the GPU. Its memory there is free, a step takes longer.'),
   offloadParameters: (t) => t('Where weights are kept instead of the GPU. They cross its link for every layer.'),
   variableSequenceLengths: (t) => t('Sequences of different lengths: the size of P2P transfers differs from one micro-batch to the next.'),
+  stagesBeforeReplicas: (t) => t('Numbers the ranks of a pipeline before those of its replicas, so that stages lie inside a node.'),
   overlapGradReduce: 'training.overlapGradReduce',
   overlapParamGather: 'training.overlapParamGather',
   hiddenDropout: 'training.dropout',

@@ -48,6 +48,7 @@ export function keyName(key: SearchKey): string {
     expert: t('expert size'),
     expertTensor: t('expert tensor size'),
     virtualStages: t('virtual stages'),
+    order: t('order of ranks'),
     microBatch: t('micro-batch'),
     recompute: t('recompute'),
     zeroStage: t('ZeRO stage'),

@@ -1,7 +1,8 @@
 import { peersOf, placeRanks, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import { joinedGpus } from '../../../src/core/spec/cluster';
-import { runtimeOf } from '../../../src/core/spec/runtime';
+import type { RankOrder } from '../../../src/core/spec/rank-order';
+import { rankOrderOf } from '../../../src/core/spec/runtime';
 import type { Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
@@ -32,10 +33,12 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
   const detail = h('div', { class: 'rank-detail', 'aria-live': 'polite' });
   const links = h('table', { class: 'rank-links' });
   const more = h('p', { class: 'hint' });
+  const order = h('p', { class: 'hint' });
   const element = h(
     'section',
     { class: 'rank-view' },
     h('h2', {}, t('Where ranks run')),
+    order,
     choices,
     h('div', { class: 'rank-middle' }, h('div', { class: 'rank-scroll' }, grid, more), h('div', { class: 'rank-side' }, detail, links)),
   );
@@ -79,6 +82,7 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
       element.hidden = placed === null;
       if (placed === null) return;
       const { kinds, ranks, ofNodes } = placed;
+      order.textContent = t('Order of ranks: {0}', orderOf(plan));
       shown = { kind: kinds.includes(shown.kind) ? shown.kind : (kinds[0] ?? 'tensor'), rank: Math.min(shown.rank, ranks.length - 1) };
       const hidden = new Set(ranks.map(({ node }) => node)).size - ofNodes.size;
       more.hidden = hidden <= 0;
@@ -88,12 +92,17 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
   };
 }
 
+/** On groups of nodes each stage takes the next GPUs of its group. */
+function orderOf({ request }: Plan): RankOrder {
+  return request.cluster.groups === undefined ? rankOrderOf(request) : 'tp-cp-ep-dp-pp';
+}
+
 function placedOf(plan: Plan): Placed | null {
-  const { layout, cluster, training } = plan.request;
+  const { layout, cluster } = plan.request;
   const count = layout.tensor * layout.context * layout.data * layout.pipeline;
   const kinds = kindsOf(plan);
   if (count > mostRanks || kinds.length === 0) return null;
-  const ranks = placeRanks(layout, cluster, runtimeOf(training).rankOrder);
+  const ranks = placeRanks(layout, cluster, orderOf(plan));
   const loads = groupLoads(plan);
   return { plan, ranks, kinds, loads, ofNodes: nodeLoads(ranks, loads, mostNodes) };
 }

@@ -1,7 +1,7 @@
 import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluster/rank-groups';
 import type { StageMemory } from '../../../src/core/memory-model/profile';
 import type { PlanRequest } from '../../../src/core/spec/request';
-import { runtimeOf } from '../../../src/core/spec/runtime';
+import { rankOrderOf } from '../../../src/core/spec/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail } from '../../../src/core/planner/tail';
@@ -47,7 +47,7 @@ function nodesOf(request: PlanRequest): readonly StageNode[] {
   const known = knownNodes.get(request);
   if (known !== undefined) return known;
   const ranks = layout.tensor * layout.context * layout.data * layout.pipeline;
-  const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, runtimeOf(training).rankOrder));
+  const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, rankOrderOf({ layout, training })));
   knownNodes.set(request, nodes);
   return nodes;
 }

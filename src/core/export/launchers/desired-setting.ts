@@ -24,7 +24,19 @@ export type Alternative = readonly SettingEdit[];
 export type PlanSetting = (typeof planSettings)[number];
 
 export const planSettings = [
-  ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'virtualStages', 'stageLayers', 'schedule', 'slicing'] as const),
+  ...([
+    'tensor',
+    'pipeline',
+    'context',
+    'expert',
+    'expertTensor',
+    'data',
+    'virtualStages',
+    'stageLayers',
+    'schedule',
+    'slicing',
+    'order',
+  ] as const),
   ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
   ...([
     'overlapGradReduce',
@@ -72,7 +84,7 @@ export function countSetting(what: Sentence, fact: Counted, value: number, fallb
 /** A switch in one fact. */
 export function switchSetting(
   what: Sentence,
-  fact: 'sequenceParallel' | 'overlapGradReduce' | 'overlapParamGather',
+  fact: 'sequenceParallel' | 'overlapGradReduce' | 'overlapParamGather' | 'stagesBeforeReplicas',
   value: boolean,
   fallback: boolean | null,
   matters: (facts: Facts) => boolean,

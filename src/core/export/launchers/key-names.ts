@@ -32,6 +32,7 @@ export const megatronFlags = {
   recomputeLayers: ['--recompute-num-layers'],
   recomputeModules: ['--recompute-modules'],
   activationOffloadLayers: ['--cpu-offloading-num-layers'],
+  stagesBeforeReplicas: ['--use-tp-pp-dp-mapping'],
   overlapGradReduce: ['--overlap-grad-reduce'],
   overlapParamGather: ['--overlap-param-gather'],
 } as const satisfies KeyNames;
@@ -59,6 +60,7 @@ const coreKeys = {
   recomputeModules: 'recompute_modules',
   cpuOffloading: 'cpu_offloading',
   activationOffloadLayers: 'cpu_offloading_num_layers',
+  stagesBeforeReplicas: 'use_tp_pp_dp_mapping',
   overlapGradReduce: 'overlap_grad_reduce',
   overlapParamGather: 'overlap_param_gather',
 } as const;
@@ -100,6 +102,7 @@ export const bridgeKeys: KeyNames = {
   globalBatch: ['train.global_batch_size'],
   distributedOptimizer: ['ddp.use_distributed_optimizer', 'optimizer.use_distributed_optimizer'],
   zeroStage: ['ddp.data_parallel_sharding_strategy'],
+  stagesBeforeReplicas: ['dist.use_tp_pp_dp_mapping'],
   overlapGradReduce: ['ddp.overlap_grad_reduce'],
   overlapParamGather: ['ddp.overlap_param_gather'],
   precision: ['mixed_precision'],

@@ -11,6 +11,9 @@ import { usualCut } from '../../partition/stages';
 import type { Precision } from '../../spec/cluster';
 import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
 import { scheduleKind } from '../../schedules/registry';
+import { ordersDiffer } from '../../cluster/boundaries';
+import type { RankOrder } from '../../spec/rank-order';
+import { rankOrderOf } from '../../spec/runtime';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
 import type { SequenceSplit } from '../../spec/sequence-split';
@@ -57,6 +60,8 @@ export interface LaunchSettings {
   readonly gemmPrecision?: NarrowFormat;
   readonly zeroStage: 0 | 1 | 2 | 3;
   /** Collectives overlap compute; absent: as the launcher does. */
+  /** In which order ranks are numbered; absent: which groups lie inside a node does not depend on it. */
+  readonly order?: RankOrder;
   readonly overlapGradReduce?: boolean;
   readonly overlapParamGather?: boolean;
   readonly sequenceParallel: boolean;
@@ -199,6 +204,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     stageLayers,
     schedule,
     expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
+    ...(cluster.groups === undefined && ordersDiffer(layout, cluster) ? { order: rankOrderOf({ layout, training }) } : {}),
     sequenceLength: training.sequenceLength,
     microBatch: training.microBatch,
     globalBatch: training.globalBatch,

@@ -74,6 +74,7 @@ export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): 
     countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
     precisionSetting(plan, format),
     ...narrowFormatSettings(plan.gemmPrecision, dialects[format].narrow, sentence`set the format and its recipe yourself`),
+    ...orderSettings(plan),
     ...overlapSettings(plan),
     shardingSetting(plan, format),
     switchSetting(
@@ -289,6 +290,20 @@ function activationOffloadSettings(
       reason: never,
     },
   ];
+}
+
+/** In which order ranks are numbered; Megatron-LM's own is replicas first. */
+function orderSettings({ order }: LaunchSettings): readonly DesiredSetting[] {
+  if (order === undefined) return [];
+  const stagesFirst = order === 'tp-cp-ep-pp-dp';
+  const setting = switchSetting(
+    sentence`stages of a pipeline before replicas in the order of ranks`,
+    'stagesBeforeReplicas',
+    stagesFirst,
+    false,
+    () => true,
+  );
+  return [{ ...setting, carries: ['order'] }];
 }
 
 /** Exchanges beside compute, where the plan counts on them. */

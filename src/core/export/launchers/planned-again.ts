@@ -11,6 +11,8 @@ import { formatDuration } from '../../format';
 import { dataOf } from '../../rules/derived';
 import { launchFindings } from '../../rules/launch-findings';
 import { withStageLayers } from '../../rules/launchers/stage-layers';
+import { ordersDiffer } from '../../cluster/boundaries';
+import { rankOrderOf } from '../../spec/runtime';
 import type { Located } from '../../spec/located';
 import { pipelineOf } from '../../planner/pipeline';
 import { measure } from '../../planner/predict';
@@ -177,6 +179,11 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
     ({ request: { layout, training } }) => layout.tensor > 1 && training.sequenceParallel,
     (sequenceParallel) => ({ training: { sequenceParallel } }),
   ),
+  order: compared(
+    'order of ranks',
+    ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? rankOrderOf({ layout, training }) : null),
+    (order) => (order === null ? {} : { layout: { order } }),
+  ),
   overlapGradReduce: inTraining('gradient exchange beside backward', 'overlapGradReduce', false),
   overlapParamGather: inTraining('gathers of weights beside forward', 'overlapParamGather', false),
   recompute: compared('recompute', recomputeOf, ({ granularity, every }) => ({
@@ -263,6 +270,7 @@ function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
       context: run.layout.context?.value ?? 1,
       expert: run.layout.expert?.value ?? 1,
       expertTensor: run.layout.expertTensor?.value ?? (isTitan ? 1 : tensor),
+      ...(run.layout.order === undefined ? {} : { order: run.layout.order.value }),
       ...(run.layout.stageLayers === undefined ? {} : { stageLayers: run.layout.stageLayers.value }),
     },
     training: {

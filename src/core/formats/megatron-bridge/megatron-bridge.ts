@@ -71,6 +71,7 @@ const bridgeKeys: KeyTable = joined(
       key(`mixed_precision.${classKey}`, reducesInFp32),
       ...(ofOptimizer.gradAccumulationFp32 ?? []),
     ],
+    stagesBeforeReplicas: [key('dist.use_tp_pp_dp_mapping', on(true))],
     overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
     overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
     overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],

@@ -127,6 +127,7 @@ export const coreKeys: KeyTable = {
   variableSequenceLengths: [key('variable_seq_lengths', on(true))],
   overlapP2p: [key('overlap_p2p_comm', on(true))],
   gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
+  stagesBeforeReplicas: [key('use_tp_pp_dp_mapping', on(true))],
   overlapGradReduce: [key('overlap_grad_reduce', on(true))],
   overlapParamGather: [key('overlap_param_gather', on(true))],
   fusedCrossEntropy: [key('cross_entropy_loss_fusion', on(true))],

@@ -208,6 +208,7 @@ const flagTable: FlagTable = {
   variableSequenceLengths: [rule('variable-seq-lengths', on(true))],
   gradAccumulationFusion: [rule('no-gradient-accumulation-fusion', on(false))],
   maxPendingBackward: [rule('zero-bubble-max-pending-backward', count(1))],
+  stagesBeforeReplicas: [rule('use-tp-pp-dp-mapping', on(true))],
   overlapGradReduce: [rule('overlap-grad-reduce', on(true))],
   overlapParamGather: [rule('overlap-param-gather', on(true))],
   fusedCrossEntropy: [rule('cross-entropy-loss-fusion', on(true))],

@@ -1,3 +1,4 @@
+import { saysAllButOrder } from '../capabilities';
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
@@ -11,7 +12,12 @@ export const nemoRl: Launcher = {
   isIts: isNemoRl,
   reader: async () => composing((await import('./nemo-rl')).nemoRlFiles),
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
-  capabilities: { ...megatronCapabilities, name: 'NeMo-RL', source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy, with Megatron Core' },
+  capabilities: {
+    ...megatronCapabilities,
+    saidBy: saysAllButOrder,
+    name: 'NeMo-RL',
+    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy, with Megatron Core',
+  },
   modelNamed: modelOfHub,
 };
 

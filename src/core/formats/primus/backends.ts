@@ -35,6 +35,7 @@ const bridgeKeys: KeyTable = joined(
     batchSchedule: [key('rampup_batch_size', phrase)],
     precision: [key('precision_config', recipePrecision)],
     distributedOptimizer: [key('use_distributed_optimizer', on(true))],
+    stagesBeforeReplicas: [key('use_tp_pp_dp_mapping', on(true))],
     overlapGradReduce: [key('overlap_grad_reduce', on(true))],
     overlapParamGather: [key('overlap_param_gather', on(true))],
   },

@@ -5,6 +5,7 @@ import type { GpuSpec, LinkSpec } from '../../spec/cluster';
 import type { CostConstants } from '../../spec/cost-constants';
 import { attentionKernels } from '../../spec/attention-kernel';
 import { masterWidths, optimizers } from '../../spec/optimizer';
+import { rankOrders } from '../../spec/rank-order';
 import { runtimes } from '../../spec/runtime';
 import { recomputeModes, recomputeModules } from '../../spec/recompute';
 import { cudaGraphScopes, expertDispatchers, type Layout } from '../../spec/request';
@@ -113,6 +114,7 @@ export const layoutFields: Fields<Layout> = {
   expert: integer(1, largest.expert),
   expertTensor: integer(1, largest.expertTensor),
   virtualStages: integer(1, largest.virtualStages),
+  order: oneOf(rankOrders),
   stageLayers: list(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
     1,

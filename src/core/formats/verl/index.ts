@@ -1,3 +1,4 @@
+import { saysAllButOrder } from '../capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
@@ -11,6 +12,11 @@ export const verl: Launcher = {
   isIts: ({ text }) => !isMegatronShell(text) && isVerlScript(text),
   reader: null,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
-  capabilities: { ...megatronCapabilities, name: 'verl', source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 110 to 174' },
+  capabilities: {
+    ...megatronCapabilities,
+    saidBy: saysAllButOrder,
+    name: 'verl',
+    source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 110 to 174',
+  },
   modelNamed: modelOfHub,
 };

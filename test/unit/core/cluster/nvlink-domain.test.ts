@@ -9,7 +9,8 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { joinedGpus, type NodeGroup } from '../../../../src/core/spec/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
-import { gradientCollectives, megatronBoundary, stageCost, terapipeBoundary } from '../../../../src/core/time-model/stage-time';
+import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
+import { gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../formats/files';
 import { say } from '../../../../src/core/sentence';
@@ -44,10 +45,10 @@ describe('NVLink beyond a node', () => {
     });
     const stage = { layers: 12 };
     for (const send of [megatronBoundary, terapipeBoundary]) {
-      assert.ok(send(on(apart, 4), 1, 2048) > 2 * send(on(rack, 4), 1, 2048));
+      assert.ok(send(on(apart, 4), 1, 2048) > 1.8 * send(on(rack, 4), 1, 2048));
       assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
     }
-    assert.ok(gradientCollectives(on(apart, 4), stage, 'data') > 3 * gradientCollectives(on(rack, 4), stage, 'data'));
+    assert.ok(gradientCollectives(on(apart, 4), stage) > 3 * gradientCollectives(on(rack, 4), stage));
   });
 
   it('decides at which speed context parallelism exchanges heads for tokens', () => {

@@ -14,7 +14,7 @@ const layout = { tensor: 2, pipeline: 4, data: 4, context: 1, expert: 4, virtual
 
 describe('ranks of a layout', () => {
   it('lie as Megatron-LM numbers them: tensor ranks, replicas, stages', () => {
-    const ranks = placeRanks(layout, cluster, 'data');
+    const ranks = placeRanks(layout, cluster, 'tp-cp-ep-dp-pp');
     assert.equal(ranks.length, 32);
     const { node, gpu, places } = ranks[13]!;
     assert.deepEqual([node, gpu, places.tensor, places.data, places.pipeline], [1, 5, 1, 2, 1]);
@@ -26,7 +26,7 @@ describe('ranks of a layout', () => {
   });
 
   it('lie stage beside stage where the runtime numbers them so', () => {
-    const ranks = placeRanks({ ...layout, data: 1, pipeline: 16 }, cluster, 'pipeline');
+    const ranks = placeRanks({ ...layout, data: 1, pipeline: 16 }, cluster, 'tp-cp-ep-pp-dp');
     assert.deepEqual(
       peersOf(ranks, ranks[6]!, 'pipeline').map(({ rank, node }) => [rank, node]),
       [
@@ -37,7 +37,7 @@ describe('ranks of a layout', () => {
   });
 
   it('are in groups of the right sizes, each rank in one place of each', () => {
-    for (const order of ['data', 'pipeline'] as const)
+    for (const order of ['tp-cp-ep-dp-pp', 'tp-cp-ep-pp-dp'] as const)
       for (const changed of [layout, { ...layout, context: 2, data: 2, expertTensor: 1 }]) {
         const ranks = placeRanks(changed, cluster, order);
         assert.equal(new Set(ranks.map(({ node, gpu }) => `${node}.${gpu}`)).size, ranks.length, 'a GPU each');
@@ -58,21 +58,21 @@ describe('ranks of a layout', () => {
 
   it('have several stages on a node where a stage takes fewer GPUs than it has', () => {
     const nodes = (changed: Partial<Layout>, order: RankOrder) => stageNodes(placeRanks({ ...layout, ...changed }, cluster, order));
-    assert.deepEqual(nodes({}, 'data'), [], 'a stage takes a whole node');
+    assert.deepEqual(nodes({}, 'tp-cp-ep-dp-pp'), [], 'a stage takes a whole node');
     assert.deepEqual(
-      nodes({ data: 1, pipeline: 6 }, 'data').map(({ stages }) => stages),
+      nodes({ data: 1, pipeline: 6 }, 'tp-cp-ep-dp-pp').map(({ stages }) => stages),
       [
         [0, 1, 2, 3],
         [4, 5],
       ],
     );
-    assert.deepEqual(nodes({ data: 2, pipeline: 8 }, 'pipeline'), [
+    assert.deepEqual(nodes({ data: 2, pipeline: 8 }, 'tp-cp-ep-pp-dp'), [
       { node: 0, nodes: 2, stages: [0, 1, 2, 3] },
       { node: 1, nodes: 2, stages: [4, 5, 6, 7] },
     ]);
     // Stage 2 has GPUs 6 to 8: it counts to the node of its first.
     assert.deepEqual(
-      nodes({ tensor: 3, data: 1, pipeline: 5 }, 'data').map(({ stages }) => stages),
+      nodes({ tensor: 3, data: 1, pipeline: 5 }, 'tp-cp-ep-dp-pp').map(({ stages }) => stages),
       [
         [0, 1, 2],
         [3, 4],
@@ -86,7 +86,7 @@ describe('ranks of a layout', () => {
       { ...cluster, nodes: 3 },
     ];
     const mixed = { ...layout, stageNodeGroups: [1, 1, 0, 1] };
-    const nodes = placeRanks(mixed, { ...cluster, groups }, 'data').map(({ node }) => node);
+    const nodes = placeRanks(mixed, { ...cluster, groups }, 'tp-cp-ep-dp-pp').map(({ node }) => node);
     assert.deepEqual([nodes[0], nodes[8], nodes[16], nodes[24]], [1, 2, 0, 3]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ModelSpec } from '../../../../src/core/spec/model';
 import { sequenceFlops } from '../../../../src/core/model/flops';
-import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
+import { megatronBoundary } from '../../../../src/core/time-model/boundary';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { transfersOf } from '../../../../src/core/planner/transfers';
 import type { Schedule } from '../../../../src/core/schedules/schedule';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
-import { megatronBoundary } from '../../../../src/core/time-model/stage-time';
+import { megatronBoundary } from '../../../../src/core/time-model/boundary';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { limiters } from '../../../../src/core/time-model/limiters';
 import { stageLimits } from '../../../../src/core/time-model/limits';
-import { megatronBoundary, stageCost } from '../../../../src/core/time-model/stage-time';
+import { megatronBoundary } from '../../../../src/core/time-model/boundary';
+import { stageCost } from '../../../../src/core/time-model/stage-time';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 const middle = { layers: 2, first: false, last: false };

@@ -1,0 +1,47 @@
+import { ordersDiffer } from '../cluster/boundaries';
+import { ExpectedError, type CancelSignal } from '../errors';
+import { formatDuration } from '../format';
+import { kindFor, operationCount } from '../partition/scheduling';
+import { sentence, type Sentence } from '../sentence';
+import type { RankOrder } from '../spec/rank-order';
+import type { PlanRequest } from '../spec/request';
+import { rankOrderOf } from '../spec/runtime';
+import { pipelineOf } from './pipeline';
+import type { Candidate } from './plan';
+import { stepMs } from './predict';
+
+/** A step of more operations is not timed a second time. */
+const mostOperations = 200_000;
+/** A difference below this share of the step is not worth a line. */
+const worthSaying = 0.005;
+
+/** One line: which groups lie inside a node, and what the step would take in the other order of ranks; none where that is the same. */
+export function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): Sentence[] {
+  const { layout, cluster } = request;
+  const kind = kindFor(chosen.schedule, layout);
+  if (cluster.groups !== undefined || request.costTable !== null || kind.planned || !ordersDiffer(layout, cluster)) return [];
+  if (operationCount(kind, layout, chosen.scheme) > mostOperations) return [];
+  const order = rankOrderOf(request);
+  const other = otherOrder(order);
+  const otherMs = timeIn(other, request, chosen, signal);
+  if (otherMs === null || Math.abs(otherMs - chosen.iterationMs) < worthSaying * chosen.iterationMs) return [];
+  const time = formatDuration(otherMs);
+  return [
+    order === 'tp-cp-ep-dp-pp'
+      ? sentence`ranks in the order ${order}: replicas lie inside a node; with the stages of a pipeline there (${other}) the step takes ${time}`
+      : sentence`ranks in the order ${order}: the stages of a pipeline lie inside a node; with replicas there (${other}) the step takes ${time}`,
+  ];
+}
+
+function otherOrder(order: RankOrder): RankOrder {
+  return order === 'tp-cp-ep-dp-pp' ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
+}
+
+function timeIn(order: RankOrder, request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): number | null {
+  try {
+    return stepMs(pipelineOf({ ...request, layout: { ...request.layout, order } }), chosen, signal);
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import { sendingGpus, someStagesJoined, stagesJoined } from '../cluster/boundaries';
+import { joinedGpus } from '../spec/cluster';
+import { elementBytes } from '../spec/number-formats';
+import { rankOrderOf, runtimeOf } from '../spec/runtime';
+import { networkBandwidth, nodeBusBandwidth } from './collectives';
+import type { CostInputs } from './rates';
+
+/** Which stages a boundary lies between. */
+export interface BoundaryPlace {
+  /** What the receiver is predicted from, where it is on nodes of another kind: the slower of both networks counts. */
+  readonly to?: CostInputs;
+  /** Whether both stages reach each other without the network; absent: as the whole pipeline does, all replicas. */
+  readonly joined?: boolean;
+}
+
+export const sendLatencySeconds = 20e-6;
+
+/** Time to send a boundary of `batch * tokens` hidden states to another stage, one way, ms, as the runtime sends. */
+export function boundaryMs(inputs: CostInputs, batch: number, tokens: number, place: BoundaryPlace = {}): number {
+  return (runtimeOf(inputs.training).sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
+}
+
+/** What lies between two stages of a pipeline on nodes of one kind, counted from 0. */
+export function boundaryBetween(inputs: CostInputs, from: number, to: number): Pick<BoundaryPlace, 'joined'> {
+  return { joined: stagesJoined(inputs.layout, inputs.cluster, rankOrderOf(inputs), from, to) };
+}
+
+/** The least that a boundary of the pipeline takes, ms. */
+export function leastBoundaryMs(inputs: CostInputs, batch: number, tokens: number): number {
+  const over = boundaryMs(inputs, batch, tokens);
+  if (!someStagesJoined(inputs.layout, inputs.cluster, rankOrderOf(inputs))) return over;
+  return Math.min(over, boundaryMs(inputs, batch, tokens, { joined: true }));
+}
+
+/** As Megatron-LM sends: split over the tensor-parallel ranks, whose parts are gathered over the receiver's links. */
+export function megatronBoundary(inputs: CostInputs, batch: number, tokens: number, { to = inputs, joined }: BoundaryPlace = {}): number {
+  const { layout } = inputs;
+  const bytes = boundaryBytes(inputs, batch, tokens);
+  const node = nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
+  const gather = layout.tensor > 1 && !inputs.training.sequenceParallel ? bytes / node : 0;
+  return 1e3 * (pipelineLinkSeconds(inputs, bytes, { to, ...(joined === undefined ? {} : { joined }) }) + sendLatencySeconds + gather);
+}
+
+/**
+ * Moving bytes that the tensor-parallel ranks of a stage share from one stage to another, seconds, without latency: over the links of a
+ * node, or over its network, which the GPUs of a node that send at once share.
+ */
+export function pipelineLinkSeconds(
+  inputs: CostInputs,
+  bytes: number,
+  { to = inputs, joined = allJoined(inputs, to) }: BoundaryPlace = {},
+): number {
+  const { layout, cluster } = inputs;
+  if (joined) return bytes / layout.tensor / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
+  return (bytes * sendingGpus(layout, cluster, rankOrderOf(inputs))) / layout.tensor / slowerNetwork(inputs, to);
+}
+
+/**
+ * As TeraPipe's runtime sends: the last tensor-parallel rank of a stage sends the boundary whole to the first of the next, a copy for each
+ * replica on the node, which hands it on to its node's others, and the sender waits, ms (zhuohan123/terapipe, `forward_step` of
+ * test_transformer_terapipe.py).
+ */
+export function terapipeBoundary(
+  inputs: CostInputs,
+  batch: number,
+  tokens: number,
+  { to = inputs, joined = allJoined(inputs, to) }: BoundaryPlace = {},
+): number {
+  const { layout, cluster } = inputs;
+  const bytes = boundaryBytes(inputs, batch, tokens);
+  const copies = Math.max(1, sendingGpus(layout, cluster, rankOrderOf(inputs)) / layout.tensor);
+  const seconds = joined ? bytes / nodeBusBandwidth(to.cluster.links, 2) : (copies * bytes) / slowerNetwork(inputs, to);
+  const handedOn = layout.tensor > 1 ? bytes / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode) : 0;
+  return 1e3 * (seconds + handedOn + sendLatencySeconds);
+}
+
+/** Whether all stages on this kind of node are joined without the network. */
+function allJoined(from: CostInputs, to: CostInputs): boolean {
+  const { layout, cluster } = from;
+  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= joinedGpus(cluster);
+}
+
+function slowerNetwork(from: CostInputs, to: CostInputs): number {
+  return Math.min(networkBandwidth(from.cluster.links), networkBandwidth(to.cluster.links));
+}
+
+function boundaryBytes({ model, training, layout }: CostInputs, batch: number, tokens: number): number {
+  return (elementBytes(training) * batch * tokens * model.hidden) / layout.context;
+}
