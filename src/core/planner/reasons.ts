@@ -18,7 +18,7 @@ export function isTie(plan: Plan, { id, iterationMs }: Pick<Candidate, 'id' | 'i
 }
 
 /** Whether two step times are closer than the error bar. */
-export function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
+function isWithin(aMs: number, bMs: number, errorPercent: number): boolean {
   return Math.max(aMs, bMs) <= Math.min(aMs, bMs) * (1 + errorPercent / 100);
 }
 /** Peaks this close are alike. */

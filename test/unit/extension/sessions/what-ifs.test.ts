@@ -139,7 +139,7 @@ describe('the history of plans', () => {
     assert.deepEqual([opened?.isSaved, now?.isSaved, opened?.changes], [true, false, []]);
     assert.deepEqual(
       now?.changes.filter(({ key }) => key.startsWith('layout.')).map(({ key, a, b }) => `${key} ${a} ${b}`),
-      ['layout.pipeline 4 2', 'layout.data 1 2'],
+      ['layout.pipeline 4 2', 'layout.data 1 2', 'layout.virtualStages 1 2'],
     );
     dirty.clear();
     histories.saved(file);
