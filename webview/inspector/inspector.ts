@@ -12,7 +12,7 @@ import { partAttributes } from '../base/parts';
 import { partName } from '../tabs/layout/labels';
 import { idleTable } from '../tabs/schedule/idle-table';
 import { makeDisclosures } from '../shared/disclosures';
-import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { planAssumptions, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/store';
@@ -63,7 +63,7 @@ function restOf(state: PageState, { host }: Store, disclosure: ReturnType<typeof
     ...found,
     ...section(t('Confidence'), provenance(plan)),
     ...folded('reasons', t('Why this plan'), reasonList(plan)),
-    ...folded('assumptions', t('Assumptions'), assumptionList(plan, state, host)),
+    ...folded('assumptions', t('Assumptions'), planAssumptions(plan, state, host)),
   ];
 }
 

@@ -1,6 +1,9 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/spec/located';
-import type { Plan } from '../../src/core/planner/plan';
+import { memoized } from '../../src/core/memoized';
+import { assumptionsByWeight, movesText, weighedAssumptions, type WeighedAssumption } from '../../src/core/planner/assumed';
+import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import type { PlanRequest } from '../../src/core/spec/request';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
 import type { Host } from '../base/host';
@@ -110,7 +113,7 @@ export function assumptionList(
   state: PageState,
   host: Host,
 ): HTMLElement | null {
-  const { assumptions } = plan.request;
+  const assumptions = assumptionsByWeight(plan.request.assumptions);
   if (assumptions.length === 0) return null;
   return h(
     'dl',
@@ -134,12 +137,40 @@ export function assumptionList(
             );
       return h(
         'div',
-        { class: 'assumption', title: why },
+        { class: 'assumption', title: why, 'data-assumption': key },
         h('dt', {}, name),
         h('dd', {}, h('span', { class: 'value' }, value), h('span', { class: 'assumption-reason' }, why)),
       );
     }),
   );
+}
+
+/** The assumptions of a plan; what the deciding ones move is worked out once the page has nothing else to do, and then they are sorted by it. */
+export function planAssumptions(plan: Plan, state: PageState, host: Host): HTMLElement | null {
+  const list = assumptionList(plan, state, host);
+  if (list !== null)
+    requestIdleCallback(() => {
+      if (list.isConnected) sortByMoves(list, movesOf(plan));
+    });
+  return list;
+}
+
+/** Worked out once for a plan. */
+const known = new WeakMap<PlanRequest, readonly WeighedAssumption[]>();
+
+function movesOf(plan: Plan): readonly WeighedAssumption[] {
+  return memoized(known, plan.request, () => weighedAssumptions(plan.request, chosenOf(plan)));
+}
+
+function sortByMoves(list: HTMLElement, weighed: readonly WeighedAssumption[]): void {
+  const rows = new Map([...list.children].map((row) => [row.getAttribute('data-assumption'), row] as const));
+  for (const assumption of weighed) {
+    const row = rows.get(assumption.key);
+    if (row === undefined) continue;
+    const moves = movesText(assumption);
+    if (moves !== null) row.querySelector('dd')?.append(h('span', { class: 'assumption-reason' }, say(moves, t)));
+    list.append(row);
+  }
 }
 
 /** Where a key can be set: its own place, else that of its section, else the run. */

@@ -14,7 +14,7 @@ import { makeDisclosures } from '../shared/disclosures';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
-import { assumptionList, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
+import { assumptionList, planAssumptions, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { makeHelp } from '../shared/help';
 import { makeGlance, planVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
@@ -151,7 +151,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
       fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);
       profiling.update(state.trusted);
-      const assumptions = assumptionList(plan, state, store.host);
+      const assumptions = planAssumptions(plan, state, store.host);
       const { elastic } = state;
       fill(
         foot,

@@ -9,6 +9,7 @@ import { neededFor } from '../schedules/needs';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/found';
+import { weighedAssumptions } from '../planner/assumed';
 import { isTie } from '../planner/reasons';
 import { meanParts } from '../planner/step-parts';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
@@ -117,7 +118,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       partsByStage: plan.partsByStage,
       limits: plan.limits,
       reasons: reasons.map((reason) => say(reason)),
-      assumptions: request.assumptions.map(withBecause),
+      assumptions: assumptionsJson(request, chosen),
       certificate: chosen.certificate === null ? null : { ...chosen.certificate, note: say(chosen.certificate.note) },
       parameters,
       mtpParameters: mtpParameters(request.model),
@@ -127,6 +128,19 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       cluster: withOldNames(request.cluster),
     },
   };
+}
+
+/** Those that people see, with what other values move, the most first; then the model's. */
+function assumptionsJson(request: Plan['request'], chosen: Candidate): readonly object[] {
+  const weighed = weighedAssumptions(request, chosen);
+  const shown = new Set(weighed.map(({ key }) => key));
+  return [
+    ...weighed.map(({ moves, ...assumption }) => ({
+      ...withBecause(assumption),
+      moves: moves.map(({ to, slower }) => ({ to: say(to), slower })),
+    })),
+    ...request.assumptions.filter(({ key }) => !shown.has(key)).map(withBecause),
+  ];
 }
 
 /** What steps of documents of many lengths take, with the way that is best. */

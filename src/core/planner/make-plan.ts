@@ -6,6 +6,7 @@ import type { PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import { askedSpecs, candidateSpecs } from './candidates';
 import { choose, isAskedFor, requestedSchedule } from './choose';
+import { coveringAssumed } from './assumed';
 import { limitsOf, partsOf, provenanceOf, reasonsOf } from './explain';
 import type { OverLengths } from './lengths/found';
 import { lengthReasons } from './lengths/length-reasons';
@@ -112,7 +113,8 @@ function planOf({
 }: Planned): Plan | undefined {
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
-  const cost = provenanceOf(request, pipeline);
+  const known = provenanceOf(request, pipeline);
+  const cost = { ...known, range: coveringAssumed(known.range, request, chosen, signal) };
   return {
     request: withStagesOf(request, chosen),
     chosen: chosen.id,

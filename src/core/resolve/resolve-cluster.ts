@@ -1,6 +1,6 @@
 import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
 import type { Run } from '../formats/run';
-import { formatCount } from '../format';
+import { formatCount, formatNumber } from '../format';
 import { gpuOfProfile } from '../slice-times/device';
 import type { ClusterSpec, GpuSpec } from '../spec/cluster';
 import { reasonOfFace, type ResolveDefaults } from './defaults';
@@ -25,7 +25,14 @@ export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault:
       ? { value: 8, reason: sentence`a usual number` }
       : { value: named.gpusPerNode, reason: sentence`as this GPU is usually built in` };
   });
-  return { gpu, links: run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links, nodes: 1, gpusPerNode };
+  const links = run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links;
+  // a GPU's usual links are assumed, whoever named the GPU
+  if (run.links === undefined || links === named?.links)
+    valueOrDefault('cluster.links.nicGBps', undefined, () => ({
+      value: links.nicGBps,
+      reason: sentence`${formatNumber(8 * links.nicGBps)} Gbit/s a node, as nodes of this GPU usually have`,
+    }));
+  return { gpu, links, nodes: 1, gpusPerNode };
 }
 
 /** Whose links a GPU without a preset is assumed to have: PCIe. */

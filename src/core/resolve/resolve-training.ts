@@ -12,6 +12,7 @@ import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../spec/r
 import { kindFor } from '../partition/scheduling';
 import type { ResolveDefaults } from './defaults';
 import type { ValueOrDefault } from './defaults-recorder';
+import { attentionKernelOf } from '../time-model/rates';
 import { releaseRecipe } from './release-recipe';
 import { resolveAdapter } from './resolve-adapter';
 import type { TrainingDraft } from './first-layout';
@@ -65,6 +66,7 @@ export function resolveTraining(
     ...named,
     ...narrowProducts(run, cluster, valueOrDefault),
   };
+  saidKernel(cluster, draft, valueOrDefault);
   return {
     ...draft,
     gradAccumulationFp32:
@@ -93,6 +95,23 @@ function runtimeFor(
       : sentence`the one of ${asked ?? ''}`;
   const runtime = valueOrDefault('training.runtime', undefined, () => ({ value: own ?? usual, reason }));
   return runtime === 'megatron' ? {} : { runtime };
+}
+
+/** Says which kernel attention is timed with, where no file names one. */
+function saidKernel(
+  { gpu }: ClusterSpec,
+  training: Pick<TrainingSpec, 'attention' | 'attentionKernel' | 'runtime'>,
+  say: ValueOrDefault,
+): void {
+  if (training.attention !== 'flash' || training.attentionKernel !== undefined) return;
+  const kernel = attentionKernelOf({ gpu }, training);
+  say('training.attentionKernel', undefined, () => ({
+    value: kernel ?? 'any',
+    reason:
+      kernel === null
+        ? sentence`none was measured on ${gpu.name}`
+        : sentence`the first that ${runtimeOf(training).name} takes of those measured on ${gpu.name}`,
+  }));
 }
 
 /** How attention is computed; a kernel says more than `attention` does. */

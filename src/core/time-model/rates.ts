@@ -76,7 +76,10 @@ const powerExponent = 2 / 3;
 /**
  * The kernel of fused attention: as asked for, else the first that the runtime takes and the GPU has. Null: none was measured on this GPU.
  */
-function attentionKernelOf({ gpu }: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): FusedAttentionKernel | null {
+export function attentionKernelOf(
+  { gpu }: Pick<NodeGroup, 'gpu'>,
+  training: Pick<TrainingSpec, 'attentionKernel' | 'runtime'>,
+): FusedAttentionKernel | null {
   if (training.attentionKernel !== undefined) return training.attentionKernel;
   const has = gpu.attentionEfficiency ?? {};
   return runtimeOf(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;

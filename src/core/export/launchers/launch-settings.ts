@@ -9,6 +9,7 @@ import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
 import type { Precision } from '../../spec/cluster';
+import { attentionKernelOf } from '../../time-model/rates';
 import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
 import { scheduleKind } from '../../schedules/registry';
 import { ordersDiffer } from '../../cluster/boundaries';
@@ -86,6 +87,8 @@ export interface LaunchSettings {
   /** Gradients add up and are exchanged in fp32, not in two bytes. */
   readonly gradAccumulationFp32: boolean;
   readonly attention: 'flash' | 'unfused';
+  /** The same with the kernel that it was timed with, as Megatron-LM names its backends: `fused` is cuDNN. */
+  readonly attentionBackend: 'flash' | 'fused' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
   /** Token slices that a sequence is cut into; 1: whole. */
@@ -225,6 +228,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     fusedCrossEntropy: training.fusedCrossEntropy,
     gradAccumulationFp32: training.gradAccumulationFp32,
     attention: training.attention,
+    attentionBackend: training.attention === 'flash' && attentionKernelOf(cluster, training) === 'cudnn' ? 'fused' : training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(iterationMs)} a step (${formatDurationRange(iterationMs, range)}); ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,

@@ -115,7 +115,8 @@ function lossFlags(plan: LaunchSettings): readonly string[] {
 
 /** A runtime of slices that does not know this flag chooses attention by those that it needs. */
 function attentionFlag(plan: LaunchSettings): readonly string[] {
-  const flag = `--attention-backend ${plan.attention}`;
+  const isKnown = !Object.hasOwn(lackedBy(plan), 'attention-backend');
+  const flag = `--attention-backend ${isKnown ? plan.attentionBackend : plan.attention}`;
   return isGoodAsNone(plan, flag) ? [] : [flag];
 }
 

@@ -52,6 +52,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
     fusedCrossEntropy: true,
     gradAccumulationFp32: true,
     attention: 'flash',
+    attentionBackend: 'fused',
     schedule: '1F1B',
     slices: 1,
     predicted: '1.2 s a step',

@@ -1,0 +1,170 @@
+import { gpuPresets } from '../cluster/presets';
+import type { CancelSignal } from '../errors';
+import { formatCount, formatNumber } from '../format';
+import { unlessUnmet } from '../partition/scheduling';
+import { scheduleKind } from '../schedules/registry';
+import { clausesOf, listOf, say, sentence, type Sentence, type Value } from '../sentence';
+import { reportedAssumptions, type Assumption, type PlanRequest } from '../spec/request';
+import type { Scheme } from '../spec/scheme';
+import type { Candidate } from './plan';
+import { pipelineOf } from './pipeline';
+import { stepMs } from './predict';
+import { costOf } from './slower';
+
+/*
+ * What a plan assumes, by what it moves. See docs/model/time.md, What is assumed.
+ */
+
+/** What decides most, in the order in which it is said where effects are not known. */
+const deciding = [
+  'cluster.gpu',
+  'cluster.nodes',
+  'training.globalBatch',
+  'cluster.links.nicGBps',
+  'training.attentionKernel',
+  'training.recompute',
+] as const;
+type DecidingKey = (typeof deciding)[number];
+
+/** Another value of what is assumed, and the step for as many tokens with it, over that of the plan, less 1. */
+export interface AssumedMove {
+  readonly to: Value;
+  readonly slower: number;
+}
+
+/** An assumption with what other values of it would make of the step; none where that is not known. */
+export interface WeighedAssumption extends Assumption {
+  readonly moves: readonly AssumedMove[];
+}
+
+/** Operations of a schedule that is simulated for this, at most: several are, and none may take long. */
+const mostOperations = 200_000;
+
+/** The assumptions that people see, those that decide most first, then the others in their order; without their effects. */
+export function assumptionsByWeight(assumptions: readonly Assumption[]): readonly Assumption[] {
+  const place = ({ key }: Assumption): number => {
+    const at = (deciding as readonly string[]).indexOf(key);
+    return at < 0 ? deciding.length : at;
+  };
+  return reportedAssumptions(assumptions).toSorted((a, b) => place(a) - place(b));
+}
+
+/**
+ * The assumptions of a plan with what the deciding ones move, the most first: the step with other values, by the same schedule, slices and
+ * sizes. Takes some simulations, none of them long.
+ */
+export function weighedAssumptions(request: PlanRequest, chosen: Candidate, signal?: CancelSignal): readonly WeighedAssumption[] {
+  const weighed = assumptionsByWeight(request.assumptions).map((assumption) => ({
+    ...assumption,
+    moves: movesOf(request, chosen, assumption.key, signal),
+  }));
+  const isDeciding = ({ key }: Assumption): boolean => (deciding as readonly string[]).includes(key);
+  const weight = ({ moves }: WeighedAssumption): number => Math.max(0, ...moves.map(({ slower }) => Math.abs(Math.log1p(slower))));
+  return [
+    ...weighed.filter(isDeciding).toSorted((a, b) => weight(b) - weight(a)),
+    ...weighed.filter((assumption) => !isDeciding(assumption)),
+  ];
+}
+
+/** `flash2: 68 % slower; flash3: 38 % faster`; null where nothing is known. */
+export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence | null {
+  if (moves.length === 0) return null;
+  const alike: { readonly names: Value[]; readonly cost: Sentence }[] = [];
+  for (const { to, slower } of moves) {
+    const cost = costOf(slower);
+    const last = alike.at(-1);
+    if (last !== undefined && say(last.cost) === say(cost)) last.names.push(to);
+    else alike.push({ names: [to], cost });
+  }
+  return sentence`${clausesOf(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
+}
+
+/**
+ * A range of step times that covers the network rate and the attention kernel that a plan assumes, too: with the range of measured runs,
+ * whose errors they are independent of, as squares of logarithms.
+ */
+export function coveringAssumed(
+  range: readonly [number, number],
+  request: PlanRequest,
+  chosen: Candidate,
+  signal?: CancelSignal,
+): readonly [number, number] {
+  const assumed = new Set(request.assumptions.map(({ key }) => key));
+  const moves = (['cluster.links.nicGBps', 'training.attentionKernel'] as const)
+    .filter((key) => assumed.has(key))
+    .map((key) => movesOf(request, chosen, key, signal).map(({ slower }) => 1 + slower));
+  const end = (sign: 1 | -1, own: number): number => {
+    const logs = [own, ...moves.map((times) => Math.max(1, ...times.map((each) => each ** sign)) ** sign)].map(Math.log);
+    return Math.exp(sign * Math.hypot(...logs.map((log) => Math.max(0, sign * log))));
+  };
+  return [Math.min(range[0], end(-1, range[0])), Math.max(range[1], end(1, range[1]))];
+}
+
+function movesOf(request: PlanRequest, chosen: Candidate, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
+  const { costTable, profile, cluster } = request;
+  if (costTable !== null || profile !== null || cluster.groups !== undefined || isLong(request, chosen)) return [];
+  const alternatives = Object.hasOwn(others, key) ? others[key as DecidingKey](request) : [];
+  return alternatives.flatMap(({ to, ...change }) => {
+    const changed = { ...request, ...change };
+    const ms = unlessUnmet(() => stepMs(pipelineOf(changed), { schedule: chosen.schedule, scheme: schemeOf(changed, chosen) }, signal));
+    if (ms === null) return [];
+    const slower = ms / changed.training.globalBatch / (chosen.iterationMs / request.training.globalBatch) - 1;
+    return [{ to, slower }];
+  });
+}
+
+function isLong({ layout }: PlanRequest, { schedule, scheme, chunksPerStage }: Candidate): boolean {
+  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return scheduleKind(schedule).planned || 3 * units * layout.pipeline * chunksPerStage > mostOperations;
+}
+
+/** The chosen slices on as many sequences as a replica has after a change. */
+function schemeOf({ training, layout }: PlanRequest, { scheme }: Candidate): Scheme {
+  const before = scheme.reduce((sum, { batch }) => sum + batch, 0);
+  const after = training.globalBatch / layout.data;
+  if (before === after) return scheme;
+  const [first = { batch: 1, tokens: [training.sequenceLength] }] = scheme;
+  return Array.from({ length: Math.max(1, Math.round(after / first.batch)) }, () => first);
+}
+
+type Alternative = { readonly to: Value } & Partial<Pick<PlanRequest, 'cluster' | 'training' | 'layout'>>;
+
+/** Other values that what is assumed may have in earnest. */
+const others: Readonly<Record<DecidingKey, (request: PlanRequest) => readonly Alternative[]>> = {
+  'cluster.gpu': ({ cluster }) =>
+    (['A100-80GB', 'H100-80GB', 'B200'] as const)
+      .filter((name) => gpuPresets[name].gpu.name !== cluster.gpu.name)
+      .map((name) => ({ to: name, cluster: { ...cluster, gpu: gpuPresets[name].gpu, links: gpuPresets[name].links } })),
+  'cluster.nodes': ({ cluster, layout, training }) =>
+    Number.isInteger(training.globalBatch / (2 * layout.data) / training.microBatch)
+      ? [
+          {
+            to: sentence`${formatCount(2 * cluster.nodes)} nodes`,
+            cluster: { ...cluster, nodes: 2 * cluster.nodes },
+            layout: { ...layout, data: 2 * layout.data },
+          },
+        ]
+      : [],
+  'training.globalBatch': ({ training }) => [
+    { to: formatCount(2 * training.globalBatch), training: { ...training, globalBatch: 2 * training.globalBatch } },
+  ],
+  'cluster.links.nicGBps': ({ cluster }) =>
+    cluster.nodes === 1
+      ? []
+      : [1 / 4, 1 / 2, 2].map((times) => ({
+          to: sentence`${formatNumber(8 * times * cluster.links.nicGBps)} Gbit/s`,
+          cluster: { ...cluster, links: { ...cluster.links, nicGBps: times * cluster.links.nicGBps } },
+        })),
+  'training.attentionKernel': (request) => {
+    const { cluster, training, assumptions } = request;
+    const own = assumptions.find(({ key }) => key === 'training.attentionKernel')?.value;
+    const measured = Object.keys(cluster.gpu.attentionEfficiency ?? {}) as NonNullable<typeof training.attentionKernel>[];
+    return measured
+      .filter((kernel) => kernel !== own)
+      .map((kernel) => ({ to: kernel, training: { ...training, attentionKernel: kernel } }));
+  },
+  'training.recompute': ({ training }) =>
+    (['none', 'selective', 'full'] as const)
+      .filter((recompute) => recompute !== training.recompute)
+      .map((recompute) => ({ to: recompute, training: { ...training, recompute } })),
+};
