@@ -9,6 +9,7 @@ import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import { findRemedies } from '../core/rules/plan/remedies';
+import type { Remedy } from '../core/rules/plan/remedy';
 import { scenarioOf } from '../core/resolve/scenario';
 import { resolveRun } from '../core/resolve/resolve';
 import type { NamedProfile } from '../core/spec/profile';
@@ -20,6 +21,8 @@ export interface Planned {
   readonly run: Run;
   readonly plan: Plan;
   readonly findings: readonly Finding[];
+  /** Changes with which a plan fits that does not, cheapest first; left out: none were looked for. */
+  readonly remedies?: readonly Remedy[];
 }
 
 /**
@@ -38,13 +41,9 @@ export function planRun(
     const plan = makePlan(resolveRun(run, defaults, found), {
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
-    return {
-      run,
-      plan,
-      findings: judgedFindings(config, run, plan, (changed) =>
-        makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found)),
-      ),
-    };
+    const kept = scenarioOf(plan.request);
+    const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, { ...defaults, kept }, found)));
+    return { run, plan, remedies, findings: judgedFindings(config, run, plan, remedies) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));
   }
@@ -56,9 +55,8 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
   return planRun(config, defaults, found, progress);
 }
 
-/** What there is to say about a run and its plan. @param planOf plans the changes that may help a plan which does not fit. */
-export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, planOf?: (run: Run) => Plan): readonly Finding[] {
-  const remedies = plan === null || planOf === undefined ? [] : findRemedies(run, plan, planOf);
+/** What there is to say about a run and its plan. @param remedies changes with which a plan fits that does not. */
+export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): readonly Finding[] {
   return heeded(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
 

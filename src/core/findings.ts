@@ -16,6 +16,8 @@ export interface Fix {
   readonly title: Sentence;
   readonly edits: readonly TextEdit[];
   readonly preferred: boolean;
+  /** Of what does not fit: time for as many tokens with it, over that without, less 1; negative is faster. */
+  readonly slower?: number;
 }
 
 /** One thing wrong (or worth knowing) at one place. The editor, the terminal and the panel all print the same ones. */

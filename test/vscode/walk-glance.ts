@@ -83,7 +83,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const answer = tab.locator('.what-if-answer');
         await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB too much/ }).waitFor();
         await answer.getByRole('button', { name: 'Discard' }).click();
-        await side.locator('.glance-help vscode-button', { hasText: /fits, \+[\d.]+ %/i }).click();
+        await side.locator('.glance-help vscode-button', { hasText: /fits, [\d.]+ % slower/i }).click();
         for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. /);
         await side.locator('.figure-error').waitFor({ state: 'detached' });
         await goBehind(page, '"recompute": "full"');

@@ -12,7 +12,7 @@ let known: Plan | null = null;
 const plan = (): Plan => (known ??= planOf({ unit: 8 }));
 
 const tooLarge = (): Plan => planOf({ stages: 24, tensor: 8, nodes: 24 });
-const fixed: Fix = { title: sentence`Recompute attention: fits, +3 %`, preferred: true, edits: [] };
+const fixed: Fix = { title: sentence`Recompute attention: fits, 3 % slower`, preferred: true, edits: [] };
 
 const inChunks: NonNullable<Plan['overLengths']> = {
   lengths: 2,
@@ -69,7 +69,7 @@ export const sideCases: readonly Case[] = [
       const words = page.locator('.page:visible .glance-words');
       assert.match(
         (await words.innerText()).replaceAll('\u00a0', ' '),
-        /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step \(\d+ ms to [\d.]+ s\)\. [\w. %]+ of it is filling and draining the pipeline\.$/,
+        /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step \(\d+ ms to [\d.]+ s\)\. [\w. %]+ of it is bubble, mostly filling and draining the pipeline\.$/,
       );
       assert.equal(await words.getAttribute('aria-live'), 'polite');
       assert.ok(await page.evaluate(`document.querySelector('.page:not([hidden])').firstElementChild.matches('.glance')`));
@@ -88,8 +88,12 @@ export const sideCases: readonly Case[] = [
     state: () => stateOf('side', tooLarge(), { findings: [{ ...findings[0]!, fixes: [fixed] }] }),
     steps: async ({ page, send, messages }) => {
       assert.match(await page.locator('.glance-over').innerText(), /^Does not fit: [\d.]+\sGiB over on stage 23\./);
-      await page.getByRole('button', { name: 'Recompute attention: fits, +3 %' }).click();
-      assert.deepEqual((await messages()).at(-1), { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' });
+      await page.getByRole('button', { name: 'Recompute attention: fits, 3 % slower' }).click();
+      assert.deepEqual((await messages()).at(-1), {
+        type: 'fix',
+        code: 'memory-over-capacity',
+        title: 'Recompute attention: fits, 3 % slower',
+      });
       await send({ type: 'state', state: stateOf('side', tooLarge(), { findings }) });
       await page.getByRole('button', { name: 'Search layouts that fit' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'command', command: 'terapipe.searchLayout' });

@@ -33,7 +33,7 @@ const gpt3 = () => planOf({ unit: 56 });
 /** A plan that does not fit, and what the planner says of it. */
 function over(page: PageKind): PageState {
   const plan = planOf({ stages: 24, tensor: 8, nodes: 24 });
-  const title = sentence`Recompute attention: fits, +3 %`;
+  const title = sentence`Recompute attention: fits, 3 % slower`;
   const [message, remedy] = [verdictSentence(verdictOf(chosenOf(plan).memory)), lowerFirst(title)];
   const fixes = [{ title, preferred: true, edits: [] }];
   return stateOf(page, plan, { findings: findings.slice(0, 1).map((finding) => ({ ...finding, message, remedy, fixes })) });

@@ -3,7 +3,8 @@ import { verdictOf } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
 import { largestLoss, type BubbleCause, type Loss } from '../../src/core/planner/losses';
 import { stepPartNames } from '../../src/core/planner/step-part-names';
-import type { Candidate, Plan } from '../../src/core/planner/plan';
+import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
+import { costOf } from '../../src/core/planner/slower';
 import { say } from '../../src/core/sentence';
 import type { PageState } from '../../src/protocol/page';
 import { fill, h, icon } from '../base/dom';
@@ -31,6 +32,8 @@ export interface Told {
 
 interface Help {
   readonly label: string;
+  /** The one that stays what it is whatever is found; no fix is. */
+  readonly isPrimary: boolean;
   readonly act: () => void;
 }
 
@@ -65,7 +68,12 @@ export function makeGlance(): Glance {
         const past = editsAgo === 0 ? null : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
         const [first = '', ...others] = sentences.map(kept);
         fill(words, past, h('strong', {}, first), ...others.map((each) => ` ${each}`));
-        fill(help, ...helps.map(({ label, act }) => button({ label, focusKey: 'verdict-help', onClick: act })));
+        fill(
+          help,
+          ...helps.map(({ label, isPrimary, act }, index) =>
+            button({ label, focusKey: `verdict-help-${index}`, onClick: act, appearance: isPrimary ? 'primary' : 'secondary' }),
+          ),
+        );
       });
     },
   };
@@ -130,12 +138,47 @@ function causeName(cause: BubbleCause, stage: number, stages: number): string {
   return stage === stages - 1 ? t('waiting for the last stage, the slowest') : t('waiting for stage {0}, the slowest', stage);
 }
 
-/** The quick fix of the finding that it does not fit, else a search. Empty where no finding says so. */
-function helpOf({ findings }: PageState, host: Host): Help[] {
-  const finding = findings.find(({ code }) => code === 'memory-over-capacity');
+/** Fixes that are named beside the search. */
+const shownFixes = 2;
+
+/**
+ * What would make it fit: a search of layouts, the one button that is always there and always means that; and the cheapest fixes, among
+ * them the best layout of a search that has ended. Empty where no finding says that it does not fit.
+ */
+function helpOf(state: PageState, host: Host): Help[] {
+  const finding = state.findings.find(({ code }) => code === 'memory-over-capacity');
   if (finding === undefined) return [];
-  const fix = finding.fixes.find(({ preferred }) => preferred) ?? finding.fixes[0];
-  if (fix !== undefined)
-    return [{ label: say(fix.title, t), act: () => host.post({ type: 'fix', code: finding.code, title: say(fix.title) }) }];
-  return [{ label: t('Search layouts that fit'), act: () => host.post({ type: 'command', command: 'terapipe.searchLayout' }) }];
+  const fixes = finding.fixes.map(({ title, slower = 0 }) => ({
+    slower,
+    label: say(title, t),
+    act: () => host.post({ type: 'fix', code: finding.code, title: say(title) }),
+  }));
+  const found = foundFix(state, host);
+  const cheapest = [...fixes, ...(found === null ? [] : [found])].toSorted((a, b) => a.slower - b.slower).slice(0, shownFixes);
+  return [
+    { label: t('Search layouts that fit'), isPrimary: true, act: () => openSearch(state, host) },
+    ...cheapest.map(({ label, act }) => ({ label, isPrimary: false, act })),
+  ];
+}
+
+/** The answer of a search that is there or under way; else a new search. */
+function openSearch({ layout }: PageState, host: Host): void {
+  const isThere = layout !== null && (layout.running !== null || (layout.answer !== null && layout.staleEdits === 0));
+  if (isThere) host.post({ type: 'openTab', tab: 'layout', candidate: null });
+  else host.post({ type: 'command', command: 'terapipe.searchLayout' });
+}
+
+/** The best layout of a search of the files as they are. */
+function foundFix({ plan, layout }: PageState, host: Host): (Help & { readonly slower: number }) | null {
+  if (layout === null) return null;
+  const { answer, staleEdits } = layout;
+  const best = answer?.plans[answer.best];
+  if (plan === null || answer === null || staleEdits > 0 || best?.fits !== true) return null;
+  const slower = chosenOf(plan).tokensPerSecond / best.tokensPerSecond - 1;
+  return {
+    slower,
+    isPrimary: false,
+    label: t('Apply the best layout: fits, {0}', say(costOf(slower), t)),
+    act: () => host.post({ type: 'applyLayout', point: { answer: answer.id, index: answer.best } }),
+  };
 }

@@ -14,28 +14,31 @@ import { adapterLine } from './adapter';
 import { lengthsLine, lengthsSection } from './lengths';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
-import { reportedAssumptions, type CalibratedStep } from '../../core/spec/request';
+import type { CalibratedStep } from '../../core/spec/request';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { stacksText } from '../../core/partition/stack-cut';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
+import type { Remedy } from '../../core/rules/plan/remedy';
+import { movesText, weighedAssumptions, type WeighedAssumption } from '../../core/planner/assumed';
+import { costOf } from '../../core/planner/slower';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
-import { say } from '../../core/sentence';
+import { say, sentence, type Value } from '../../core/sentence';
 
 /** `terapipe plan`: the chosen way to run the step beside the others. */
-export function planAnswer({ plan, findings }: Planned, texts: Texts, own: PlanSettings = {}): Answer {
+export function planAnswer({ plan, findings, remedies = [] }: Planned, texts: Texts, own: PlanSettings = {}): Answer {
   const chosen = chosenOf(plan);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { ...planJson(plan, own), starts: startErrors(findings).length === 0, findings: printed },
-    text: [planText(plan, chosen, findings), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
+    json: { ...planJson(plan, own), ...remediesJson(remedies), starts: startErrors(findings).length === 0, findings: printed },
+    text: [planText(plan, chosen, findings, remedies), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosen)),
   };
 }
 
-function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): string {
+function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[], remedies: readonly Remedy[]): string {
   const { request, cost, parameters } = plan;
   const { layout, model, training } = request;
   const verdict = verdictOf(chosen.memory);
@@ -81,10 +84,10 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     candidate.fits ? '' : say(verdictWord(candidate)),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = reportedAssumptions(request.assumptions).map(({ key, value, reason }) => [
-    printable(key),
-    printable(value),
-    printable(say(reason)),
+  const assumed = weighedAssumptions(request, chosen).map((assumption) => [
+    printable(assumption.key),
+    printable(assumption.value),
+    printable(say(sentenceOf(assumption))),
   ]);
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
   return [
@@ -95,6 +98,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
       ].join(' '),
     ),
     indented(table(facts, [1])),
+    ...(remedies.length === 0 ? [] : [section('Fits with, cheapest first', remediesTable(remedies))]),
     section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
     ...(plan.overLengths === undefined ? [] : [section(...lengthsSection(plan.overLengths))]),
     ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map((reason) => printable(say(reason))).join('\n'))] : []),
@@ -105,6 +109,32 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[]): 
     ),
     ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
   ].join('\n\n');
+}
+
+/** Why a value is assumed, and what others would make of the step. */
+function sentenceOf(assumption: WeighedAssumption): Value {
+  const moves = movesText(assumption);
+  return moves === null ? assumption.reason : sentence`${assumption.reason}; ${moves}`;
+}
+
+function remediesTable(remedies: readonly Remedy[]): string {
+  return table(
+    remedies.map(({ label, iterationMs, slower }) => [printable(say(label)), column.duration(iterationMs), say(costOf(slower))]),
+    [0],
+  );
+}
+
+/** Changes with which the plan fits, cheapest first: what to set, and the step; nothing for a plan that fits. */
+function remediesJson(remedies: readonly Remedy[]): object {
+  if (remedies.length === 0) return {};
+  return {
+    remedies: remedies.map(({ label, sets, iterationMs, slower }) => ({
+      change: say(label),
+      set: Object.fromEntries(sets),
+      iterationMs,
+      slower,
+    })),
+  };
 }
 
 /** `, expert 8`: which GPUs of the others share out the experts; nothing for dense models. */

@@ -2,6 +2,7 @@ import { column, formatBytes, formatDuration, formatPercent, formatTokens, plura
 import { launchOf, regretOf, type ServedEngine } from '../../core/export/prefill-answer';
 import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
 import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
+import { costOf } from '../../core/planner/slower';
 import { say } from '../../core/sentence';
 import type { PlanRequest } from '../../core/spec/request';
 import { printable } from '../../core/text';
@@ -101,12 +102,13 @@ function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
     say(rule.name),
     column.duration(rule.timeToFirstTokenMs),
     plural(rule.chunks.length, 'chunk'),
-    `${formatPercent(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))} slower`,
+    say(costOf(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))),
   ]);
 }
 
-function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts }: PrefillFound): string {
-  const slower = `${formatPercent(regret)} slower`;
+/** What an engine's own chunks lose, or gain where they are no multiples of the unit that chunks are looked for in. */
+function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts, prefill }: PrefillFound): string {
+  const slower = `${say(costOf(regret))}${regret < 0 ? ` than the best in multiples of ${prefill.unit} tokens` : ''}`;
   if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;
   return `${formatDuration(meanMs)} on average with its own chunks, ${slower}`;
 }
@@ -114,7 +116,7 @@ function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine
 /** What a launch is, as comments above it. */
 function commentsOf(engine: ServedEngine, found: PrefillFound): string[] {
   return [
-    `# ${engine.title}: ${regretText(engine, found)} than the best chunks (${shown(found.prefill.chunks)})`,
+    `# ${engine.title}: ${regretText(engine, found)}; best chunks: ${shown(found.prefill.chunks)}`,
     `# Its chunks: ${shown(engine.chunks)}`,
     ...engine.notes.map((note) => `# ${say(note)}`),
   ];

@@ -181,14 +181,18 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
   ];
 }
 
+/** Plans as rows; where two have the same words, how many layers their stages have, which tells them apart. */
 function planTable(plans: readonly FoundPlan[]): string {
+  const wordsOf = ({ point, name }: FoundPlan): string => `${say(layoutText(point))}, ${say(name)}`;
+  const words = plans.map(wordsOf);
+  const isTwice = (plan: FoundPlan): boolean => words.filter((each) => each === wordsOf(plan)).length > 1;
   return table(
     plans.map((plan) => [
       `${plan.tie ? '~' : ' '} ${column.duration(plan.iterationMs)}`,
       column.bytes(plan.peakBytes),
       column.percent(plan.bubbleRate),
       say(layoutText(plan.point)),
-      say(plan.name),
+      isTwice(plan) ? `${say(plan.name)}, ${say(stageLayersText(plan.point))}` : say(plan.name),
     ]),
     [3, 4],
   );

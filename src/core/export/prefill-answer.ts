@@ -52,7 +52,7 @@ export function launchOf({ layout }: PlanRequest, model: string, cut: ServedCut)
 
 /** How much longer a time is than the best, as a share. */
 export function regretOf(ms: number, bestMs: number): number {
-  return Math.max(0, ms / bestMs - 1);
+  return ms / bestMs - 1;
 }
 
 /**

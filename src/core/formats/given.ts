@@ -6,7 +6,7 @@ import type { TrainingSpec } from '../spec/request';
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
 
 /** Under `training`. */
-export interface TrainingGiven extends Omit<TrainingSpec, 'adapter' | 'attentionKernel' | 'narrowCopies' | 'recomputeByStage'> {
+export interface TrainingGiven extends Omit<TrainingSpec, 'adapter' | 'attentionKernel' | 'narrowCopies'> {
   /** `unfused` is the same as `attention: unfused`. */
   readonly attentionKernel?: AttentionKernel;
   /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */

@@ -256,10 +256,11 @@ function microBatchesOf({ request, fixed }: SearchProblem, batch: number): numbe
   return sizes;
 }
 
-/** Recompute choices worth trying; `share` of a full one's layers instead of all. */
+/** What to recompute; `share` of a full one's layers instead of all. */
 type RecomputeChoice = Recompute & { readonly share?: number };
 
-function recomputeChoices({ experts, latent }: ModelSpec, { attention }: TrainingSpec): RecomputeChoice[] {
+/** Recompute choices worth trying, those that cost least first. */
+export function recomputeChoices({ experts, latent }: ModelSpec, { attention }: Pick<TrainingSpec, 'attention'>): RecomputeChoice[] {
   const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
   const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
   const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];

@@ -185,9 +185,7 @@ function joined(a: StageContents, b: StageContents): StageContents {
   };
   const isSpread = a.headShare !== undefined || b.headShare !== undefined;
   const head = isSpread ? { headShare: (a.headShare ?? 0) + (b.headShare ?? 0) } : {};
-  const isApart = a.recomputed !== undefined || b.recomputed !== undefined;
-  const again = isApart ? { recomputed: (a.recomputed ?? 0) + (b.recomputed ?? 0) } : {};
-  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns, ...head, ...again };
+  return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns, ...head };
 }
 
 function stageMemory(

@@ -42,8 +42,6 @@ export interface StageContents {
   readonly decoderStart?: boolean;
   /** Part of the head and the loss that it has, where they are spread over stages; absent: all on the last. */
   readonly headShare?: number;
-  /** Layers of it that are recomputed whole; absent: as many as of every chunk. */
-  readonly recomputed?: number;
 }
 
 /** Part of the head and the loss that a stage has, 0..1. */
@@ -58,8 +56,8 @@ export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): r
 
 /** Equal for stages of the same shape. */
 export function contentsKey(contents: StageContents): string {
-  const { layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare, recomputed } = contents;
-  return [layers, first, last, encoderEnd, decoderStart, headShare, recomputed, groups === undefined ? '' : JSON.stringify(groups)].join();
+  const { layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare } = contents;
+  return [layers, first, last, encoderEnd, decoderStart, headShare, groups === undefined ? '' : JSON.stringify(groups)].join();
 }
 
 /** Whether a stage has layers of one of the stacks. */

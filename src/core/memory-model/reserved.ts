@@ -21,6 +21,25 @@ import { zeroBlocks } from './zero';
  */
 const segmentBytes = 22 * 2 ** 20;
 
+/** What makes PyTorch's allocator grow and join its segments, so that next to nothing of what it reserves is lost. */
+export const expandableSegments = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
+
+/**
+ * Whether stages would fit if nothing were lost to fragmentation, which `expandableSegments` comes close to. False under a runtime whose
+ * launcher sets it.
+ */
+export function lacksFragmentsAlone(
+  inputs: LimitInputs,
+  stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes' | 'usableBytes'>[],
+): boolean {
+  if (runtimeOf(inputs.training).id === 'torchtitan') return false;
+  const besideBytes = besideAllocator(inputs) + segmentBytes;
+  return (
+    stages.some(({ peakBytes, usableBytes }) => peakBytes > usableBytes) &&
+    stages.every(({ peakBytes, capacityBytes }) => peakBytes <= capacityBytes - besideBytes)
+  );
+}
+
 /**
  * What PyTorch's allocator reserves at a peak of `bytes` tensors in forwards and backwards (`max_reserved`), bytes.
  * @param atHead the unit whose head's backward makes that peak; null where another operation does.

@@ -128,16 +128,9 @@ export function chunksOf(
     );
   const cut = stageLayers === null ? usualCut(model, training, pipeline * chunks) : chunkLayers(stageLayers, stageOfChunk);
   const contents = cutContents(cut, model);
-  const spread = kind.exchangesAttention === true ? spreadHead(contents, pipeline) : contents;
-  const chunkContents = recomputedByStage(training, spread);
+  const chunkContents = kind.exchangesAttention === true ? spreadHead(contents, pipeline) : contents;
   const own = layout.virtualStages === chunks ? inputs : { model, training, layout: { ...layout, virtualStages: chunks } };
   return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
-}
-
-/** Stages with their own number of recomputed layers, where they have one chunk each and a request says so. */
-export function recomputedByStage({ recomputeByStage }: TrainingSpec, stages: readonly StageContents[]): readonly StageContents[] {
-  if (recomputeByStage?.length !== stages.length) return stages;
-  return stages.map((own, stage) => ({ ...own, recomputed: recomputeByStage[stage] ?? 0 }));
 }
 
 /** The head and the loss on the last chunk of every stage, an equal part each. */

@@ -10,7 +10,7 @@ import type { GpuMemory } from '../memory-model/profile';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import type { PlanRequest } from '../spec/request';
 import { chunkCost } from '../partition/offload';
-import { chunksOf, kindFor, recomputedByStage, type Chunks, type NamedKind } from '../partition/scheduling';
+import { chunksOf, kindFor, type Chunks, type NamedKind } from '../partition/scheduling';
 import { gpuMemoryOf, stageInputsOf } from '../partition/stage-inputs';
 import { cutContents, usualCut } from '../partition/stages';
 
@@ -98,7 +98,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageLayers = layout.stageLayers ?? null;
   const stageContents =
     stageLayers === null
-      ? recomputedByStage(training, cutContents(usualCut(model, training, layout.pipeline), model))
+      ? cutContents(usualCut(model, training, layout.pipeline), model)
       : chunksOf(inputs, kindFor(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
   const known = new Map<CostInputs, Map<string, SliceCost>>();
   const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {

@@ -42,7 +42,7 @@ export function settingEdits(run: Run, key: string, value: string | number | boo
 /** The same for several settings at once. */
 export function settingsEdits(
   run: Run,
-  sets: readonly (readonly [key: string, value: string | number | boolean | null])[],
+  sets: readonly (readonly [key: string, value: string | number | boolean | readonly string[] | null])[],
 ): readonly TextEdit[] | null {
   const text = run.texts?.get(run.file);
   if (run.format !== 'terapipe' || text === undefined) return null;

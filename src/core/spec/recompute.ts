@@ -18,11 +18,6 @@ export interface Recompute {
    */
   readonly recomputeLayers?: number;
   /**
-   * Under `full`: so many layers of each stage instead, with one chunk a stage. No launcher's flags say so, and no file: only what a plan
-   * would take with it is asked.
-   */
-  readonly recomputeByStage?: readonly number[];
-  /**
    * Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer);
    * absent: each by itself.
    */
@@ -41,16 +36,10 @@ export function isRecomputed({ recompute, recomputeModules: named }: Recompute, 
 /** A chunk as far as what is recomputed of it goes. */
 export interface RecomputedChunk {
   readonly layers: number;
-  /** Of them, recomputed whole; absent: as many as of every chunk. */
-  readonly recomputed?: number;
 }
 
 /** Layers of a chunk that are recomputed whole. */
-export function wholeLayers(
-  { recompute, recomputeLayers, recomputeEvery = 2 }: Recompute,
-  { layers, recomputed }: RecomputedChunk,
-): number {
-  if (recomputed !== undefined && recompute === 'full') return Math.min(layers, recomputed);
+export function wholeLayers({ recompute, recomputeLayers, recomputeEvery = 2 }: Recompute, { layers }: RecomputedChunk): number {
   if (recompute === 'every') return Math.floor(layers / recomputeEvery);
   return recompute === 'full' ? Math.min(layers, recomputeLayers ?? layers) : 0;
 }

@@ -1,5 +1,8 @@
 import * as vscode from 'vscode';
 import type { Finding, Fix, TextEdit } from '../../core/findings';
+import { chosenOf } from '../../core/planner/plan';
+import { costOf } from '../../core/planner/slower';
+import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
@@ -18,14 +21,14 @@ export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearch
           ...state.findings
             .filter(isHere)
             .flatMap((finding) => [
-              ...finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context)),
               ...(finding.code === 'memory-over-capacity'
-                ? [searchAction(finding, state, context), ...clusterActions(finding, state, context)]
-                : []),
+                ? memoryActions(finding, state, layouts.stateOf(state.file), context)
+                : finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context))),
             ]),
           ...layouts
             .findingsOf(state.file)
             .filter(isHere)
+            .filter(({ code }) => code !== 'layout-too-large' || !hasMemoryFinding(state))
             .map((finding) => applyAction(finding, state, context)),
         ];
       }),
@@ -61,6 +64,35 @@ function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vsco
   action.diagnostics = diagnosticsFor(finding, state, context);
   action.edit = editOf(fix, state);
   return action;
+}
+
+function hasMemoryFinding({ findings }: SessionState): boolean {
+  return findings.some(({ code }) => code === 'memory-over-capacity');
+}
+
+/** What makes a plan fit, cheapest first, the best layout of a search that has ended among it; then other machines, and a search. */
+function memoryActions(
+  finding: Finding,
+  state: SessionState,
+  search: LayoutSearch | null,
+  context: vscode.CodeActionContext,
+): vscode.CodeAction[] {
+  const fixes = finding.fixes
+    .filter((fix) => isCurrent(fix, state))
+    .map((fix) => ({ slower: fix.slower ?? 0, action: actionOf(fix, finding, state, context) }));
+  const found = search === null || search.staleEdits > 0 ? null : foundFix(finding, state, search, context);
+  const sorted = [...fixes, ...(found === null ? [] : [found])].toSorted((a, b) => a.slower - b.slower).map(({ action }) => action);
+  sorted.forEach((action, index) => (action.isPreferred = index === 0));
+  return [...sorted, ...clusterActions(finding, state, context), ...(found === null ? [searchAction(finding, state, context)] : [])];
+}
+
+function foundFix(finding: Finding, state: SessionState, { answer }: LayoutSearch, context: vscode.CodeActionContext) {
+  const best = answer?.result.best;
+  if (best?.fits !== true || state.plan === null) return null;
+  const slower = chosenOf(state.plan).tokensPerSecond / best.tokensPerSecond - 1;
+  const action = applyAction(finding, state, context);
+  action.title = vscode.l10n.t('Apply the best layout…: fits, {0}', say(costOf(slower), vscode.l10n.t));
+  return { slower, action };
 }
 
 /** Where no one change is enough, or another layout is wanted: a search of all of them. */

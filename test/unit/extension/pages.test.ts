@@ -44,7 +44,7 @@ describe('page messages', () => {
       { type: 'command', command: 'terapipe.plan' },
       { type: 'reveal', place },
       { type: 'change', change: { key: 'slicing.unit', value: 16 } },
-      { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, +3 %' },
+      { type: 'fix', code: 'memory-over-capacity', title: 'Recompute attention: fits, 3 % slower' },
       {
         type: 'try',
         sets: [

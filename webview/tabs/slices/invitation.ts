@@ -1,5 +1,7 @@
-import { formatDuration, formatPercent } from '../../../src/core/format';
+import { formatDuration } from '../../../src/core/format';
 import type { Candidate, Plan } from '../../../src/core/planner/plan';
+import { costOf } from '../../../src/core/planner/slower';
+import { say } from '../../../src/core/sentence';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
@@ -22,7 +24,11 @@ export function makeInvitation(store: Store): {
     'div',
     { class: 'invitation' },
     picture('slices'),
-    h('p', {}, t('Nothing is sliced here. Cut into token slices, a sequence reaches the next stage sooner, and stages wait less.')),
+    h(
+      'p',
+      {},
+      t('Nothing is sliced here. Cut into token slices, a sequence reaches the next stage sooner; each slice takes kernels of its own.'),
+    ),
     actions,
     answer,
   );
@@ -37,13 +43,22 @@ export function makeInvitation(store: Store): {
         answer.textContent = t('{0} cannot run on this layout.', schedule);
         return;
       }
-      const more = made.iterationMs / candidate.iterationMs - 1;
-      const [step, share] = [formatDuration(made.iterationMs), formatPercent(Math.abs(more))];
-      answer.textContent =
-        more < 0
-          ? t('{0} with {1} equal slices: {2} a step, {3} shorter.', schedule, lengths.length, step, share)
-          : t('{0} with {1} equal slices: {2} a step, {3} longer.', schedule, lengths.length, step, share);
-      fill(actions, openedLayout(store.state()) === null ? use : null);
+      const slower = made.iterationMs / candidate.iterationMs - 1;
+      const found = t(
+        '{0} with {1} equal slices: {2} a step, {3}',
+        schedule,
+        lengths.length,
+        formatDuration(made.iterationMs),
+        say(costOf(slower), t),
+      );
+      const isFaster = slower < 0 && made.fits;
+      const isLarger = !made.fits && candidate.fits;
+      answer.textContent = isFaster
+        ? t('{0}.', found)
+        : isLarger
+          ? t('{0}, and it does not fit: keep the current plan.', found)
+          : t('{0}: keep the current plan.', found);
+      fill(actions, isFaster && openedLayout(store.state()) === null ? use : null);
     };
     const use = button({
       label: t('Plan with {0}', schedule),

@@ -2,7 +2,7 @@ import type { Run } from '../../formats/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { mayFit, verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
-import { lowerFirst, sentence } from '../../sentence';
+import { either, lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedy';
 import { findingAt, settingAt, settingsEdits } from '../settings';
 
@@ -12,7 +12,7 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
 /**
  * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets a warning,
  * and information where the step may fit.
- * @param remedies the changes that were found to help, smallest first; each is a quick fix where the file can be edited and can say it.
+ * @param remedies the changes that were found to help, cheapest first; each is a quick fix where the file can be edited and can say it.
  * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot say so; left out: it is of none.
  */
 export function memoryFindings(
@@ -26,17 +26,20 @@ export function memoryFindings(
   if (chosen.fits) return [];
   const verdict = verdictOf(chosen.memory);
   const message = verdictSentence(verdict);
-  const remedy = remedies.length === 0 ? searchRemedy : lowerFirst(remedies.map(remedyText).reduce((a, b) => sentence`${a}; or ${b}`));
-  const fixes = remedies.flatMap((each, index): Fix[] => {
-    if (each.sets.length === 0) return [];
-    const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
-    return edits === null ? [] : [{ title: remedyText(each), edits, preferred: index === 0 }];
-  });
+  const [cheapest] = remedies;
+  const remedy = cheapest === undefined ? searchRemedy : lowerFirst(remedyText(cheapest));
+  const fixes = remedies
+    .flatMap((each): Fix[] => {
+      if (each.sets.length === 0) return [];
+      const edits = inLauncher === null ? editsOfSettings(run, each) : inLauncher(each);
+      return edits === null ? [] : [{ title: remedyText(each), edits, preferred: false, slower: each.slower }];
+    })
+    .map((fix, index) => ({ ...fix, preferred: index === 0 }));
   const severity = mayFit(verdict) ? 'warning' : 'error';
   if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
     message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
-    remedy: sentence`${inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`}; or ${remedy}`,
+    remedy: either([inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`, remedy]),
   };
   const place = inLauncher === null ? '' : keyOf(run);
   return [findingAt(run, place, 'memory-over-capacity', mayFit(verdict) ? 'information' : 'warning', onAssumed, fixes)];

@@ -2,34 +2,41 @@ import { scheduleKind } from '../../schedules/registry';
 import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../spec/cluster';
 import { applyOverrides } from '../../formats/overrides';
+import { refusedTogether } from '../../formats/capabilities';
 import type { Run } from '../../formats/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
-import { formatCount, formatDuration } from '../../format';
+import { formatCount } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
+import { lacksFragmentsAlone, expandableSegments } from '../../memory-model/reserved';
+import { abilitiesOf, type Abilities } from '../../layout-search/abilities';
+import { recomputeChoices } from '../../layout-search/space';
+import { pipelineOf } from '../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { stepMs } from '../../planner/predict';
 import { isRun } from '../../schedules/needs';
-import { mostTrialOperations, recomputeByStage } from '../../planner/recompute-by-stage';
-import type { PlanRequest } from '../../spec/request';
-import { memoryOf } from '../../partition/scheduling';
+import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
+import type { ScheduleName } from '../../spec/schedule-names';
+import type { Scheme } from '../../spec/scheme';
+import { memoryOf, unlessUnmet } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
-import { counted, sentence, type Sentence } from '../../sentence';
-import type { Change, Remedy } from './remedy';
+import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
+import type { Change, Remedy, SetValue } from './remedy';
 
-/** As many are offered, and beside recompute of all stages alike that of each stage. */
-const mostRemedies = 3;
+/** As many are offered. */
+const mostRemedies = 4;
 /** Plans that are made to find them, at most: a count, so that every machine offers the same. */
 export const mostTrials = 5;
 
 /**
- * Looks for the smallest changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned),
- * and returns those that fit, smallest change first. The caller plans, here or on another
- * thread. At most `mostTrials` are yielded; what does not fit by memory alone is not.
+ * Looks for changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns
+ * those that fit, cheapest first: by the time for as many tokens. What does not fit by memory alone is not planned; of the others those
+ * that cost least by a quick estimate are. The caller plans, here or on another thread. At most `mostTrials` are yielded.
  */
 function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): Generator<Run, readonly Remedy[], Plan | null> {
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const found: Remedy[] = [];
+  const found: Remedy[] = [...environmentRemedy(plan)];
   let trials = 0;
   const other = otherSchedule(plan);
   if (other !== undefined && scheduleKind(other.schedule).ownRuntime === undefined) found.push(scheduleRemedy(chosen, other, null));
@@ -39,61 +46,42 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
     const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
     if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), chosenAlone(changed)));
   }
-  for (const change of changesOf(plan.request, chosen)) {
-    if (found.length === mostRemedies || trials === mostTrials) break;
-    if (!fitsAfter(change, chosen)) continue;
+  const abilities = abilitiesOf(run);
+  const changes = changesOf(plan.request, chosen).filter((change) => isSaid(change, abilities) && fitsAfter(change, chosen));
+  for (const change of cheapestFirst(changes, chosen, signal)) {
+    if (trials === mostTrials) break;
     trials++;
     const changed = yield applyOverrides(
       run,
-      change.sets.map(([key, value]) => `${key}=${value}`),
+      change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
     );
     if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
   }
-  const byStage = stagesRecomputed(plan, found, signal);
-  return byStage === null ? found : [...found, byStage];
+  return found.toSorted((a, b) => a.slower - b.slower).slice(0, mostRemedies);
 }
 
-/** Steps that differ by less than this share are as fast. */
-const asFast = 0.005;
+/** Changes by the step that each would take for as many tokens under the schedule of the plan; what cannot be timed so comes last. */
+function cheapestFirst(changes: readonly TriedChange[], chosen: Candidate, signal: CancelSignal | undefined): readonly TriedChange[] {
+  const costs = new Map(changes.map((change) => [change, estimatedMs(change, chosen, signal)]));
+  return changes.toSorted((a, b) => (costs.get(a) ?? Infinity) - (costs.get(b) ?? Infinity));
+}
+
+/** A step with a change, over the sequences of its batch, ms; `Infinity` where the schedule does not run on it. */
+function estimatedMs(change: TriedChange, { schedule, scheme }: Candidate, signal: CancelSignal | undefined): number {
+  const { training } = change.request;
+  const ms = unlessUnmet(() => stepMs(pipelineOf(change.request), { schedule, scheme: schemeAfter(change, schedule, scheme) }, signal));
+  return (ms ?? Infinity) / training.globalBatch;
+}
 
 /**
- * Recompute of another number of layers on each stage, where that is faster than of as many on all of them: what is lost to flags that
- * cannot say so. With the slices of the plan, or those that were solved for the change that recomputes alike.
+ * The allocator's setting with which no memory is lost to fragmentation, where that is all that a step lacks: the tensors of every stage
+ * fit what is beside them. Runtimes that set it themselves lose none.
  */
-function stagesRecomputed(plan: Plan, found: readonly Remedy[], signal: CancelSignal | undefined): Remedy | null {
-  const { request } = plan;
-  if (request.training.recompute === 'full') return null;
-  const chosen = chosenOf(plan);
-  const alike = found.filter(({ sets }) => sets.some(([key, value]) => key === 'training.recompute' && value === 'full'));
-  if (alike.length === 0) return null;
-  const schemes = [chosen, ...alike.flatMap((remedy) => (remedy.plan === null ? [] : [chosenOf(remedy.plan)]))]
-    .filter(({ schedule }) => schedule === chosen.schedule)
-    .map(({ scheme }) => scheme);
-  const best = recomputeByStage(request, chosen, schemes, signal);
-  if (best === null || best.layers.every((layers) => layers === best.layers[0])) return null;
-  const alikeMs = Math.min(...alike.map(({ iterationMs }) => iterationMs));
-  if (!(best.prediction.iterationMs < alikeMs * (1 - asFast))) return null;
-  const label = sentence`Recompute ${layersByStage(best.layers)} (no launcher's flags can say so)`;
-  return {
-    sets: [],
-    label,
-    iterationMs: best.prediction.iterationMs,
-    slower: chosen.tokensPerSecond / best.prediction.tokensPerSecond - 1,
-    plan: null,
-  };
-}
-
-/** `5 layers on stages 0 to 2, 1 layer on stage 3`; stages without any are left out. */
-function layersByStage(layers: readonly number[]): Sentence {
-  const parts: Sentence[] = [];
-  for (let from = 0, to = 0; from < layers.length; from = to) {
-    const count = layers[from] ?? 0;
-    while (to < layers.length && layers[to] === count) to++;
-    if (count === 0) continue;
-    const on = to - from === 1 ? sentence`stage ${formatCount(from)}` : sentence`stages ${formatCount(from)} to ${formatCount(to - 1)}`;
-    parts.push(sentence`${counted(count, 'layer')} on ${on}`);
-  }
-  return parts.reduce((a, b) => sentence`${a}, ${b}`);
+function environmentRemedy({ request, candidates, chosen: id }: Plan): Remedy[] {
+  const chosen = candidates.find((candidate) => candidate.id === id);
+  if (chosen === undefined || !lacksFragmentsAlone(request, chosen.memory.stages)) return [];
+  const label = sentence`Set ${expandableSegments} in the environment`;
+  return [{ sets: [], label, iterationMs: chosen.iterationMs, slower: 0, plan: null }];
 }
 
 function chosenAlone(plan: Plan): Plan {
@@ -135,7 +123,10 @@ function otherSchedule(plan: Plan): Candidate | undefined {
 
 function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): Remedy {
   const name = best.id === 'rounds' ? best.name : best.schedule;
-  const change = { sets: [['schedule', best.schedule]], label: sentence`Run ${name} (${formatDuration(best.iterationMs)})` } as const;
+  const change = {
+    sets: [['schedule', best.schedule]],
+    label: plan === null ? sentence`Run ${name}` : sentence`Run ${name} under its own runtime`,
+  } as const;
   return remedyOf(change, chosen, best, plan);
 }
 
@@ -144,43 +135,102 @@ function mayRun(request: PlanRequest, { schedule }: Candidate): boolean {
   return request.runs?.includes(schedule) ?? isRun(schedule, request);
 }
 
+/** Operations of a schedule with which a change is tried, at most. */
+const mostTrialOperations = 200_000;
+
 interface TriedChange extends Change {
   readonly request: PlanRequest;
 }
 
-/** The usual measures, cheapest in time first. */
+/** Whether a launcher runs a change, and its files can say it. */
+function isSaid({ sets, request: { training, layout } }: TriedChange, { kept, refuses }: Abilities): boolean {
+  const names: readonly string[] = kept;
+  return (
+    sets.every(([key]) => !names.includes(key.split('.')[1] ?? '')) &&
+    refusedTogether({ refuses }, { ...layout, zeroStage: training.zeroStage }) === undefined
+  );
+}
+
+/** The usual measures. */
 function changesOf(request: PlanRequest, chosen: Candidate): TriedChange[] {
-  const { training, layout, model } = request;
-  const train = (key: keyof typeof training, value: string | number | boolean, label: Sentence): TriedChange => ({
-    sets: [[`training.${key}`, value]],
-    label,
-    request: { ...request, training: { ...training, [key]: value } },
-  });
+  const { training, layout } = request;
   const smallerBatches = divisorsOf(training.microBatch)
     .filter((size) => size < training.microBatch)
     .reverse();
-  const gpus = layout.pipeline * layout.data;
-  const deeper = (layout.stageNodeGroups === undefined ? divisorsOf(model.layers) : []).filter(
-    (pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0 && training.globalBatch % (gpus / pipeline) === 0,
-  );
   const hasFastBf16 = nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu));
+  const batches = smallerBatches.map((size) => trained(request, { microBatch: size }, sentence`Use a micro-batch of ${formatCount(size)}`));
   return [
     ...(layout.tensor > 1 && !training.sequenceParallel && training.sequenceLength % layout.tensor === 0
-      ? [train('sequenceParallel', true, sentence`Use sequence parallelism`)]
+      ? [trained(request, { sequenceParallel: true }, sentence`Use sequence parallelism`)]
       : []),
-    ...(training.attention === 'unfused' && hasFastBf16 ? [train('attention', 'flash', sentence`Use FlashAttention`)] : []),
-    ...(training.zeroStage === 0 && layout.data > 1 ? [train('zeroStage', 1, sentence`Shard the optimizer (ZeRO 1)`)] : []),
-    ...smallerBatches.map((size) => train('microBatch', size, sentence`Use a micro-batch of ${formatCount(size)}`)),
-    ...(training.recompute === 'none' ? [train('recompute', 'selective', sentence`Recompute attention`)] : []),
-    ...(training.recompute === 'full' ? [] : [fewestRecomputed(request, chosen)]),
-    ...deeper.map((pipeline) => ({
-      sets: [
-        ['layout.pipeline', pipeline],
-        ['layout.data', gpus / pipeline],
-      ] as const,
-      label: sentence`Use ${formatCount(pipeline)} stages`,
-      request: { ...request, layout: { ...layout, pipeline, data: gpus / pipeline } },
-    })),
+    ...(training.attention === 'unfused' && hasFastBf16 ? [trained(request, { attention: 'flash' }, sentence`Use FlashAttention`)] : []),
+    ...(training.zeroStage === 0 && layout.data > 1 ? [trained(request, { zeroStage: 1 }, sentence`Shard the optimizer (ZeRO 1)`)] : []),
+    ...batches,
+    ...selectiveRecomputes(request),
+    ...batches.flatMap((batch) => selectiveRecomputes(batch.request).map((each) => together(batch, each))),
+    ...(training.recompute === 'full' && training.recomputeLayers === undefined ? [] : [fewestRecomputed(request, chosen)]),
+    ...(layout.stageNodeGroups !== undefined || layout.stageLayers !== undefined
+      ? []
+      : [...otherPipelines(request), ...batches.flatMap((batch) => otherPipelines(batch.request).map((each) => together(batch, each)))]),
+    ...otherTensors(request),
+  ];
+}
+
+/** Settings of training, as one change. */
+function trained(request: PlanRequest, set: Partial<TrainingSpec>, label: Sentence): TriedChange {
+  return {
+    sets: Object.entries(set).map(([key, value]) => [`training.${key}`, value as SetValue] as const),
+    label,
+    request: { ...request, training: { ...request.training, ...set } },
+  };
+}
+
+/** Two changes at once, of which the second was made on the first. */
+function together(first: TriedChange, second: TriedChange): TriedChange {
+  return { sets: [...first.sets, ...second.sets], label: sentence`${first.label}, ${lowerFirst(second.label)}`, request: second.request };
+}
+
+/** Recompute of parts of every layer, of those that save memory beyond what is recomputed already. */
+function selectiveRecomputes(request: PlanRequest): TriedChange[] {
+  const { training, model } = request;
+  if (training.recompute !== 'none') return [];
+  const choices = mayShareRecompute(training) ? recomputeChoices(model, training) : [{ recompute: 'selective' as const }];
+  return choices.flatMap(({ recompute, recomputeModules }) =>
+    recompute !== 'selective'
+      ? []
+      : recomputeModules === undefined
+        ? [trained(request, { recompute }, sentence`Recompute attention`)]
+        : [trained(request, { recompute, recomputeModules }, sentence`Recompute ${recomputeModules.join(', ')}`)],
+  );
+}
+
+/** More stages on the same GPUs, replicas fewer. */
+function otherPipelines(request: PlanRequest): TriedChange[] {
+  const { layout, model } = request;
+  const gpus = layout.pipeline * layout.data;
+  return divisorsOf(model.layers)
+    .filter((pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0)
+    .flatMap((pipeline) => laidOut(request, { pipeline, data: gpus / pipeline }, sentence`Use ${formatCount(pipeline)} stages`));
+}
+
+/** Tensor parallelism of twice the size within a node, replicas half as many. */
+function otherTensors(request: PlanRequest): TriedChange[] {
+  const { layout, model, cluster, training } = request;
+  const tensor = 2 * layout.tensor;
+  const isWhole = layout.data % 2 === 0 && model.heads % tensor === 0 && training.sequenceLength % tensor === 0;
+  if (!isWhole || tensor > cluster.gpusPerNode || layout.stageNodeGroups !== undefined || model.experts !== null) return [];
+  return laidOut(request, { tensor, data: layout.data / 2 }, sentence`Use tensor parallelism of ${formatCount(tensor)}`);
+}
+
+function laidOut(request: PlanRequest, sizes: Partial<Layout> & Pick<Layout, 'data'>, label: Sentence): TriedChange[] {
+  const { training } = request;
+  if (!Number.isInteger(training.globalBatch / sizes.data / training.microBatch)) return [];
+  return [
+    {
+      sets: Object.entries(sizes).map(([key, value]) => [`layout.${key}`, value as number] as const),
+      label,
+      request: { ...request, layout: { ...request.layout, ...sizes } },
+    },
   ];
 }
 
@@ -219,16 +269,27 @@ function mayShareRecompute({ runtime = 'megatron' }: PlanRequest['training']): b
 }
 
 /** By the memory of the chosen schedule alone. */
-function fitsAfter({ request, sets }: TriedChange, chosen: Candidate): boolean {
+function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
+  const { request, sets } = change;
   const { model, training, layout, cluster } = request;
-  const { sliced } = scheduleKind(chosen.schedule);
-  if (sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
-  const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
-  const units = sliced ? chosen.scheme.reduce((sum, { tokens }) => sum + tokens.length, 0) : microBatches;
+  if (scheduleKind(chosen.schedule).sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
+  const scheme = schemeAfter(change, chosen.schedule, chosen.scheme);
+  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
   if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTrialOperations) return false;
-  const scheme = sliced
-    ? chosen.scheme
-    : Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
   const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
   return memory !== null && fitsMemory(memory);
+}
+
+/** The scheme of the plan with a change: its slices, or whole sequences in the micro-batches that there are then. */
+function schemeAfter({ request: { training, layout } }: TriedChange, schedule: ScheduleName, scheme: Scheme): Scheme {
+  const batches = training.globalBatch / layout.data;
+  if (scheduleKind(schedule).sliced) {
+    const [first] = scheme;
+    const size = first?.batch ?? 1;
+    return scheme.every((chunk) => chunk === first || JSON.stringify(chunk) === JSON.stringify(first))
+      ? Array.from({ length: Math.max(1, Math.round(batches / size)) }, () => first ?? { batch: 1, tokens: [training.sequenceLength] })
+      : scheme;
+  }
+  const microBatches = Math.ceil(batches / training.microBatch);
+  return Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
 }

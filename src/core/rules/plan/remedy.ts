@@ -1,11 +1,14 @@
-import { formatPercent } from '../../format';
 import type { Plan } from '../../planner/plan';
+import { costOf } from '../../planner/slower';
 import { sentence, type Sentence } from '../../sentence';
+
+/** A value of terapipe.json. */
+export type SetValue = string | number | boolean | readonly string[];
 
 /** A change of settings of terapipe.json. */
 export interface Change {
-  /** Dotted key and value; two where one follows from the other; none where no file can say it. */
-  readonly sets: readonly (readonly [key: string, value: string | number | boolean])[];
+  /** Dotted key and value; several where one follows from another; none where it is no setting of a file. */
+  readonly sets: readonly (readonly [key: string, value: SetValue])[];
   /** `Recompute all layers`. */
   readonly label: Sentence;
 }
@@ -22,9 +25,7 @@ export interface Remedy extends Change {
   readonly plan: Plan | null;
 }
 
-/** `Recompute all layers: fits, +31 %`. */
-export function remedyText({ label, slower }: Remedy): Sentence {
-  const cost =
-    slower >= 0.005 ? `+${formatPercent(slower)}` : slower <= -0.005 ? sentence`${formatPercent(-slower)} faster` : sentence`as fast`;
-  return sentence`${label}: fits, ${cost}`;
+/** `Recompute all layers: fits, 31 % slower`. */
+export function remedyText({ label, slower }: Pick<Remedy, 'label' | 'slower'>): Sentence {
+  return sentence`${label}: fits, ${costOf(slower)}`;
 }

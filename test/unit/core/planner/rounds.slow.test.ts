@@ -51,7 +51,7 @@ describe('a long batch that does not fit at once', () => {
     const plan = planOf(run);
     const remedies = findRemedies(run, plan, planOf);
     const labels = remedies.map(({ label }) => say(label));
-    assert.match(labels[0] ?? '', /^Run TeraPipe, 2 rounds \(.* s\)$/);
+    assert.match(labels[0] ?? '', /^Run TeraPipe, 2 rounds( under its own runtime)?$/);
     const fewest = remedies.find(({ sets: [[key] = ['']] }) => key === 'training.recompute');
     const layers = Number(fewest?.sets[1]?.[1]);
     assert.equal(say(fewest?.label ?? ''), `Recompute ${layers} of up to 5 layers of each stage`);

@@ -172,7 +172,7 @@ describe('findingsOf', () => {
     const layout = { pipeline: 4, data: 1 };
     const finding = await only({ schedule: '1F1B', layout, training: { globalBatch: 1 } });
     assert.equal(finding.code, 'few-micro-batches');
-    assert.match(say(finding.message), /idle 75 %/);
+    assert.match(say(finding.message), /: stages idle while the pipeline fills and drains$/);
     assert.deepEqual(await findings({ schedule: 'TeraPipe', layout, training: { globalBatch: 1 } }), []);
   });
 
@@ -363,14 +363,14 @@ describe('findingsOf', () => {
       say(finding!.message),
       /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/,
     );
-    assert.match(say(finding!.remedy), /: fits, (\+[\d.]+ %|[\d.]+ % faster|as fast)/);
+    assert.match(say(finding!.remedy), /: fits, ([\d.]+ % slower|[\d.]+ % faster|as fast)/);
     const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(say(unhelped!.remedy), /^search layouts that fit/, 'nothing is promised before it was planned');
     const before = chosenOf(tightPlan);
-    for (const remedy of remedies) {
+    for (const remedy of remedies.filter(({ sets }) => sets.length > 0)) {
       const mended = applyOverrides(
         tight,
-        remedy.sets.map(([key, value]) => `${key}=${value}`),
+        remedy.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
       );
       const mendedPlan = makePlan(resolveRun(mended, defaults));
       const after = chosenOf(mendedPlan);
@@ -395,14 +395,15 @@ describe('findingsOf', () => {
     const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults)));
     const [finding] = findingsOf(run, plan, remedies).filter(({ code }) => code === 'memory-over-capacity');
     assert.ok(finding);
-    assert.equal(finding.fixes.length, remedies.length);
+    const settable = remedies.filter(({ sets }) => sets.length > 0);
+    assert.equal(finding.fixes.length, settable.length);
     assert.ok(remedies.length > 0);
     for (const [index, fix] of finding.fixes.entries()) {
       const edited = [...fix.edits]
         .sort((a, b) => b.place.range.start - a.place.range.start)
         .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
       const chosen = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
-      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, remedies[index]!.iterationMs], say(fix.title));
+      assert.deepEqual([chosen.fits, chosen.iterationMs], [true, settable[index]!.iterationMs], say(fix.title));
     }
   });
 
