@@ -8,11 +8,11 @@ const llama = { model_type: 'llama', num_key_value_heads: 16, ...sizes };
 
 async function trainingOf(config: object, own?: object) {
   const text = JSON.stringify(config);
-  const read = () => Promise.resolve({ file: 'config.json', text });
+  const host = { read: () => Promise.resolve({ file: 'config.json', text }), shell: () => Promise.reject(new Error('no script')) };
   const loaded =
     own === undefined
-      ? await loadConfig('config.json', text, { read })
-      : await loadConfig('terapipe.json', JSON.stringify({ model: 'config.json', ...own }), { read });
+      ? await loadConfig('config.json', text, host)
+      : await loadConfig('terapipe.json', JSON.stringify({ model: 'config.json', ...own }), host);
   assert.ok(loaded.run !== null);
   return loaded.run.training;
 }

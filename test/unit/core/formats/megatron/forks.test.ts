@@ -10,7 +10,7 @@ import { shellReader } from '../shell/shell-reader';
 let reader: LauncherReader;
 const sizes = '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 64';
 const read = (flags: string, file = 'run.sh', program = 'pretrain_gpt.py'): LauncherFile =>
-  reader(file, `torchrun --nproc_per_node 8 ${program} ${sizes} ${flags}\n`);
+  reader(file, `torchrun --nproc_per_node 8 --nnodes 1:64 ${program} ${sizes} ${flags}\n`);
 const missing = (): Promise<never> => Promise.reject(new ExpectedError('config-unreadable', sentence`missing`, sentence`no file`));
 const judged = async (flags: string, file?: string, program?: string): Promise<string[]> =>
   (await loadedAlone(flags, file, program)).findings.map(({ severity, code }) => `${severity} ${code}`);

@@ -126,7 +126,7 @@ describe('the shell reader', () => {
   const line = 'torchrun --nproc_per_node 8 --standalone pretrain_gpt.py --num-layers 32 --hidden-size=64 --bf16 $MORE\n';
 
   it('reads a plain command line', () => {
-    assert.deepEqual(factsOf(line), { gpusPerNode: 8, layers: 32, hidden: 64, precision: 'bf16' });
+    assert.deepEqual(factsOf(line), { nodes: 1, gpusPerNode: 8, layers: 32, hidden: 64, precision: 'bf16' });
     assert.equal(written(readText(line), 'hidden'), '64');
   });
 
