@@ -14,7 +14,7 @@ import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
 import type { Given, TrainingGiven } from './given';
 import type { WrittenModel } from './written-model';
-import { optimizerOf, optimizerRemarks } from './optimizer-facts';
+import { optimizerOf } from './optimizer-facts';
 import { greatestDivisor } from '../numbers';
 import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tokenizers';
@@ -64,7 +64,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     ...splitOf(facts),
     constants: {},
     ...(launcher.leftOut !== undefined && { leftOut: launcher.leftOut }),
-    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid), ...optimizerRemarks(facts)],
+    remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };
 }

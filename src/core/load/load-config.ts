@@ -4,6 +4,7 @@ import type { Finding } from '../findings';
 import type { ComposingReader } from '../formats/composition';
 import type { LauncherFile } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
+import { optimizerRemarks } from '../formats/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
 import { asLaunched } from '../formats/as-launched';
 import { runOfLauncher } from '../formats/launcher-run';
@@ -111,6 +112,7 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
       ...(facts === null ? [] : crossFindings(launcher, facts)),
       ...(await csvFindings(launcher, read)),
       ...remarks,
+      ...((launcher.purpose ?? 'training') === 'training' ? optimizerRemarks(launcher.facts) : []),
       ...(named === null ? [] : [named.remark]),
     ],
   };

@@ -89,9 +89,9 @@ describe('the optimizer of a launcher', () => {
   });
 
   it('is said where it is not known, and planned as Adam', async () => {
-    const { run } = await load('a.yaml', `${axolotl}optimizer: my_optimizer\n`);
+    const { run, findings } = await load('a.yaml', `${axolotl}optimizer: my_optimizer\n`);
     assert.equal(run?.training.optimizer, undefined);
-    const found = run?.remarks?.find(({ code }) => code === 'optimizer-unknown');
+    const found = findings.find(({ code }) => code === 'optimizer-unknown');
     assert.equal(found?.severity, 'warning');
     assert.match(say(found.message), /"my_optimizer" is not known/);
   });
