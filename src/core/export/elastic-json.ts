@@ -1,4 +1,4 @@
-import { withBecause } from './reasons-json';
+import { assumptionJson, withBecause } from './reasons-json';
 import { totalBytes } from '../elastic/memory';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
@@ -37,7 +37,7 @@ export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
     datasetSize: request.datasetSize,
     pipelineLength: request.firstLength,
     balance: request.balance,
-    assumptions: request.assumptions.map(withBecause),
+    assumptions: request.assumptions.map(assumptionJson),
   };
 }
 

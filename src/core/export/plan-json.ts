@@ -1,5 +1,5 @@
 import type { CostProvenance } from '../spec/slice-cost';
-import { withBecause } from './reasons-json';
+import { assumptionJson } from './reasons-json';
 import { runtimeOf } from '../spec/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
@@ -14,7 +14,7 @@ import { isTie } from '../planner/reasons';
 import { meanParts } from '../planner/step-parts';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { say } from '../sentence';
-import { scenarioOf, settingsOfPlan, type PlanSettings } from './settings-of-plan';
+import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-plan';
 
 /**
  * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
@@ -63,7 +63,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
     version: 1,
     plan: {
       title: request.title,
-      scenario: scenarioOf(request),
+      scenario: scenarioJson(request),
       set: settingsOfPlan(plan, own),
       layout: withOldNames(request.layout),
       schedule: chosen.schedule,
@@ -136,10 +136,10 @@ function assumptionsJson(request: Plan['request'], chosen: Candidate): readonly 
   const shown = new Set(weighed.map(({ key }) => key));
   return [
     ...weighed.map(({ moves, ...assumption }) => ({
-      ...withBecause(assumption),
+      ...assumptionJson(assumption),
       moves: moves.map(({ to, slower }) => ({ to: say(to), slower })),
     })),
-    ...request.assumptions.filter(({ key }) => !shown.has(key)).map(withBecause),
+    ...request.assumptions.filter(({ key }) => !shown.has(key)).map(assumptionJson),
   ];
 }
 

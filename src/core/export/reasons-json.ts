@@ -1,3 +1,4 @@
+import type { Assumption } from '../spec/request';
 import { say, type Sentence } from '../sentence';
 
 /** An entry of JSON with its reason in English, also as `because`, the name it had first. */
@@ -6,4 +7,9 @@ export function withBecause<T extends { readonly reason: Sentence | string }>(
 ): Omit<T, 'reason'> & { readonly reason: string; readonly because: string } {
   const reason = typeof entry.reason === 'string' ? entry.reason : say(entry.reason);
   return { ...entry, reason, because: reason };
+}
+
+/** What no file said, with its reason. */
+export function assumptionJson({ key, value, reason }: Assumption): object {
+  return withBecause({ key, value, reason });
 }

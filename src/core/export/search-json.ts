@@ -1,6 +1,6 @@
 import { rangeOf } from './plan-json';
-import { withBecause } from './reasons-json';
-import { scenarioOf, settingsOfFound, type PlanSettings } from './settings-of-plan';
+import { assumptionJson } from './reasons-json';
+import { scenarioJson, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
@@ -30,7 +30,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
     version: 1,
     plan: {
       title: request.title,
-      scenario: { ...scenarioOf(request), gpus: result.gpus },
+      scenario: { ...scenarioJson(request), gpus: result.gpus },
       set: settingsOfFound(result, best, own),
       ...ofPlan(best),
       rangeMs: rangeOf(best.iterationMs, cost.range),
@@ -49,7 +49,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       },
       comparisons: perSchedule.map(({ name, iterationMs, peakBytes, fits }) => ({ name: say(name), iterationMs, peakBytes, fits })),
       reasons: runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)),
-      assumptions: request.assumptions.map(withBecause),
+      assumptions: request.assumptions.map(assumptionJson),
     },
     search: {
       gpus: result.gpus,

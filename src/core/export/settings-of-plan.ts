@@ -11,17 +11,8 @@ import type { Scheme } from '../spec/scheme';
 /** Values by keys of terapipe.json, in the order in which they are to be set. */
 export type PlanSettings = Readonly<Record<string, unknown>>;
 
-/** What a plan is of: GPUs, tokens of a sequence, sequences of a step. */
-export interface Scenario {
-  readonly gpu: string;
-  readonly gpus: number;
-  readonly nodes: number;
-  readonly sequenceLength: number;
-  readonly globalBatch: number;
-}
-
-/** The scenario of a request. */
-export function scenarioOf({ cluster, training, layout }: PlanRequest): Scenario {
+/** What a plan is of, as JSON names it: GPUs, tokens of a sequence, sequences of a step. */
+export function scenarioJson({ cluster, training, layout }: PlanRequest) {
   const { tensor, pipeline, data, context } = layout;
   const { sequenceLength, globalBatch } = training;
   return { gpu: cluster.gpu.name, gpus: tensor * pipeline * data * context, nodes: cluster.nodes, sequenceLength, globalBatch };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { scenarioOf, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
+import { scenarioJson, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
 import { applyOverrides } from '../../../../src/core/formats/overrides';
 import type { Run } from '../../../../src/core/formats/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
@@ -51,7 +51,7 @@ describe('settings of a plan', () => {
       const again = planOf(run, settingsOfPlan(plan, {}));
       assert.equal(chosenOf(again).iterationMs, chosenOf(plan).iterationMs);
       assert.deepEqual(chosenOf(again).memory, chosenOf(plan).memory);
-      assert.deepEqual(scenarioOf(again.request), scenarioOf(plan.request));
+      assert.deepEqual(scenarioJson(again.request), scenarioJson(plan.request));
     });
 
   it('plan the best layout of a search as it was found', async () => {
