@@ -1,6 +1,7 @@
 // How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`.
 // Prints the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file;
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
+// `--best` writes the best layout of each training file into it, `--agree` compares check with plan on three GPUs; either alone.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -19,6 +20,8 @@ import { assumedGpuName } from '../../src/core/resolve/defaults';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/formats/registry';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { bestOf, printBest, type Outcome } from './best-layouts';
+import { disagreements, printDisagreements } from './verdict-pairs';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
 import { say } from '../../src/core/sentence';
 
@@ -51,6 +54,7 @@ void report();
 async function report(): Promise<void> {
   const judge = judgeOf(verdicts);
   const grammar = shellReader();
+  if (options.includes('--best') || options.includes('--agree')) return wrote(() => grammar);
   const reads: Read[] = [];
   for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
   printRecognised(reads, judge);
@@ -60,6 +64,33 @@ async function report(): Promise<void> {
   const total = reads.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
   console.log(`\nprocessor time: ${(total / reads.length).toFixed(1)} ms a file, at most ${slowest.cpuMs.toFixed(0)} ms (${slowest.file})`);
   if (!isGood || slowest.cpuMs > slowestMs) process.exitCode = 1;
+}
+
+/** What `--best` and `--agree` ask for, of every recognised config. */
+async function wrote(shell: typeof shellReader): Promise<void> {
+  const outcomes: Outcome[] = [];
+  const lines: string[] = [];
+  let files = 0;
+  for (const file of await filesUnder('.')) {
+    const text = await readFile(file, 'utf8');
+    if (recogniseConfig(file, text) === null) continue;
+    files += 1;
+    // stdout is for the report; thousands of files take a while
+    console.error(file);
+    if (options.includes('--best')) {
+      const outcome = await bestOf(file, text, shell);
+      if (outcome !== null) outcomes.push(outcome);
+      if (outcome !== null) console.error(`  ${outcome.kind} ${outcome.ratio ?? ''} ${outcome.reason}`);
+    }
+    if (options.includes('--agree')) {
+      const found = await disagreements(file, shell);
+      lines.push(...found);
+      for (const line of found) console.error(`  ${line}`);
+    }
+  }
+  const isBest = !options.includes('--best') || printBest(outcomes);
+  const isAgreed = !options.includes('--agree') || printDisagreements(lines, files);
+  if (!isBest || !isAgreed) process.exitCode = 1;
 }
 
 async function filesUnder(root: string): Promise<string[]> {

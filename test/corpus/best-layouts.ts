@@ -1,0 +1,77 @@
+// `npm run corpus -- FOLDER --best`: for each training file of a launcher that names a model the best layout found, written into the file and
+// read back, by launcher; with the function that `terapipe export --search` runs.
+import { bestFile, mostDifference } from '../../src/cli/answers/export-search';
+import { defaults } from '../../src/cli/common-options';
+import { readConfig, type RunConfig } from '../../src/cli/read-config';
+import { ExpectedError } from '../../src/core/errors';
+import type { LauncherReader } from '../../src/core/formats/facts';
+import { layoutText } from '../../src/core/layout-search/labels';
+import { chosenOf } from '../../src/core/planner/plan';
+import { say } from '../../src/core/sentence';
+
+/** How writing the best layout of one file ended. */
+export interface Outcome {
+  readonly file: string;
+  readonly format: string;
+  readonly kind: 'written' | 'refused' | 'nothing fits' | 'not planned' | 'failed';
+  /** The step of the written file over that of the search. */
+  readonly ratio: number | null;
+  readonly reason: string;
+}
+
+/** Schedules that are searched: what all launchers with pipelines run, so that thousands of files take minutes. */
+const quickSchedules = 'schedules=1F1B,Interleaved1F1B';
+
+/** The outcome of one file; null for one that is no training run with a model. */
+export async function bestOf(file: string, text: string, shell: () => Promise<LauncherReader>): Promise<Outcome | null> {
+  const texts = new Map<string, string>();
+  const reading = { sets: [quickSchedules], shell };
+  const config = await readConfig({ file, text }, reading, texts).catch(expected);
+  if (config instanceof ExpectedError || config.launcher === null || config.run === null) return null;
+  if (config.launcher.isPart === true || (config.launcher.purpose ?? 'training') !== 'training') return null;
+  const outcome = (kind: Outcome['kind'], reason: string, ratio: number | null = null): Outcome => ({
+    file,
+    format: config.format,
+    kind,
+    ratio,
+    reason,
+  });
+  const watcher = { progress: () => undefined, signal: new AbortController().signal, clock: () => 0 };
+  try {
+    const options = { reading, defaults, free: [], to: null };
+    const { result, written, tried } = await bestFile({ ...config, run: config.run } satisfies RunConfig, options, watcher, texts);
+    if (!result.best.fits) return outcome('nothing fits', say(layoutText(result.best.point)));
+    if (written === null) return outcome('refused', tried.map(({ found, why }) => `${say(layoutText(found.point))}: ${say(why)}`)[0] ?? '');
+    const { again, found } = written;
+    const ratio = again === null ? null : chosenOf(again.plan).iterationMs / found.iterationMs;
+    return outcome('written', say(layoutText(found.point)), ratio);
+  } catch (error) {
+    if (!(error instanceof ExpectedError))
+      return outcome('failed', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const isRefusal = error.code.startsWith('apply-') || error.code.startsWith('export-');
+    return outcome(isRefusal ? 'refused' : 'not planned', `${error.code}: ${error.message}`);
+  }
+}
+
+function expected(error: unknown): ExpectedError {
+  if (error instanceof ExpectedError) return error;
+  throw error;
+}
+
+/** Prints outcomes by launcher, and those that are not written. Whether all written ones are as found, and nothing failed. */
+export function printBest(outcomes: readonly Outcome[]): boolean {
+  const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'failed'] as const;
+  console.log(`\nbest layouts, written and read back${kinds.map((kind) => kind.padStart(14)).join('')}     ratios`);
+  for (const format of [...new Set(outcomes.map((one) => one.format))].sort()) {
+    const own = outcomes.filter((one) => one.format === format);
+    const counts = kinds.map((kind) => String(own.filter((one) => one.kind === kind).length).padStart(14));
+    const ratios = own.flatMap(({ ratio }) => ratio ?? []);
+    const range = ratios.length === 0 ? '-' : `${Math.min(...ratios).toFixed(4)} to ${Math.max(...ratios).toFixed(4)}`;
+    console.log(`  ${format.padEnd(33)}${counts.join('')}     ${range}`);
+  }
+  for (const { file, kind, reason } of outcomes) if (kind !== 'written') console.log(`  ${kind}: ${file}: ${reason}`);
+  const passed = outcomes.filter(({ kind }) => kind === 'written' || kind === 'refused').length;
+  console.log(`  written as found or refused in words: ${passed} of ${outcomes.length}`);
+  const isOff = outcomes.some(({ ratio }) => ratio !== null && Math.abs(ratio - 1) > mostDifference);
+  return !isOff && outcomes.every(({ kind }) => kind !== 'failed');
+}
