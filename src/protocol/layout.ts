@@ -109,6 +109,8 @@ export interface LayoutAnswer {
   readonly gap: number;
   readonly proved: boolean;
   readonly counts: SearchCounts;
+  /** Layouts are not written into a file of this kind: they are exported as a new one. */
+  readonly isReadOnly?: true;
 }
 
 /** What a search shows while it runs. */

@@ -1,8 +1,6 @@
 import type { LoadedConfig } from '../../core/load/load-config';
-import { isLauncher } from '../../core/formats/registry';
 import { makePlan } from '../../core/planner/make-plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
-import { freeNames } from '../../core/layout-search/problem';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { SearchKey } from '../../core/spec/layout-choices';
 import { layoutText } from '../../core/layout-search/labels';
@@ -25,20 +23,18 @@ export function isSearchedSide(name: string): name is SearchedSide {
 /**
  * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search
  * finds; `launched`: the other way round.
- * @param free choices that are searched although FILE sets them. Without it, a launcher's file, which sets its whole layout, frees
- * everything its launcher can set.
+ * @param free choices that are searched although FILE sets them; null: as `usualSearch` has it.
  * @throws ExpectedError of the planner and the search, placed; CancelledError.
  */
 export async function comparedSearchAnswer(
   config: LoadedConfig,
   side: SearchedSide,
-  { defaults, free }: { readonly defaults: ResolveDefaults; readonly free: readonly SearchKey[] },
+  { defaults, free }: { readonly defaults: ResolveDefaults; readonly free: readonly SearchKey[] | null },
   watcher: Parameters<typeof searchLayouts>[3],
   texts: Texts,
 ): Promise<Answer> {
   const run = requireRun(config);
-  const isFree = free.length > 0 ? free : isLauncher(run.format) ? freeNames.all : [];
-  const { request, launched, best } = await searchLayouts(config, defaults, { tokens: null, quick: true, free: isFree }, watcher);
+  const { request, launched, best } = await searchLayouts(config, defaults, { tokens: null, quick: true, free }, watcher);
   const asked = {
     own: launched === null ? request : requestOf(request, launched),
     best: requestOf(request, best),

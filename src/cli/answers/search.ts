@@ -9,7 +9,7 @@ import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
-import { searchProblemOf } from '../../core/layout-search/problem';
+import { usualSearch } from '../../core/layout-search/problem';
 import type { SearchKey } from '../../core/spec/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
@@ -34,8 +34,8 @@ interface SearchingOptions {
   readonly tokens: number | null;
   /** Leave out what would help. */
   readonly quick: boolean;
-  /** Searched though FILE sets them. */
-  readonly free: readonly SearchKey[];
+  /** Searched though FILE sets them; null: as is usual of such a file. */
+  readonly free: readonly SearchKey[] | null;
   /** Settings that the command line gives. */
   readonly own?: PlanSettings;
 }
@@ -69,7 +69,7 @@ export async function searchLayouts(
   const run = requireRun(config);
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
-    const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
+    const problem = usualSearch(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
     return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onUpdate: reporter(watcher) });

@@ -30,7 +30,7 @@ export const planCommand = defineCommand({
     measured,
     schedule,
     search: {
-      help: 'choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; what FILE sets stays, and with measured times what they were measured for',
+      help: "choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; of a launcher's file all that it can say, of others what FILE leaves open; with measured times what they were measured for stays",
     },
     free,
     schedules,
@@ -71,7 +71,7 @@ export const planCommand = defineCommand({
     const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const alone = search === true ? undefined : searched.find((option) => given[option] !== undefined);
     if (alone !== undefined) throw usage(sentence`--${alone} is an option of plan --search`, sentence`give --search too`);
-    const free = written === undefined ? [] : freeOf(written);
+    const free = written === undefined ? null : freeOf(written);
     const options = { tokens: tokenCountOf(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);
     return async (terminal, texts) => {
@@ -123,7 +123,7 @@ async function stragglerOf(planned: Planned, path: string, terminal: Terminal, t
 async function compared(
   config: RunConfig,
   line: Line,
-  { other, free }: { readonly other: string; readonly free: readonly SearchKey[] },
+  { other, free }: { readonly other: string; readonly free: readonly SearchKey[] | null },
   terminal: Terminal,
   texts: Map<string, string>,
 ): Promise<Answer> {

@@ -1,4 +1,5 @@
 import { changeJson, type JsonChange } from '../formats/terapipe/change-json';
+import type { ConfigFormat } from '../formats/config-format';
 import type { LauncherFile, LauncherReader } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
@@ -9,7 +10,7 @@ import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
-import { isEditable } from './launchers/editors';
+import { isEditable, type EditableFormat } from './launchers/editors';
 import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
 import { say, sentence } from '../sentence';
 
@@ -33,6 +34,11 @@ export interface AppliedTo {
   readonly read: LauncherReader | null;
 }
 
+/** Whether layouts are written into files of a format. */
+export function isApplied(format: ConfigFormat): format is 'terapipe' | EditableFormat {
+  return format === 'terapipe' || (isLauncher(format) && isEditable(format));
+}
+
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
@@ -48,7 +54,7 @@ export function applyLayout(
 ): AppliedLayout {
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
-  if (launcher === null || read === null || !isLauncher(format) || !isEditable(format)) throw notThisFile(run);
+  if (launcher === null || read === null || !isApplied(format)) throw notThisFile(run);
   const step = stepOfFound(result, found);
   const edited = writtenInto(step.plan, launcher, format, read);
   const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), launcher, format, read).gaps;

@@ -6,7 +6,7 @@ import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { Runtime } from '../spec/runtime';
 import type { GivenAdapters } from './adapters';
-import type { CapabilitiesWith } from './capabilities';
+import type { CapabilitiesWith } from '../spec/capabilities';
 import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
 

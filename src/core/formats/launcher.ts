@@ -1,5 +1,5 @@
 import type { Runtime } from '../spec/runtime';
-import { saysAll } from './capabilities';
+import { saysAll } from '../spec/capabilities';
 import type { ComposingReader } from './composition';
 import type { Capabilities, Facts } from './facts';
 import { topLevelKeys } from './json-document';

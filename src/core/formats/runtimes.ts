@@ -1,6 +1,6 @@
 import type { Capabilities } from './facts';
 import type { Runtime } from '../spec/runtime';
-import { saidBy, zeroWithPipeline } from './capabilities';
+import { saidBy, zeroWithPipeline } from '../spec/capabilities';
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 

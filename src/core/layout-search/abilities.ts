@@ -1,17 +1,15 @@
-import type { Run } from '../formats/run';
-import type { Refusal } from '../formats/capabilities';
 import type { ConfigFormat } from '../formats/config-format';
 import { isLauncher, launchers } from '../formats/registry';
+import type { Run } from '../formats/run';
 import { runtimeCapabilities } from '../formats/runtimes';
 import { schedulesOf } from '../schedules/registry';
-import { searchKeys, type SearchKey } from '../spec/layout-choices';
+import type { CapabilitiesWith } from '../spec/capabilities';
 import type { ScheduleName } from '../spec/schedule-names';
 
-/** What a launcher can run: its schedules (null: any), the choices that its file cannot say, and the layouts that it refuses. */
+/** What a launcher can do. Null: no launcher and no runtime is named, and nothing is known of it. */
 export interface Abilities {
-  readonly schedules: readonly ScheduleName[] | null;
-  readonly kept: readonly SearchKey[];
-  readonly refuses: readonly Refusal[];
+  readonly schedules: readonly ScheduleName[];
+  readonly capabilities: CapabilitiesWith;
 }
 
 /** Schedules that the launcher of a format runs; null: no launcher reads it. */
@@ -20,9 +18,7 @@ export function schedulesOfFormat(format: ConfigFormat): readonly ScheduleName[]
 }
 
 /** What the launcher of a run can do, or the runtime that its files name where they are of no launcher. */
-export function abilitiesOf({ capabilities: ofLauncher, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>): Abilities {
-  const capabilities = ofLauncher ?? (runtime?.value === undefined ? null : runtimeCapabilities[runtime.value]);
-  if (capabilities === null) return { schedules: null, kept: [], refuses: [] };
-  const kept = searchKeys.filter((key) => capabilities.saidBy[key] !== 'file');
-  return { schedules: schedulesOf(runtime?.value ?? 'megatron'), kept, refuses: capabilities.refuses };
+export function abilitiesOf({ capabilities: ofLauncher, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>): Abilities | null {
+  const capabilities = ofLauncher ?? (runtime?.value === undefined ? undefined : runtimeCapabilities[runtime.value]);
+  return capabilities === undefined ? null : { schedules: schedulesOf(runtime?.value ?? 'megatron'), capabilities };
 }

@@ -8,6 +8,7 @@ import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from '
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import type { SearchProblem } from './search-problem';
+import type { SaidBy } from '../spec/capabilities';
 import { searchKeys, type SearchKey } from '../spec/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
@@ -69,20 +70,17 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
 }
 
 /** Orders are planned, and slices solved, for other times only where the best has them: that takes longer than all else. */
-function changesOf(
-  { request, fixed, schedules, keptFree, strict = false, refuses = [], triesHost = false }: SearchProblem,
-  best: FoundPlan,
-): Change[] {
+function changesOf({ request, fixed, schedules, keptFree, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
   const measured = measuredChoices(request);
   /** Fixed, and to be let go. */
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
+  const who = (key: SearchKey): SaidBy => request.capabilities?.saidBy[key] ?? 'file';
   const among = {
     ...(schedules === undefined ? {} : { schedules }),
     ...(keptFree === undefined ? {} : { keptFree }),
     strict,
-    refuses,
     triesHost,
     withoutPlanned: !scheduleKind(best.point.schedule).planned,
     ...(best.point.slices > 1 ? {} : { slicesAre: 'equal' as const }),
@@ -108,11 +106,25 @@ function changesOf(
       : []),
     changed(sentence`twice the global batch`, { training: { ...training, globalBatch: 2 * training.globalBatch } }),
     ...searchKeys
-      .filter((key) => isFree(key) && released[key] !== undefined)
-      .map((key) => changed(released[key] ?? sentence`${key}`, {}, [key])),
+      .filter((key) => isFree(key) && released[key] !== undefined && who(key) !== 'nobody')
+      .map((key) => changed(saidOutside(released[key] ?? sentence`${key}`, [who(key)]), {}, [key])),
     ...(triesHost || fixed.has('offloadOptimizer') || training.optimizer === 'none' ? [] : [withHost(changed(onHost, {}))]),
-    ...(sizeKeys.some(isFree) ? [changed(sentence`all sizes of parallel groups chosen freely`, {}, sizeKeys)] : []),
+    ...levels.flatMap((level, index) => {
+      const reached = levels.slice(0, index + 1);
+      const keys = sizeKeys.filter((key) => reached.includes(who(key)));
+      const isNew = keys.some((key) => who(key) === level && isFree(key));
+      return isNew ? [changed(saidOutside(sentence`all sizes of parallel groups chosen freely`, reached), {}, keys)] : [];
+    }),
   ];
+}
+
+/** Who says a choice, from the file on. */
+const levels = ['file', 'elsewhere', 'nobody'] as const satisfies readonly SaidBy[];
+
+/** A change that the file cannot say is offered with who does. */
+function saidOutside(change: Sentence, whose: readonly SaidBy[]): Sentence {
+  if (whose.includes('nobody')) return sentence`${change}, with another launcher`;
+  return whose.includes('elsewhere') ? sentence`${change}, in the training script` : change;
 }
 
 function withHost({ change, problem }: Change): Change {

@@ -1,7 +1,8 @@
 import type { Given } from '../formats/given';
+import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/kept-free';
-import { abilitiesOf } from './abilities';
+import { unsaid } from '../spec/capabilities';
 import type { Located } from '../spec/located';
 import type { PlanRequest } from '../spec/request';
 import type { SearchProblem } from './search-problem';
@@ -15,10 +16,11 @@ const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'
 const askedKeys: readonly SearchKey[] = ['offloadOptimizer'];
 
 /**
- * Names that stand for several choices: sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a layout
- * is run.
+ * Names that stand for several choices: none; sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a
+ * layout is run.
  */
-export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>> = {
+export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly SearchKey[]>> = {
+  none: [],
   layout: searchKeys.filter((key) => ![...memoryKeys, ...runKeys, ...askedKeys].includes(key)),
   all: searchKeys.filter((key) => !askedKeys.includes(key)),
 };
@@ -32,7 +34,7 @@ export const freeNames: Readonly<Record<'layout' | 'all', readonly SearchKey[]>>
  * not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
-  const { schedules, kept, refuses } = abilitiesOf(run);
+  const { capabilities } = request;
   const { zeroStage, offloadOptimizer } = request.training;
   const released = new Set(free.filter((key) => key !== 'zeroStage' || zeroStage < 2));
   // with all memory choices free, an optimizer that is on the host may leave it
@@ -42,12 +44,21 @@ export function searchProblemOf(run: Run, request: PlanRequest, free: readonly S
   return {
     request,
     keptFree: keptFreeFor(request.training, run.keepFree?.value),
-    fixed: new Set([...fixed, ...kept]),
+    fixed: new Set([...fixed, ...(capabilities === undefined ? [] : unsaid(capabilities))]),
     ...(request.runs === undefined ? {} : { schedules: request.runs }),
-    ...(schedules === null ? {} : { strict: true, refuses }),
+    ...(capabilities === undefined ? {} : { strict: true }),
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };
+}
+
+/**
+ * The search that every face makes of a run. A launcher's file sets its whole layout: unless it is asked for other choices, all that the file
+ * can say is chosen. What any other file sets stays.
+ * @param asked choices that are searched though files fix them; null: nobody says.
+ */
+export function usualSearch(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null): SearchProblem {
+  return searchProblemOf(run, request, asked ?? (isLauncher(run.format) ? freeNames.all : freeNames.none));
 }
 
 /** What the files of a run (or the command line) fix. */

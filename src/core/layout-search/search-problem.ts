@@ -1,5 +1,4 @@
 import type { ScheduleName } from '../spec/schedule-names';
-import type { Refusal } from '../formats/capabilities';
 import type { KeptFree } from '../memory-model/kept-free';
 import type { SearchKey } from '../spec/layout-choices';
 import type { PlanRequest } from '../spec/request';
@@ -13,8 +12,6 @@ export interface SearchProblem {
   readonly schedules?: readonly ScheduleName[];
   /** A launcher runs the answer: what it refuses is left out, though a plan of it could be made. */
   readonly strict?: boolean;
-  /** Sizes that the launcher refuses together. */
-  readonly refuses?: readonly Refusal[];
   /** The optimizer is tried on the host too where that is not fixed; else it stays where the request has it. */
   readonly triesHost?: boolean;
   /** The ones that are evaluated now; absent: all. */

@@ -11,7 +11,7 @@ import { runtimeOf } from '../spec/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
-import { refusedTogether } from '../formats/capabilities';
+import { refusedTogether } from '../spec/capabilities';
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst } from '../schedules/split-runtimes';
@@ -51,8 +51,8 @@ export function* candidateGroups(
   problem: SearchProblem,
   skipping: Skipping = { tooLarge: () => false, onSkipped: () => undefined },
 ): Generator<CandidateGroup> {
-  const { request, fixed, refuses = [] } = problem;
-  const { model, training } = request;
+  const { request, fixed } = problem;
+  const { model, training, capabilities } = request;
   const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
     ? [training]
     : offloadsAlone(training)
@@ -62,7 +62,7 @@ export function* candidateGroups(
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
-    const allowed = optimizers.filter((optimizer) => refusedTogether({ refuses }, { ...sizes, ...optimizer }) === undefined);
+    const allowed = optimizers.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }) === undefined);
     if (allowed.length === 0) continue;
     const held = allowed
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))

@@ -1,3 +1,4 @@
+import { refusedTogether } from '../spec/capabilities';
 import { joinedGpus } from '../spec/cluster';
 import { splitsModel } from '../model/mixers';
 import { greatestCommonDivisor, sum } from '../numbers';
@@ -238,10 +239,25 @@ function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes
   };
 }
 
+/** Whether the launcher runs sizes: what neither its file nor its script can say stays, and it refuses none of them together. */
+function isRun({ layout, training, capabilities }: PlanRequest, sizes: WhatIfSizes): boolean {
+  const named = {
+    tensor: sizes['layout.tensor'],
+    pipeline: sizes['layout.pipeline'],
+    context: sizes['layout.context'],
+    expert: sizes['layout.expert'],
+    virtualStages: sizes['layout.virtualStages'],
+  };
+  const kept = Object.entries(named).every(
+    ([key, size]) => capabilities?.saidBy[key as keyof typeof named] !== 'nobody' || size === layout[key as keyof typeof named],
+  );
+  return kept && refusedTogether(capabilities, { ...named, zeroStage: training.zeroStage }) === undefined;
+}
+
 /** As the rules of `src/core/rules/checks` have it, for the sizes that a step of `key` changes. */
 function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey): boolean {
   const { model, training, layout } = request;
-  if (!Number.isInteger(batchOf(sizes))) return false;
+  if (!Number.isInteger(batchOf(sizes)) || !isRun(request, sizes)) return false;
   const isCutAnew = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
   // Layers that a file deals out are for its stages alone.
   if (isCutAnew && layout.stageLayers !== undefined) return false;

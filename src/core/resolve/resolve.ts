@@ -67,7 +67,8 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       ? resolveLayout(given, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(given, planned, mixed, constants, valueOrDefault);
   const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
-  const runs = run.schedules?.value ?? defaults.schedules ?? abilitiesOf(run).schedules ?? schedulesOf(runtimeOf(training).id);
+  const abilities = abilitiesOf(run);
+  const runs = run.schedules?.value ?? defaults.schedules ?? abilities?.schedules ?? schedulesOf(runtimeOf(training).id);
   const request: PlanRequest = {
     title: run.title,
     model,
@@ -78,6 +79,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     ...(runs === 'all' ? {} : { runs }),
     ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
     ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
+    ...(abilities === null ? {} : { capabilities: abilities.capabilities }),
     slicing: slicingOf(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,

@@ -1,6 +1,7 @@
 import type { Adapter } from './adapter';
 import type { Fp8Recipe, NarrowFormat } from './number-formats';
 import type { ClusterSpec, Precision } from './cluster';
+import type { CapabilitiesWith } from './capabilities';
 import type { CostTable } from './slice-cost';
 import type { CostConstants } from './cost-constants';
 import type { Optimizer } from './optimizer';
@@ -233,6 +234,8 @@ export interface PlanRequest {
   readonly runs?: readonly ScheduleName[];
   /** The schedule that a launcher's file names: this launcher runs it. */
   readonly launches?: ScheduleName;
+  /** What the launcher, or the runtime that the files name, can run and say. Absent: nothing is known of it. */
+  readonly capabilities?: CapabilitiesWith;
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */
   readonly constants: CostConstants;

@@ -1,3 +1,4 @@
+import { isApplied } from '../../core/export/apply-layout';
 import type { SearchResult } from '../../core/layout-search/result';
 import {
   launchedLayoutOf,
@@ -22,7 +23,7 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
   const { running, answer, staleEdits, error, opened } = search;
   const state: LayoutState = {
     running: running === undefined ? null : nothingYet,
-    answer: answer === null ? null : answerOf(answer),
+    answer: answer === null ? null : answerOf(answer, isApplied(run.format)),
     staleEdits,
     launched,
     error: error === null ? null : pageErrorOf(error),
@@ -38,10 +39,11 @@ function pageErrorOf({ code, what: message, remedy }: NonNullable<LayoutSearch['
 const told = new WeakMap<SearchResult, LayoutAnswer>();
 
 /** Made once for each result: a page gets the same one many times while something else runs. */
-function answerOf({ result, id }: NonNullable<LayoutSearch['answer']>): LayoutAnswer {
+function answerOf({ result, id }: NonNullable<LayoutSearch['answer']>, isWritten: boolean): LayoutAnswer {
   const known = told.get(result);
   if (known?.id === id) return known;
-  const answer = layoutAnswerOf(result, id);
+  const made = layoutAnswerOf(result, id);
+  const answer: LayoutAnswer = isWritten ? made : { ...made, isReadOnly: true };
   told.set(result, answer);
   return answer;
 }

@@ -85,7 +85,7 @@ function partBars({ parts, iterationMs }: PageFound): HTMLElement {
   );
 }
 
-function actions({ index, isLaunched }: LayoutRow, open: () => void, host: Host, { id }: LayoutAnswer): HTMLElement {
+function actions({ index, isLaunched }: LayoutRow, open: () => void, host: Host, { id, isReadOnly }: LayoutAnswer): HTMLElement {
   const post = (type: 'applyLayout' | 'exportLayout') => (): void => {
     if (index !== null) host.post({ type, point: { answer: id, index } satisfies LayoutPoint });
   };
@@ -94,7 +94,9 @@ function actions({ index, isLaunched }: LayoutRow, open: () => void, host: Host,
     'div',
     { class: 'layout-actions' },
     button({ label: t('Open'), onClick: open, ...(isLaunched ? secondary : {}) }),
-    index === null || isLaunched ? null : button({ label: t('Apply to config…'), onClick: post('applyLayout'), ...secondary }),
+    index === null || isLaunched || isReadOnly === true
+      ? null
+      : button({ label: t('Apply to config…'), onClick: post('applyLayout'), ...secondary }),
     index === null ? null : button({ label: t('Export…'), onClick: post('exportLayout'), ...secondary }),
   );
 }

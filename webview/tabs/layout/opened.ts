@@ -30,7 +30,9 @@ export function openedNotice(state: PageState, host: Host): HTMLElement | null {
         'div',
         { class: 'notice-actions' },
         button({ label: t('Back to the config'), onClick: () => host.post({ type: 'openLayout', point: null }) }),
-        button({ label: t('Apply to config…'), appearance: 'secondary', onClick: () => host.post({ type: 'applyLayout', point }) }),
+        answer.isReadOnly === true
+          ? null
+          : button({ label: t('Apply to config…'), appearance: 'secondary', onClick: () => host.post({ type: 'applyLayout', point }) }),
       ),
     ),
   );

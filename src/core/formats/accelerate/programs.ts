@@ -1,4 +1,4 @@
-import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../capabilities';
+import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 import { megatronCapabilities } from '../launcher';
 

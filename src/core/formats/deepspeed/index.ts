@@ -1,4 +1,4 @@
-import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../capabilities';
+import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';

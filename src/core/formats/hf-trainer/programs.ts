@@ -1,4 +1,4 @@
-import { saidBy, zero3WithAutoTensor } from '../capabilities';
+import { saidBy, zero3WithAutoTensor } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 
 /** What gradient checkpointing is where a trainer has it on by itself: layer by layer. */

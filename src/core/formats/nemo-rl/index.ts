@@ -1,4 +1,4 @@
-import { saysAllButOrder } from '../capabilities';
+import { saysAllButOrder } from '../../spec/capabilities';
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';

@@ -1,4 +1,4 @@
-import { saidBy, zeroWithPipeline } from '../capabilities';
+import { saidBy, zeroWithPipeline } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';

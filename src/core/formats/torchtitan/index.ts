@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { saidBy } from '../capabilities';
+import { saidBy } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { flavorConfig } from './flavors';
 import { isTorchTitan } from './recognise';

@@ -1,5 +1,5 @@
 import type { Capabilities } from '../facts';
-import { saidBy, zero3WithAutoTensor } from '../capabilities';
+import { saidBy, zero3WithAutoTensor } from '../../spec/capabilities';
 import { trainer } from '../hf-trainer/programs';
 
 /** Its launch flags have ZeRO and offloading too. */

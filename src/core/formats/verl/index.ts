@@ -1,4 +1,4 @@
-import { saysAllButOrder } from '../capabilities';
+import { saysAllButOrder } from '../../spec/capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';

@@ -2,19 +2,19 @@ import { scheduleKind } from '../../schedules/registry';
 import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../spec/cluster';
 import { applyOverrides } from '../../formats/overrides';
-import { refusedTogether } from '../../formats/capabilities';
 import type { Run } from '../../formats/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
 import { lacksFragmentsAlone, expandableSegments } from '../../memory-model/reserved';
-import { abilitiesOf, type Abilities } from '../../layout-search/abilities';
 import { recomputeChoices } from '../../layout-search/space';
 import { pipelineOf } from '../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict';
 import { isRun } from '../../schedules/needs';
+import { refusedTogether, type SaidBy } from '../../spec/capabilities';
+import { searchKeys, type SearchKey } from '../../spec/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
@@ -46,8 +46,9 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
     const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
     if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), chosenAlone(changed)));
   }
-  const abilities = abilitiesOf(run);
-  const changes = changesOf(plan.request, chosen).filter((change) => isSaid(change, abilities) && fitsAfter(change, chosen));
+  const changes = changesOf(plan.request, chosen)
+    .flatMap((change) => withSpeaker(change))
+    .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
     if (trials === mostTrials) break;
     trials++;
@@ -142,13 +143,16 @@ interface TriedChange extends Change {
   readonly request: PlanRequest;
 }
 
-/** Whether a launcher runs a change, and its files can say it. */
-function isSaid({ sets, request: { training, layout } }: TriedChange, { kept, refuses }: Abilities): boolean {
-  const names: readonly string[] = kept;
-  return (
-    sets.every(([key]) => !names.includes(key.split('.')[1] ?? '')) &&
-    refusedTogether({ refuses }, { ...layout, zeroStage: training.zeroStage }) === undefined
-  );
+/** A change with who says it where the file cannot; none where the launcher does not run it. */
+function withSpeaker(change: TriedChange): TriedChange[] {
+  const { capabilities, layout, training } = change.request;
+  const names = change.sets.map(([key]) => key.split('.').at(-1));
+  const keys = searchKeys.filter((key) => names.includes(key));
+  const saidBy = (key: SearchKey): SaidBy => capabilities?.saidBy[key] ?? 'file';
+  const isRefused = refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }) !== undefined;
+  if (isRefused || keys.some((key) => saidBy(key) === 'nobody')) return [];
+  const isElsewhere = keys.some((key) => saidBy(key) === 'elsewhere');
+  return [isElsewhere ? { ...change, label: sentence`${change.label} (in the training script)` } : change];
 }
 
 /** The usual measures. */

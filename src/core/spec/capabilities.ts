@@ -1,4 +1,4 @@
-import { searchKeys, type SearchKey } from '../spec/layout-choices';
+import { searchKeys, type SearchKey } from './layout-choices';
 
 /**
  * Who says a choice of a launcher's run: its file; its training script, its command line or another of its files; nobody, since the launcher
@@ -46,12 +46,17 @@ export const saysAll = saidBy(searchKeys);
 /** The same of launchers whose file has no order of ranks. */
 export const saysAllButOrder = saidBy(searchKeys.filter((key) => key !== 'order'));
 
+/** Choices that the file of a launcher cannot say: what they are stays as it is. */
+export function unsaid({ saidBy: whose }: Pick<CapabilitiesWith, 'saidBy'>): readonly SearchKey[] {
+  return searchKeys.filter((key) => whose[key] !== 'file');
+}
+
 /** The combination that a launcher refuses; undefined: it runs these sizes. */
 export function refusedTogether(
-  { refuses }: Pick<CapabilitiesWith, 'refuses'>,
+  capabilities: Pick<CapabilitiesWith, 'refuses'> | undefined,
   sizes: Readonly<Partial<Record<RefusedSize, number>>>,
 ): Refusal | undefined {
-  return refuses.find(({ atLeast }) =>
+  return capabilities?.refuses.find(({ atLeast }) =>
     Object.entries(atLeast).every(([name, least]) => (sizes[name as RefusedSize] ?? (name === 'zeroStage' ? 0 : 1)) >= least),
   );
 }
