@@ -9,7 +9,8 @@ import { lengthsText } from '../../core/resolve/sequence-lengths';
 import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
-import { usualSearch } from '../../core/layout-search/problem';
+import { searchProblemOf } from '../../core/layout-search/problem';
+import { unsaid } from '../../core/spec/capabilities';
 import type { SearchKey } from '../../core/spec/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
@@ -69,7 +70,7 @@ export async function searchLayouts(
   const run = requireRun(config);
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
-    const problem = usualSearch(run, resolveRun(run, defaults, found), options.free);
+    const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
     return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onUpdate: reporter(watcher) });
@@ -107,6 +108,7 @@ function searchText(result: SearchResult): string {
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => say(says));
+  const outside = request.capabilities === undefined ? [] : unsaid(request.capabilities);
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
     printable(
@@ -129,7 +131,8 @@ function searchText(result: SearchResult): string {
       'Times',
       `${printable(say(cost.description))}\n±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}; those marked ~ are within error of the best`,
     ),
-    ...section('Fixed by the files', fixed.join(', ')),
+    ...section('Fixed by the files', fixed.filter((key) => !outside.includes(key)).join(', ')),
+    ...section(`Not said by files of ${printable(request.capabilities?.name ?? '')}`, outside.join(', ')),
     ...measuredSection(result),
     ...section('Assumed', table(assumed, [1, 2])),
     ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),

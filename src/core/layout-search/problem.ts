@@ -26,14 +26,16 @@ export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly Sear
 };
 
 /**
- * The search that a run asks for: what its files fix stays, and model, cluster, sequence length, global batch, precision and optimizer
- * always do. The optimizer stays on the GPU unless files have it on the host or `free` names it.
+ * The search that a run asks for, in every face alike: what its files fix stays, and model, cluster, sequence length, global batch, precision
+ * and optimizer always do. A launcher's file sets its whole layout: unless other choices are asked for, all that the file can say is chosen.
+ * The optimizer stays on the GPU unless files have it on the host or `asked` names it.
  *
  * @param request the run, resolved.
- * @param free choices that are searched though files fix them. ZeRO 2 and 3 stay all the same: what they exchange in every micro-batch is
- * not timed, so that leaving them would look like a loss.
+ * @param asked choices that are searched though files fix them; null: nobody says. ZeRO 2 and 3 stay all the same: what they exchange in
+ * every micro-batch is not timed, so that leaving them would look like a loss.
  */
-export function searchProblemOf(run: Run, request: PlanRequest, free: readonly SearchKey[] = []): SearchProblem {
+export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null = null): SearchProblem {
+  const free = asked ?? (isLauncher(run.format) ? freeNames.all : freeNames.none);
   const { capabilities } = request;
   const { zeroStage, offloadOptimizer } = request.training;
   const released = new Set(free.filter((key) => key !== 'zeroStage' || zeroStage < 2));
@@ -50,15 +52,6 @@ export function searchProblemOf(run: Run, request: PlanRequest, free: readonly S
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };
-}
-
-/**
- * The search that every face makes of a run. A launcher's file sets its whole layout: unless it is asked for other choices, all that the file
- * can say is chosen. What any other file sets stays.
- * @param asked choices that are searched though files fix them; null: nobody says.
- */
-export function usualSearch(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null): SearchProblem {
-  return searchProblemOf(run, request, asked ?? (isLauncher(run.format) ? freeNames.all : freeNames.none));
 }
 
 /** What the files of a run (or the command line) fix. */

@@ -1,5 +1,5 @@
 import { plansOf } from '../../core/layout-search/plans';
-import { usualSearch } from '../../core/layout-search/problem';
+import { searchProblemOf } from '../../core/layout-search/problem';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { LayoutSearchHost } from './layout-search-host';
 
@@ -7,7 +7,7 @@ import type { LayoutSearchHost } from './layout-search-host';
 export const layoutQuestions: Pick<LayoutSearchHost, 'problemOf' | 'requestAt'> = {
   problemOf: ({ run, format }, { request }) => {
     if (run === null || format === 'pytorch-schedule') throw new Error('a planned config has a run');
-    return usualSearch(run, request, null);
+    return searchProblemOf(run, request);
   },
   requestAt: (result, index) => {
     const listed = plansOf(result)[index];

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { launcherFormats, launchers } from '../../../../src/core/formats/registry';
 import type { Run } from '../../../../src/core/formats/run';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import { usualSearch } from '../../../../src/core/layout-search/problem';
+import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { refusedTogether, unsaid } from '../../../../src/core/spec/capabilities';
@@ -124,7 +124,7 @@ describe('the layouts of a launcher that are searched', () => {
       const { run, request } = await planned(files);
       const { capabilities } = request;
       assert.ok(capabilities);
-      const problem = usualSearch(run, request, null);
+      const problem = searchProblemOf(run, request);
       const kept = unsaid(capabilities);
       for (const key of kept) assert.ok(problem.fixed.has(key), key);
       let groups = 0;
@@ -145,7 +145,7 @@ describe('the layouts of a launcher that are searched', () => {
   it('have no pipeline under ZeRO 3 of DeepSpeed, whatever is asked for', async () => {
     const { run, request } = await planned(deepspeed);
     const { capabilities, ...open } = request;
-    const asked = { ...usualSearch(run, request, null), fixed: new Set(['zeroStage'] as const) };
+    const asked = { ...searchProblemOf(run, request), fixed: new Set(['zeroStage'] as const) };
     const stages = new Set([...candidateGroups(asked)].map(({ layout }) => layout.pipeline));
     assert.deepEqual([...stages], [1]);
     const unknown = new Set([...candidateGroups({ ...asked, launched: false, request: open })].map(({ layout }) => layout.pipeline));

@@ -59,10 +59,11 @@ describe('a launched layout against the best', () => {
   it('takes from a launcher what stays, and what may be freed', async () => {
     const run = await nemo();
     const request = resolveRun(run, defaults);
-    const kept = searchProblemOf(run, request);
+    const kept = searchProblemOf(run, request, freeNames.none);
     for (const key of ['tensor', 'pipeline', 'virtualStages', 'microBatch', 'recompute'] as const) assert.ok(kept.fixed.has(key), key);
     assert.deepEqual(searchProblemOf(run, request, freeNames.layout).fixed, new Set(['recompute', 'zeroStage']));
     assert.equal(searchProblemOf(run, request, freeNames.all).fixed.size, 0);
+    assert.deepEqual(searchProblemOf(run, request), searchProblemOf(run, request, freeNames.all));
     assert.deepEqual(searchProblemOf(run, request, ['tensor']).fixed, new Set([...kept.fixed].filter((key) => key !== 'tensor')));
   });
 
