@@ -7,7 +7,6 @@ import { formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/formats/registry';
 import { searchJson } from '../../core/export/search-json';
 import { layoutText } from '../../core/layout-search/labels';
-import { freeNames } from '../../core/layout-search/problem';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
@@ -39,7 +38,7 @@ export interface BestOptions {
   readonly reading: ReadingOptions;
   readonly defaults: ResolveDefaults;
   /** Choices that FILE sets and that are searched all the same; empty: all that its launcher can set. */
-  readonly free: readonly SearchKey[];
+  readonly free: readonly SearchKey[] | null;
   /** A launcher to write a new file for; null: the file is edited. */
   readonly to: string | null;
 }
@@ -79,8 +78,7 @@ export async function bestFile(
   watcher: Parameters<typeof searchLayouts>[3],
   texts: Map<string, string>,
 ): Promise<BestFile> {
-  const { format } = config.run;
-  const free = options.free.length > 0 ? options.free : isLauncher(format) ? freeNames.all : [];
+  const { free } = options;
   if (options.to === null) requireEditable(config);
   const result = await searchLayouts(config, options.defaults, { tokens: null, quick: true, free }, watcher);
   const tried: TriedLayout[] = [];

@@ -71,7 +71,7 @@ function searched(line: Line, given: Given<SearchOptions>, to: string | null): R
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
     const { sets, machine, profile, defaults } = asked;
     const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
-    const options = { reading, defaults, free: given.free === undefined ? [] : freeOf(given.free), to: isOwn ? null : to };
+    const options = { reading, defaults, free: given.free === undefined ? null : freeOf(given.free), to: isOwn ? null : to };
     return exportBestAnswer(config, options, { out, write }, terminal, texts);
   };
 }
