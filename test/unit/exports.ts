@@ -39,7 +39,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
     'src/core/planner/prefill#prefillTimeOf',
-    'src/core/resolve/scenario#scenarioChanges',
     'src/core/rules/launchers/stage-layers#stagesOfPattern',
     'src/core/schedules/attention-exchange#freeExchange',
     'src/core/schedules/attention-exchange#passesAtOneTime',
