@@ -16,7 +16,8 @@ import { searchKeys } from '../spec/layout-choices';
  */
 export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPlan, 'point' | 'scheme'>): PlanRequest {
   const { training, schedule } = point;
-  const { freeVirtualStages, ...fixed } = request;
+  const fixed = { ...request };
+  delete fixed.freeVirtualStages;
   const decided = new Set(['schedule', 'layout.stageLayers', ...searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`])]);
   return {
     ...fixed,

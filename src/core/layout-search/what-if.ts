@@ -64,8 +64,8 @@ export function whatIfSizes(request: PlanRequest): WhatIfSizes {
 
 /**
  * The sizes with the next valid value of one key, up (1) or down (-1), and what follows from it: replicas take the GPUs that tensor,
- * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides. The
- * global batch stays; one that no file gives becomes the nearest that the replicas divide.
+ * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides.
+ * The global batch stays; one that no file gives becomes the nearest that the replicas divide.
  * Null where no value in that direction is one that launchers accept.
  */
 export function steppedSizes(

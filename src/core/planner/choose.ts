@@ -11,7 +11,7 @@ const rounding = 1e-9;
 
 /**
  * The candidate that a plan takes, of what was asked for (a schedule, slices) or what the runtime runs: what fits comes first, then the
- * fastest. Of schedules that tie with the fastest, those that the runtime runs come first, then the one with the least memory. Where nothing
+ * fastest. Of schedules that tie with the fastest, those that the runtime runs come first, then the one with the least memory. Where none
  * fits: the least memory.
  *
  * @returns undefined where none of the candidates may be chosen.

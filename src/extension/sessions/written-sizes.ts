@@ -32,6 +32,10 @@ export function setsBeside(
       isOfReplicas && layout[key] === undefined ? [`layout.${key}`, request.layout[key]] : null,
     ),
     nodes === undefined && request.cluster.groups === undefined ? ['cluster.nodes', request.cluster.nodes] : null,
+    // a launcher's file that gives no virtual stages has none; a terapipe.json leaves them to the planner
+    isLauncher(format) && layout.virtualStages === undefined && request.layout.pipeline > 1
+      ? ['layout.virtualStages', request.layout.virtualStages]
+      : null,
     isOpen && isLauncher(format) ? ['schedules', request.runs ?? 'all'] : null,
   ];
   return [...sets, ...added.filter((set) => set !== null).filter(([key]) => !given.has(key))];
