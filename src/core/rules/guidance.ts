@@ -261,6 +261,12 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     source: `${megatronArguments('lines 120 and 132')}: \`allow_abbrev=False\`, and \`parse_args\``,
     ignore: 'your fork has the flag.',
   },
+  'optimizer-unknown': {
+    example:
+      '`optimizer: my_optimizer` in an Axolotl YAML. "The optimizer "my_optimizer" is not known: its memory and time are planned as those of Adam"',
+    source: 'The table of optimizers in `src/core/spec/optimizer.ts`, with its sources.',
+    ignore: 'it keeps two moments in fp32, as Adam does.',
+  },
   'flag-left-out': {
     example: '`--swap-optimizer` in a script of MindSpeed-LLM. "--swap-optimizer is left out of the plan: optimizer state on the host"',
     source: 'The arguments of Megatron-LM at d98e8a64 and of MindSpeed at 028de58c.',

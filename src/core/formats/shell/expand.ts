@@ -37,7 +37,7 @@ export function valueOf(scope: Scope, node: ShellNode): Value {
 }
 
 /** An assignment makes no words: of an array all entries are one text. */
-export function joinedParts(parts: readonly Part[]): readonly Part[] {
+function joinedParts(parts: readonly Part[]): readonly Part[] {
   return parts.map((part) => (part.kind === 'ref' ? { ...part, joined: true } : part));
 }
 
