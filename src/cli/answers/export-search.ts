@@ -122,7 +122,7 @@ async function written(
   if (to !== null) return newFile(result, found, to, reading);
   const { run, launcher } = config;
   const read = launcher === null || !isLauncher(run.format) ? null : await readerOf(run.format, reading.shell);
-  const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
+  const applied = applyLayout({ run, launcher, read }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
   return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, found, text, options, texts)) };
 }

@@ -42,6 +42,7 @@ export function isApplied(format: ConfigFormat): format is 'terapipe' | Editable
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
+ * @param startedElsewhere whether the number of GPUs may be left to whoever starts the file, and is a remark then.
  * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout,
  * `apply-shared` where a value comes from a variable that others use, `export-unsound`
  * where the file would not run as planned.
@@ -51,6 +52,7 @@ export function applyLayout(
   result: SearchResult,
   found: FoundPlan,
   launched: FoundPlan | null,
+  { startedElsewhere = false }: { readonly startedElsewhere?: boolean } = {},
 ): AppliedLayout {
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
@@ -58,7 +60,7 @@ export function applyLayout(
   const step = stepOfFound(result, found);
   const edited = writtenInto(step.plan, launcher, format, read);
   const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), launcher, format, read).gaps;
-  refuseGaps(edited, never);
+  refuseGaps(edited, never, startedElsewhere);
   if (edited.alongside.length > 0)
     throw new ExpectedError(
       'apply-shared',
@@ -71,8 +73,10 @@ export function applyLayout(
 }
 
 /** What the layout needs and the file cannot say. What the file never says, and what did not change, does not count. */
-function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[]): void {
-  const [first] = gaps.filter(({ what }) => !never.some((gap) => say(gap.what) === say(what)));
+function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[], startedElsewhere: boolean): void {
+  const [first] = gaps.filter(
+    ({ what, isOfStart }) => !(startedElsewhere && isOfStart === true) && !never.some((gap) => say(gap.what) === say(what)),
+  );
   if (first !== undefined)
     throw new ExpectedError(
       'apply-no-place',

@@ -92,7 +92,8 @@ export function writtenInto(
       continue;
     }
     const next = fulfilled({ syntax, read, met }, current, setting);
-    if (next === null) gaps.push({ what: setting.what, reason: reasonFor(syntax, current, setting) });
+    if (next === null)
+      gaps.push({ what: setting.what, reason: reasonFor(syntax, current, setting), ...(isOfStart(setting) ? { isOfStart: true } : {}) });
     else {
       set.push(setting.what);
       met.push(setting);
@@ -108,6 +109,11 @@ export function writtenInto(
     gaps,
     alongside: alongside(launcher.facts, current.facts, settings),
   };
+}
+
+/** Whether a setting is the number of nodes or GPUs, which is said where a run is started. */
+function isOfStart({ facts }: DesiredSetting): boolean {
+  return facts.some((fact) => fact === 'nodes' || fact === 'gpusPerNode' || fact === 'world');
 }
 
 function isMet(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): boolean {

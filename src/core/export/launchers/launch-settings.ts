@@ -283,6 +283,8 @@ export function gpusOf({ tensor, pipeline, data, context }: LaunchSettings): num
 export interface Remark {
   readonly what: Sentence;
   readonly reason: Sentence;
+  /** Whoever starts the file says it: on how many nodes and GPUs. */
+  readonly isOfStart?: true;
 }
 
 /** Remarks at the top of a file, each on one line whatever the title holds. */
