@@ -4,7 +4,8 @@ import type { Finding } from '../../findings';
 import { optimizerKeys } from '../optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
-import type { Fact, Facts, LauncherFile } from '../facts';
+import { saidBy } from '../../spec/capabilities';
+import type { Fact, Facts, LauncherFile, Program } from '../facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../shell/flag-reads';
 import { joined, key, lenient, under, type KeyTable } from '../yaml/key-table';
@@ -51,6 +52,19 @@ const dtensorKeys: KeyTable = joined(policyKeys, {
   recomputeGranularity: [key('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
 });
 
+/** DTensor has no pipeline, and FSDP2 shards everything. */
+const onTensors: Program = {
+  name: 'NeMo-RL with DTensor',
+  traits: {},
+  capabilities: {
+    name: 'NeMo-RL with DTensor',
+    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/dtensor_policy_worker.py',
+    saidBy: saidBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
+    refuses: [],
+    silent: {},
+  },
+};
+
 /**
  * NeMo-RL: reinforcement learning and fine-tuning of a policy, whose training step is what is read. A file builds on others by `defaults`,
  * paths beside it (`nemo_rl/utils/config.py`); the model is one of Hugging Face, by its name or a folder.
@@ -73,7 +87,8 @@ export const nemoRlFiles: Composition = {
     const trained = withTrainingNodes(reader, layerByLayer(backend));
     const facts = usesMegatron ? trained : withLocalBatch(trained);
     const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [planned(document, facts)] });
-    return { ...launcher, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
+    const program = usesMegatron ? {} : { program: onTensors };
+    return { ...launcher, ...program, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
   },
 };
 

@@ -1,7 +1,8 @@
 import { allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
-import type { Fact, Facts } from '../facts';
+import { saidBy } from '../../spec/capabilities';
+import type { Fact, Facts, Program } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';
 import { count, largestCount, names, on } from '../shell/flag-reads';
@@ -76,6 +77,19 @@ for (const key of [
 ])
   known.set(key, 'one');
 
+/** Its FSDP engine splits no weights: Ulysses divides sequences. */
+const onFsdp: Program = {
+  name: 'verl with FSDP',
+  traits: {},
+  capabilities: {
+    name: 'verl with FSDP',
+    source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 169 to 174',
+    saidBy: saidBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
+    refuses: [],
+    silent: {},
+  },
+};
+
 /** verl's trainers, started by `python -m` with settings as Hydra takes them. */
 export const verlProgram: ShellProgram = {
   format: 'verl',
@@ -91,6 +105,7 @@ export const verlProgram: ShellProgram = {
       facts,
       notes: policyAlone(flags.get(mainKey)),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+      ...(facts.distributedOptimizer === undefined && { program: onFsdp }),
       ...adaptersOf(rank, flags),
     };
   },
