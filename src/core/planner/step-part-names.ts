@@ -19,6 +19,9 @@ export const stepParts = [
 ] as const;
 export type StepPart = (typeof stepParts)[number];
 
+/** What a step goes to, ms; the parts add up to the step. */
+export type StepTimes = Readonly<Record<StepPart, number>>;
+
 /** What each is called. */
 export const stepPartNames: Readonly<Record<StepPart, Sentence>> = {
   math: sentence`compute`,

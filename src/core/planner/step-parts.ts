@@ -8,10 +8,7 @@ import { blockingSends } from './transfers';
 import { offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { Prediction } from './predict';
-import { stepParts, type StepPart } from './step-part-names';
-
-/** What a step goes to, ms; the parts add up to the step. */
-export type StepTimes = Readonly<Record<StepPart, number>>;
+import { stepParts, type StepPart, type StepTimes } from './step-part-names';
 
 /** `false`: by the analytic model. Measured times of a stage are divided in the proportions of that model. */
 type Measured = false | 'with sends' | 'without sends';
