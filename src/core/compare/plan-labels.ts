@@ -15,10 +15,10 @@ export function planSentences(comparison: PlanComparison): Sentence[] {
     return [sentence`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
   return [
     ...batchSentence(comparison),
+    ...gpuSentence(comparison),
     speedSentence(comparison),
     ...fitSentences(comparison),
     ...modelSentence(comparison),
-    ...gpuSentence(comparison),
   ];
 }
 
