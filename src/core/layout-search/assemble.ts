@@ -19,6 +19,7 @@ import { isRun } from '../schedules/needs';
 import { sameMemory } from '../planner/reasons';
 import { withStagesOf } from '../planner/virtual-stages';
 import { plainName } from '../partition/scheduling';
+import { statedRange } from './stated-range';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
 import { keepingFree } from './kept-free';
@@ -93,7 +94,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     notFitting: notFitting(problem, found.excluded, best, evaluator),
     improvements: [],
     keptFree: keptFreeIn(problem, searched, best),
-    cost,
+    cost: { ...cost, range: statedRange(problem.request, best, cost, options.signal) },
     tokenBudget: options.tokenBudget ?? null,
     lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, fastest.iterationMs, ownMs),
     proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && fastest.iterationMs <= ownMs,

@@ -37,6 +37,9 @@ export interface WeighedAssumption extends Assumption {
   readonly moves: readonly AssumedMove[];
 }
 
+/** What of a way to run the step its assumptions are weighed by. */
+export type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'chunksPerStage' | 'iterationMs'>;
+
 /** Operations of a schedule that is simulated for this, at most: several are, and none may take long. */
 const mostOperations = 200_000;
 
@@ -53,7 +56,7 @@ export function assumptionsByWeight(assumptions: readonly Assumption[]): readonl
  * The assumptions of a plan with what the deciding ones move, the most first: the step with other values, by the same schedule, slices and
  * sizes. Takes some simulations, none of them long.
  */
-export function weighedAssumptions(request: PlanRequest, chosen: Candidate, signal?: CancelSignal): readonly WeighedAssumption[] {
+export function weighedAssumptions(request: PlanRequest, chosen: WeighedWay, signal?: CancelSignal): readonly WeighedAssumption[] {
   const weighed = assumptionsByWeight(request.assumptions).map((assumption) => ({
     ...assumption,
     moves: movesOf(request, chosen, assumption.key, signal),
@@ -86,7 +89,7 @@ export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence
 export function coveringAssumed(
   range: readonly [number, number],
   request: PlanRequest,
-  chosen: Candidate,
+  chosen: WeighedWay,
   signal?: CancelSignal,
 ): readonly [number, number] {
   const assumed = new Set(request.assumptions.map(({ key }) => key));
@@ -100,7 +103,7 @@ export function coveringAssumed(
   return [Math.min(range[0], end(-1, range[0])), Math.max(range[1], end(1, range[1]))];
 }
 
-function movesOf(request: PlanRequest, chosen: Candidate, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
+function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
   const { costTable, profile, cluster } = request;
   if (costTable !== null || profile !== null || cluster.groups !== undefined || isLong(request, chosen)) return [];
   const alternatives = Object.hasOwn(others, key) ? others[key as DecidingKey](request) : [];
@@ -113,13 +116,13 @@ function movesOf(request: PlanRequest, chosen: Candidate, key: string, signal: C
   });
 }
 
-function isLong({ layout }: PlanRequest, { schedule, scheme, chunksPerStage }: Candidate): boolean {
+function isLong({ layout }: PlanRequest, { schedule, scheme, chunksPerStage }: WeighedWay): boolean {
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return scheduleKind(schedule).planned || 3 * units * layout.pipeline * chunksPerStage > mostOperations;
 }
 
 /** The chosen slices on as many sequences as a replica has after a change. */
-function schemeOf({ training, layout }: PlanRequest, { scheme }: Candidate): Scheme {
+function schemeOf({ training, layout }: PlanRequest, { scheme }: WeighedWay): Scheme {
   const before = scheme.reduce((sum, { batch }) => sum + batch, 0);
   const after = training.globalBatch / layout.data;
   if (before === after) return scheme;
