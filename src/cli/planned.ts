@@ -61,7 +61,7 @@ export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null
 }
 
 /** Findings that say why a batch cannot be split; sizes that do not make up the GPUs leave a fraction of a replica. */
-const causesOfBatch = new Set(['world-size-factor', 'world-size', 'gbs-not-divisible', 'global-batch', 'ds-batch-triangle']);
+const causesOfBatch = new Set(['world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle']);
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {

@@ -186,14 +186,22 @@ describe('manifest', () => {
         ['file', 'line', 'column', 'severity', 'code', 'message'].map((name) => [name, groups[Number(pattern[name])]]),
       );
     };
-    const finding = { file: 'runs/terapipe.json', line: 12, column: 7, endLine: 12, endColumn: 9, code: 'layers-not-divisible', fixes: [] };
+    const finding = {
+      file: 'runs/terapipe.json',
+      line: 12,
+      column: 7,
+      endLine: 12,
+      endColumn: 9,
+      code: 'pp-layers-not-divisible',
+      fixes: [],
+    };
     const line = findingLine({ ...finding, severity: 'information', message: '96 layers on 90 stages', remedy: 'set 96' });
     assert.deepEqual(match(line), {
       file: 'runs/terapipe.json',
       line: '12',
       column: '7',
       severity: 'info',
-      code: 'layers-not-divisible',
+      code: 'pp-layers-not-divisible',
       message: '96 layers on 90 stages; set 96',
     });
     const place = { file: 'C:\\runs\\config.json', range: { start: 0, end: 0 } };

@@ -164,7 +164,7 @@ export const sideCases: readonly Case[] = [
   {
     name: 'side: says over its numbers that a launcher refuses the files as written',
     options: narrow,
-    state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'layers-virtual-stages' }, ...findings] }),
+    state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'vpp-layers-lost' }, ...findings] }),
     steps: async ({ page }) => {
       assert.equal(
         await page.locator('.notice-start').innerText(),

@@ -110,6 +110,8 @@ export interface FactValues {
   readonly expertTensor: number;
   readonly virtualStages: number;
   readonly layersPerVirtualStage: number;
+  /** Megatron's `--microbatch-group-size-per-virtual-pipeline-stage`. */
+  readonly microBatchGroup: number;
   /** Megatron's `--pipeline-model-parallel-layout`, as written. */
   readonly pipelineLayout: string;
   /** Megatron's `--pipeline-model-parallel-split-rank`: of the stages of an encoder-decoder model, so many first ones are the encoder's. */
@@ -129,8 +131,12 @@ export interface FactValues {
    */
   readonly embeddingAsLayer: boolean;
   readonly lossAsLayer: boolean;
-  /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p. */
+  /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p, or several, one a layer; `ulysses` where a launcher has that alone. */
   readonly contextCommunication: string;
+  /** Megatron's `--hierarchical-context-parallel-sizes`: ranks of the all-to-all within, of the ring around. */
+  readonly contextLevels: readonly number[];
+  /** Megatron-DeepSpeed's `--no-pipeline-parallel`: false where the model is no pipeline module. */
+  readonly pipelineModule: boolean;
   readonly dataReplicate: number;
   /** -1: what is left of the GPUs. */
   readonly dataShard: number;

@@ -1,3 +1,4 @@
+import { own } from '../records';
 import { hubConfigs } from './hub-configs';
 
 /** Layers, hidden size, heads, key/value heads, size of a head, feed-forward width, vocabulary, and whether embedding and head are one. */
@@ -96,7 +97,21 @@ export function hubSizes(name: string): string | null {
   const ranked = Object.hasOwn(latents, name) ? latents[name] : undefined;
   if (ranked !== undefined) return latentOf(...ranked);
   if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(hubConfigs[name]);
-  return dense('mistral', mistral) ?? dense('llama', llama) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3);
+  return (
+    dense('mistral', mistral) ?? configOf('llama', own(llama, name), positionsOf(name)) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3)
+  );
+}
+
+/** Positions that a model of Llama's class was made for, by its name: the class has 2,048 by default. */
+function positionsOf(name: string): object {
+  const positions = [
+    [/^llama-3\.\d/, 131_072],
+    [/^llama-3-/, 8192],
+    [/^llama-2-|^deepseek-llm/, 4096],
+    [/^deepseek-coder/, 16_384],
+  ] as const;
+  const found = positions.find(([names]) => names.test(name));
+  return found === undefined ? {} : { max_position_embeddings: found[1] };
 }
 
 function configOf(type: string, sizes: Dense | undefined, also: object = {}): string | null {

@@ -247,7 +247,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
     activationOffloadLayers: offloadOf(facts, layers),
     contextParallelComm:
       contextCommunication &&
-      from(contextCommunication, contextCommunication.value.startsWith('a2a') ? ('all-to-all' as const) : ('ring' as const)),
+      from(contextCommunication, /^(a2a|ulysses)/.test(contextCommunication.value) ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
     dropout: dropoutOf(facts),
     ...optimizerOf(facts),

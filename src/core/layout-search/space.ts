@@ -157,7 +157,7 @@ function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): 
 
 /**
  * Whether a run has no pipeline and can have none: whole layers on the host, or gradients that are sharded in every micro-batch (ZeRO 2 and
- * 3, the rule `zero-with-pipeline`) but under TorchTitan, which shards once a step then.
+ * 3, the rule `zero-with-pp`) but under TorchTitan, which shards once a step then.
  */
 function staysOneStage({ request: { training, layout }, launched = false }: SearchProblem): boolean {
   const { zeroStage, runtime } = training;

@@ -2,7 +2,7 @@ import { adaptersNotPlanned } from '../formats/adapters';
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader } from '../formats/composition';
-import type { LauncherFile } from '../formats/facts';
+import type { Facts, LauncherFile } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
 import { optimizerRemarks } from '../formats/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
@@ -100,6 +100,7 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
   const named = joined === null ? namedModelOf(launcher) : null;
   const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
   const facts = joined === null ? null : factsOfHuggingFace(joined.config);
+  const known = named === null ? (facts?.facts ?? {}) : factsOfHuggingFace(named.config).facts;
   const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
   return {
     format,
@@ -108,7 +109,7 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
     run,
     noRun,
     findings: [
-      ...ownFindings(launcher),
+      ...ownFindings(launcher, known),
       ...(facts === null ? [] : crossFindings(launcher, facts)),
       ...(await csvFindings(launcher, read)),
       ...remarks,
@@ -119,9 +120,9 @@ async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read
 }
 
 /** What rules find; of a run that builds on other files no information about those, and nothing at all while one of them is missing. */
-function ownFindings(launcher: LauncherFile): readonly Finding[] {
+function ownFindings(launcher: LauncherFile, model: Facts): readonly Finding[] {
   if (launcher.remarks.some(({ code }) => code === 'base-not-found')) return [];
-  return launchFindings(launcher).filter(({ severity, place }) => severity !== 'information' || place.file === launcher.file);
+  return launchFindings(launcher, model).filter(({ severity, place }) => severity !== 'information' || place.file === launcher.file);
 }
 
 /** What is wrong with the schedule file that a TorchTitan config names. */

@@ -52,9 +52,9 @@ export const guidance: Readonly<Record<string, Guidance>> = {
   'vpp-microbatch-multiple': {
     source: megatron(
       'megatron/core/pipeline_parallel/schedules.py',
-      'lines 1161 and 1173: a last group smaller than the pipeline stops the run',
+      'lines 1161 and 1173: fewer micro-batches than stages, and a last group smaller than the pipeline, stop the run',
     ),
-    ignore: 'the groups have another size (`--microbatch-group-size-per-virtual-pipeline-stage`), which leaves no small last one.',
+    ignore: neverStarts,
   },
   'vpp-set-twice': { source: megatronArguments('line 933'), ignore: neverStarts },
   'expert-world-factor': {

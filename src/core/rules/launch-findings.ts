@@ -1,6 +1,8 @@
-import type { Fact, LauncherFile } from '../formats/facts';
+import type { Fact, Facts, LauncherFile } from '../formats/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../spec/located';
+import { launcherTraitsOf } from '../formats/registry';
+import { withModelSizes } from './model-sizes';
 import { rules } from './table';
 import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';
 import { isPlannedAlone } from './formats';
@@ -13,11 +15,16 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
  * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone,
  * and
  * each makes its finding go away.
+ * @param model what is known of the model beside the file: sizes of its name, or of a config.json.
  */
-export function launchFindings(file: LauncherFile): Finding[] {
+export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {
+  const file = { ...written, facts: withModelSizes(written.facts, model) };
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (isPlannedAlone(file.format) || (file.purpose ?? 'training') !== 'training') return [];
-  const view = viewOfLauncher(file);
+  const ofFile = viewOfLauncher(file);
+  // a recipe in Python may cut the layers of a model that it brings otherwise than evenly
+  const isCutElsewhere = launcherTraitsOf(file.format).leavesOpen && written.facts.layers === undefined;
+  const view = isCutElsewhere ? { ...ofFile, dealsOtherwise: true } : ofFile;
   const held = file.adapters === undefined ? rules : rules.filter(({ ofAllWeights }) => ofAllWeights !== true);
   const findings = held.flatMap((rule) =>
     issuesWithFixes(rule, view).flatMap(

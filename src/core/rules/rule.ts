@@ -34,8 +34,8 @@ export type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
 export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
   readonly code: string;
-  /** The older code that findings on a terapipe.json or a model config keep, where it is another one. */
-  readonly planCode?: string;
+  /** The code that it had on a terapipe.json or a model config: what switches that off switches it off still. */
+  readonly alias?: string;
   readonly severity: Severity;
   /** The same, of what is planned without a launcher. */
   readonly planSeverity?: Severity;

@@ -24,11 +24,11 @@ export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remed
   return mostSevereFirst([...ofRules, ...formatFindings(run, plan), ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
 }
 
-function findingOf(run: Run, { facts }: ConfigView, { code, planCode = code, ...rule }: Rule, issue: Issue): Finding {
+function findingOf(run: Run, { facts }: ConfigView, { code, ...rule }: Rule, issue: Issue): Finding {
   const { message, changes = [] } = issue;
   const severity = issue.severity ?? rule.planSeverity ?? rule.severity;
   const fixes = changes.flatMap((change, index) => fixOf(run, change, index === 0));
-  return { code: planCode, severity, place: placeOf(facts, issue) ?? run.place, message, remedy: remedyOf(issue), fixes };
+  return { code, severity, place: placeOf(facts, issue) ?? run.place, message, remedy: remedyOf(issue), fixes };
 }
 
 /** `set layout.data to 4 or set cluster.nodes to 96` where numbers of settings mend it; the rule's own words otherwise. */

@@ -1,10 +1,14 @@
 import type { Finding } from '../findings';
+import { rules } from './table';
 
 /** `# terapipe-ignore: code, code` of shell, YAML, TOML and Python, `// terapipe-ignore: code` of JSON with comments. */
 const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]*[a-z\d-]+)*)/g;
 
 /** `"terapipe-ignore": "code"` or a list of codes, of strict JSON. */
 const key = /"terapipe-ignore"\s*:\s*("[^"\n]*"|\[[^\]]*\])/g;
+
+/** Former codes by the codes of today. */
+const formerCodes = new Map(rules.flatMap(({ code, alias }) => (alias === undefined ? [] : [[code, alias] as const])));
 
 /** Codes that a text switches off for the whole file. One scan, no parse: works on broken files too. */
 function switchedOffIn(text: string): ReadonlySet<string> {
@@ -26,5 +30,8 @@ export function heeded(
   const files = new Set([file, ...findings.map(({ place }) => place.file)]);
   const byFile = new Map([...files].map((name) => [name, switchedOffIn(texts.get(name) ?? '')]));
   if (off.size === 0 && [...byFile.values()].every(({ size }) => size === 0)) return findings;
-  return findings.filter(({ code, place }) => ![off, byFile.get(file), byFile.get(place.file)].some((codes) => codes?.has(code)));
+  return findings.filter(({ code, place }) => {
+    const former = formerCodes.get(code) ?? code;
+    return ![off, byFile.get(file), byFile.get(place.file)].some((codes) => codes?.has(code) === true || codes?.has(former) === true);
+  });
 }

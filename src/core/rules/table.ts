@@ -49,7 +49,7 @@ export interface DocumentedCode {
 
 interface Documented {
   readonly code: string;
-  readonly planCode?: string;
+  readonly alias?: string;
   readonly doc: string;
 }
 
@@ -57,12 +57,13 @@ interface Documented {
 export function documentedCodes(): DocumentedCode[] {
   const pages = new Map<string, DocumentedCode>();
   const documented: readonly Documented[] = [...rules, ...remarks];
-  for (const { code, planCode, doc } of documented)
-    for (const name of planCode === undefined ? [code] : [code, planCode]) {
-      const before = pages.get(name);
-      if (before !== undefined) pages.set(name, { ...before, doc: `${before.doc}\n\n${doc}` });
-      else pages.set(name, { code: name, doc, rule: code, guidance: guidanceOf(code) });
-    }
+  for (const { code, alias, doc: own } of documented) {
+    const doc =
+      alias === undefined ? own : `${own} It was called \`${alias}\` on a terapipe.json; \`terapipe-ignore\` and settings take both.`;
+    const before = pages.get(code);
+    if (before !== undefined) pages.set(code, { ...before, doc: `${before.doc}\n\n${doc}` });
+    else pages.set(code, { code, doc, rule: code, guidance: guidanceOf(code) });
+  }
   return [...pages.values()];
 }
 

@@ -27,7 +27,7 @@ export async function startModel(context: vscode.ExtensionContext, log: vscode.L
   const plan = vscode.Uri.joinPath(folder, 'terapipe.json');
   const { name, nodes } = published[model];
   const defaults = planDefaults(plan, log);
-  await writeNew(vscode.Uri.joinPath(folder, 'config.json'), `${hubModel(name) ?? '{}'}\n`);
+  await writeNew(vscode.Uri.joinPath(folder, 'config.json'), `${JSON.stringify(JSON.parse(hubModel(name) ?? '{}'), null, 2)}\n`);
   await writeNew(plan, newConfigText('config.json', null, { ...defaults, nodes: defaults.nodes ?? nodes }));
   await vscode.window.showTextDocument(plan, { preview: false });
 }

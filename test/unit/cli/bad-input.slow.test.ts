@@ -63,7 +63,7 @@ describe('terapipe on bad input', () => {
     await file(
       `{ "model": ${model},\n"cluster": { "gpu": "A100-80GB", "nodes": 1 },\n"layout": { "pipeline": 3, "tensor": 1 },\n"training": { "globalBatch": 5 } }`,
       '3:38',
-      'world-size',
+      'world-size-factor',
       'bad/terapipe.json',
     );
   });

@@ -54,7 +54,7 @@ describe('lenses', () => {
     const state = await planned();
     const [place] = [{ file: run, range: { start: 0, end: 1 } }];
     const finding = {
-      code: 'layers-virtual-stages',
+      code: 'vpp-layers-lost',
       severity: 'error' as const,
       place,
       message: sentence``,

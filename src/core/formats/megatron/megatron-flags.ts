@@ -33,6 +33,7 @@ import {
   taskCount,
   text,
   texts,
+  wholes,
   window,
   type FlagRead,
 } from '../shell/flag-reads';
@@ -158,6 +159,12 @@ const flagTable: FlagTable = {
   embeddingAsLayer: [rule('account-for-embedding-in-pipeline-split', on(true))],
   lossAsLayer: [rule('account-for-loss-in-pipeline-split', on(true))],
   contextCommunication: [rule('cp-comm-type', texts)],
+  contextLevels: [rule('hierarchical-context-parallel-sizes', wholes)],
+  microBatchGroup: [
+    rule('microbatch-group-size-per-virtual-pipeline-stage', count(1)),
+    rule('microbatch-group-size-per-vp-stage', count(1)),
+  ],
+  pipelineModule: [rule('no-pipeline-parallel', on(false))],
   sequenceLength: [rule('seq-length', count(1)), rule('encoder-seq-length', count(1))],
   microBatch: [rule('micro-batch-size', count(1)), rule('batch-size', count(1))],
   globalBatch: [rule('global-batch-size', count(1))],

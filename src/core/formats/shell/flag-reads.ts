@@ -123,6 +123,13 @@ export const names: FlagRead<readonly string[]> = {
   of: (words) => ({ value: words.flatMap((entry) => entry.split(/[\s,[\]"']+/)).filter((entry) => entry !== '') }),
 };
 
+/** Whole numbers, one a word. */
+export const wholes: FlagRead<readonly number[]> = {
+  words: 'many',
+  of: (words) =>
+    words.length > 0 && words.every((word) => /^\d{1,6}$/.test(word)) ? { value: words.map(Number) } : { expects: sentence`whole numbers` },
+};
+
 /** Whole numbers in one word, with commas between them. */
 export const numbers: FlagRead<readonly number[]> = {
   words: 'one',

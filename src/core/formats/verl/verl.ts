@@ -197,13 +197,17 @@ function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts 
 }
 
 /** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */
-function backendOf({ tensor, pipeline, expert }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+function backendOf({ tensor, pipeline, expert, context }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const strategy = factOf(flags.get(strategyKey), word)?.value;
   const usesMegatron = strategy === 'megatron' || [tensor, pipeline, expert].some((size) => size !== undefined);
   const precision = byDefault('bf16' as const, sentence`verl trains in bf16`);
   return usesMegatron
     ? { precision, distributedOptimizer: byDefault(true, sentence`verl's Megatron backend uses the distributed optimizer`) }
-    : { precision, zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) };
+    : {
+        precision,
+        zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`),
+        ...(context && { contextCommunication: byDefault('ulysses', sentence`verl's FSDP backend has Ulysses for long sequences`) }),
+      };
 }
 
 /** On unless it is turned off (verl/trainer/config/model/hf_model.yaml). */

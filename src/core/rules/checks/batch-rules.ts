@@ -9,7 +9,7 @@ import { sentence } from '../../sentence';
 export const batchRules: readonly Rule[] = [
   {
     code: 'gbs-not-divisible',
-    planCode: 'global-batch',
+    alias: 'global-batch',
     severity: 'error',
     formats: [...megatronAndRuns, 'gpt-neox'],
     check: batchOverReplicas,

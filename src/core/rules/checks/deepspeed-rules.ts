@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from '../derived';
-import { deepspeedFormats, isPlannedAlone, runFormats } from '../formats';
+import { deepspeedFormats, isPlannedAlone, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
 
@@ -10,11 +10,11 @@ import { either, sentence, type Sentence } from '../../sentence';
 export const deepspeedRules: readonly Rule[] = [
   {
     code: 'zero-with-pp',
-    planCode: 'zero-with-pipeline',
+    alias: 'zero-with-pipeline',
     severity: 'error',
-    formats: [...deepspeedFormats, ...runFormats],
-    check: zeroWithPipeline,
-    doc: 'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state.',
+    formats: [...deepspeedFormats, ...megatronLmFormats, ...runFormats],
+    check: (view) => (megatronLmFormats.includes(view.format) ? zeroWithModule(view) : zeroWithPipeline(view)),
+    doc: 'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given.',
   },
   {
     code: 'ds-batch-triangle',
@@ -35,12 +35,30 @@ export const deepspeedRules: readonly Rule[] = [
 function zeroWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const zero = countOrZeroOf(facts, 'zeroStage');
-  if (stages === null || stages === 1 || zero === null || zero < 2) return null;
+  if (stages === null || zero === null || zero < 2) return null;
+  if (stages === 1) return null;
   return {
     at: ['zeroStage', 'pipeline'],
     severity: isPlannedAlone(format) ? 'warning' : 'error',
     message: sentence`ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch${isPlannedAlone(format) ? sentence`, which DeepSpeed refuses` : ''}`,
     remedy: sentence`use ZeRO stage 1, or 1 pipeline stage`,
+    changes: setTo('zeroStage', [1]),
+  };
+}
+
+/** Megatron-DeepSpeed: `GPTModelPipe` is made unless the flag is there, and its engine asserts a stage below 2. */
+function zeroWithModule({ facts, format }: ConfigView): Issue | null {
+  const stages = sizeOf(facts, format, 'pipeline');
+  const zero = countOrZeroOf(facts, 'zeroStage');
+  if (stages === null || zero === null || zero < 2) return null;
+  if (facts.pipelineModule?.value === false || facts.zeroStage?.source.kind !== 'file') return null;
+  return {
+    at: ['zeroStage'],
+    message: sentence`ZeRO stage ${formatNumber(zero)} does not go with the pipeline module that Megatron-DeepSpeed makes of the model${stages === 1 ? sentence`, with 1 stage too` : ''}`,
+    remedy:
+      stages === 1
+        ? sentence`add --no-pipeline-parallel, or use ZeRO stage 1`
+        : sentence`use ZeRO stage 1, or 1 stage and --no-pipeline-parallel`,
     changes: setTo('zeroStage', [1]),
   };
 }

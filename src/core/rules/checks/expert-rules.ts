@@ -13,7 +13,7 @@ import { either, sentence, type Sentence } from '../../sentence';
 export const expertRules: readonly Rule[] = [
   {
     code: 'expert-world-factor',
-    planCode: 'expert-replicas',
+    alias: 'expert-replicas',
     severity: 'error',
     formats: megatronAndRuns,
     check: expertWorldFactor,
@@ -21,7 +21,7 @@ export const expertRules: readonly Rule[] = [
   },
   {
     code: 'experts-not-divisible',
-    planCode: 'experts-expert',
+    alias: 'experts-expert',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: expertsOverRanks,

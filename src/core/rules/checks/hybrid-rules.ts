@@ -50,7 +50,7 @@ export const hybridRules: readonly Rule[] = [
   },
   {
     code: 'state-tp',
-    planCode: 'state-tensor',
+    alias: 'state-tensor',
     severity: 'error',
     formats: megatronAndRuns,
     check: stateOverTensor,

@@ -12,7 +12,7 @@ import { sentence } from '../../sentence';
 export const interleavingRules: readonly Rule[] = [
   {
     code: 'vpp-layers-lost',
-    planCode: 'layers-virtual-stages',
+    alias: 'layers-virtual-stages',
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOfVirtualStages,
@@ -27,10 +27,10 @@ export const interleavingRules: readonly Rule[] = [
   },
   {
     code: 'vpp-microbatch-multiple',
-    severity: 'warning',
+    severity: 'error',
     formats: megatronFormats,
     check: microBatchMultiple,
-    doc: 'Megatron and NeMo, older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups of as many as there are stages. Newer versions accept other numbers with a last group that is smaller, which idles more.',
+    doc: 'Megatron: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]" where there are fewer micro-batches than stages, and "The remainder of M (the total micro-batches) divided by N (number of contiguous micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the pipeline-parallel size" elsewhere; older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups, of as many as there are stages unless `--microbatch-group-size-per-virtual-pipeline-stage` says otherwise.',
   },
   {
     code: 'vpp-set-twice',
@@ -62,7 +62,7 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
  * Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not
  * divide.
  */
-function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
+export function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
   if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
   const stages = virtualStagesOf(facts, format);
   return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
@@ -93,13 +93,22 @@ function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
 function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const microBatches = microBatchesOf(facts, format);
-  if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format) || microBatches % stages === 0) return null;
+  if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format)) return null;
+  const group = facts.microBatchGroup === undefined ? stages : countOf(facts, 'microBatchGroup');
+  if (group === null) return null;
+  const left = microBatches % group;
+  if (group >= stages && group <= microBatches && (left === 0 || left >= stages)) return null;
   const step = product(batchStepOf(facts, format), stages);
   const globalBatch = countOf(facts, 'globalBatch');
   const near = step === null || globalBatch === null || isWritten(facts, 'microBatches') ? [] : multiplesNear(step, globalBatch);
   return {
     at: ['microBatches', 'globalBatch', 'microBatch', 'pipeline'],
-    message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, which interleaving deals them to in groups`,
+    message:
+      microBatches < stages
+        ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are fewer than the ${formatNumber(stages)} pipeline stages, and interleaving runs groups of at least one for each stage`
+        : group === stages
+          ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, and interleaving runs groups of one for each stage`
+          : sentence`${many(microBatches, 'micro-batch', 'micro-batches')} cannot run in groups of ${formatNumber(group)} over ${formatNumber(stages)} pipeline stages`,
     remedy:
       near.length > 0
         ? sentence`use a global batch of ${listed(near)}`

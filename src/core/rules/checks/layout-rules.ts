@@ -6,14 +6,14 @@ import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
-import { fitsWorld, largerWorld } from './sizes';
+import { dividesHeads, fitsWorld, largerWorld } from './sizes';
 import { allOf, either, sentence, type Sentence } from '../../sentence';
 
 /** How layers and GPUs are divided. */
 export const layoutRules: readonly Rule[] = [
   {
     code: 'pp-layers-not-divisible',
-    planCode: 'layers-not-divisible',
+    alias: 'layers-not-divisible',
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOverStages,
@@ -28,7 +28,7 @@ export const layoutRules: readonly Rule[] = [
   },
   {
     code: 'world-size-factor',
-    planCode: 'world-size',
+    alias: 'world-size',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: worldFactor,
@@ -139,7 +139,8 @@ function evenShares(layers: number, between: number, ends: number): number[] | n
   return null;
 }
 
-function worldFactor({ facts, format }: ConfigView): Issue | null {
+function worldFactor(view: ConfigView): Issue | null {
+  const { facts, format } = view;
   const world = worldOf(facts);
   const sizes = (['tensor', 'pipeline', 'context', 'data'] as const).filter((name) => isSaid(facts[name], format));
   const gpus = product(...sizes.map((name) => countOf(facts, name)));
@@ -147,6 +148,9 @@ function worldFactor({ facts, format }: ConfigView): Issue | null {
   const data = facts.data === undefined ? null : countOf(facts, 'data');
   const isWhole = data !== null && replica !== null;
   if (world === null || gpus === null || sizes.length === 0 || (isWhole ? gpus === world : world % gpus === 0)) return null;
+  // a tensor size that does not divide the heads either is the cause
+  const tensor = countOf(facts, 'tensor');
+  if (tensor !== null && !dividesHeads(view, tensor)) return null;
   const factors = sizes.map((name) => `${name} ${formatNumber(countOf(facts, name) ?? 1)}`).join(' x ');
   const multiplied = sizes.length > 1 ? `${factors} = ${formatNumber(gpus)}` : factors;
   const smaller = sizes.flatMap((name) => {

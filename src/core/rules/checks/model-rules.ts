@@ -5,6 +5,7 @@ import { paddedVocab } from '../../model/parameters';
 import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
+import { dividesHeads } from './sizes';
 import { sentence } from '../../sentence';
 
 /** Sizes of the model against each other, and how it is stored. */
@@ -39,7 +40,7 @@ export const modelRules: readonly Rule[] = [
   },
   {
     code: 'vocab-padding',
-    planCode: 'vocabulary-padding',
+    alias: 'vocabulary-padding',
     severity: 'information',
     formats: megatronAndRuns,
     check: vocabPadding,
@@ -123,11 +124,13 @@ function precisionTwice({ facts }: ConfigView): Issue | null {
   };
 }
 
-function vocabPadding({ facts, format }: ConfigView): Issue | null {
+function vocabPadding(view: ConfigView): Issue | null {
+  const { facts, format } = view;
   const vocab = countOf(facts, 'vocab');
   const padded = paddedVocabOf(facts, format);
   const step = vocabStepOf(facts, format);
   if (vocab === null || padded === null || step === null || padded === vocab) return null;
+  if (!dividesHeads(view, sizeOf(facts, format, 'tensor') ?? 1)) return null;
   const planned = paddedVocab(vocab, sizeOf(facts, format, 'tensor') ?? 1);
   return {
     at: ['vocab', 'tensor'],

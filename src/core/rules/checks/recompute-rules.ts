@@ -26,7 +26,7 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-with-pp',
-    planCode: 'activations-offload',
+    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,
@@ -35,7 +35,7 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-with-recompute',
-    planCode: 'activations-offload',
+    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,
@@ -44,7 +44,7 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-layers',
-    planCode: 'activations-offload',
+    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,

@@ -5,6 +5,7 @@ import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber, formatPercent } from '../../format';
 import { batchStepOf, bubbleOf, countOf, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
 import { scheduleKinds } from '../../schedules/registry';
+import { isInterleaved } from './interleaving-rules';
 import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
 import { sentence, type Sentence } from '../../sentence';
@@ -13,7 +14,7 @@ import { sentence, type Sentence } from '../../sentence';
 export const scheduleRules: readonly Rule[] = [
   {
     code: 'microbatches-below-stages',
-    planCode: 'few-micro-batches',
+    alias: 'few-micro-batches',
     severity: 'warning',
     planSeverity: 'information',
     formats: [...withTorchtitan, 'deepspeed', ...runFormats],
@@ -40,6 +41,8 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const microBatches = microBatchesOf(facts, format);
   if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
   if (!idlesByStages(facts, format)) return null;
+  // that interleaving refuses them is the finding
+  if (megatronFormats.includes(format) && microBatches < pipeline && isInterleaved(facts, format)) return null;
   const virtual = stages / pipeline;
   const bubble = bubbleOf(pipeline, virtual, microBatches);
   if (bubble < wantedBubble) return null;

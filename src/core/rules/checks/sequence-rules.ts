@@ -3,10 +3,10 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../formats/registry';
 import { formatNumber } from '../../format';
-import { divisorsOf, leastCommonMultiple } from '../../numbers';
+import { divisorsOf, greatestCommonDivisor, leastCommonMultiple } from '../../numbers';
 import { countOf, quotient, sizeOf } from '../derived';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
-import { fitsWorld } from './sizes';
+import { dividesHeads, fitsWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -14,7 +14,7 @@ import { sentence } from '../../sentence';
 export const sequenceRules: readonly Rule[] = [
   {
     code: 'cp-seq-multiple',
-    planCode: 'context-length',
+    alias: 'context-length',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: contextParts,
@@ -25,11 +25,11 @@ export const sequenceRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: contextHeads,
-    doc: 'All-to-all context parallelism (`--cp-comm-type a2a`, Ulysses) turns a share of the sequence into a share of the heads, so it divides the heads of each tensor rank. The ring (`p2p`) does not.',
+    doc: 'All-to-all context parallelism (`--cp-comm-type a2a`, Ulysses) turns a share of the sequence into a share of the heads, so it divides the heads of each tensor rank; in Megatron-LM the key/value heads too (Transformer Engine: "The number of attention heads needs to be divisible by CP size!"). With `a2a+p2p` that holds for the first of `--hierarchical-context-parallel-sizes`. The ring (`p2p`) divides no heads.',
   },
   {
     code: 'sp-tp-seq',
-    planCode: 'sequence-parallel-length',
+    alias: 'sequence-parallel-length',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: sequenceParallelParts,
@@ -47,7 +47,7 @@ export const sequenceRules: readonly Rule[] = [
 function contextParts({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const context = sizeOf(facts, format, 'context');
-  if (tokens === null || context === null || context === 1 || tokens % (2 * context) === 0) return null;
+  if (tokens === null || context === null || context === 1 || tokens % (2 * context) === 0 || isUlysses(facts)) return null;
   const near = lengthsNear(facts, format, tokens, 2 * context);
   return {
     at: ['sequenceLength', 'context'],
@@ -57,10 +57,13 @@ function contextParts({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-function sequenceParallelParts({ facts, format }: ConfigView): Issue | null {
+function sequenceParallelParts(view: ConfigView): Issue | null {
+  const { facts, format } = view;
   const tokens = countOf(facts, 'sequenceLength');
   const tensor = sizeOf(facts, format, 'tensor');
   if (tokens === null || tensor === null || tokens % tensor === 0 || !dividesSequence(facts, format)) return null;
+  // a tensor size that does not divide the heads either is the cause
+  if (!dividesHeads(view, tensor)) return null;
   const near = lengthsNear(facts, format, tokens, tensor);
   return {
     at: ['sequenceLength', 'tensor'],
@@ -95,16 +98,40 @@ function sequenceParallelAlone({ facts }: ConfigView): Issue | null {
   };
 }
 
-/** Ulysses: all-to-all turns a share of the sequence into a share of the heads. */
+/** Ulysses by itself, whose rank holds one part of the sequence: there is no balance of front and back. */
+function isUlysses({ contextCommunication }: Facts): boolean {
+  return contextCommunication?.value === 'ulysses';
+}
+
+/** Ranks over which all-to-all divides heads; null: it does not, or the file does not say. */
+function headsOver(facts: Facts, context: number): number | null {
+  const kinds = (facts.contextCommunication?.value ?? '').split(/\s+/);
+  if (kinds.includes('a2a') || kinds.includes('ulysses')) return context;
+  return kinds.includes('a2a+p2p') ? (facts.contextLevels?.value[0] ?? null) : null;
+}
+
+/** All-to-all turns a share of the sequence into a share of the heads. */
 function contextHeads({ facts, format }: ConfigView): Issue | null {
   const context = sizeOf(facts, format, 'context');
-  const perRank = quotient(countOf(facts, 'heads'), sizeOf(facts, format, 'tensor'));
-  if (facts.contextCommunication?.value !== 'a2a' || context === null || perRank === null || perRank % context === 0) return null;
-  const near = nearestFitting(divisorsOf(perRank), context, (size) => fitsWorld(facts, format, 'context', size));
+  const tensor = sizeOf(facts, format, 'tensor');
+  const ranks = context === null ? null : headsOver(facts, context);
+  const [heads, keyValue] = [quotient(countOf(facts, 'heads'), tensor), countOf(facts, 'kvHeads')];
+  if (context === null || tensor === null || ranks === null || ranks === 1 || heads === null) return null;
+  // verl repeats key/value heads for Ulysses; Transformer Engine asserts that they divide too
+  const shared = keyValue === null || isUlysses(facts) || facts.latentAttention?.value === true ? heads : Math.max(1, keyValue / tensor);
+  if (heads % ranks === 0 && shared % ranks === 0) return null;
+  const fits = Number.isInteger(shared) ? greatestCommonDivisor(heads, shared) : heads;
+  const isLevel = ranks !== context;
+  const near = isLevel ? [] : nearestFitting(divisorsOf(fits), context, (size) => fitsWorld(facts, format, 'context', size));
+  const counted = heads % ranks === 0 ? many(shared, 'key/value head') : many(heads, 'attention head');
+  const communication = isUlysses(facts) ? sentence`Ulysses` : sentence`all-to-all communication`;
+  const size = isLevel
+    ? sentence`use ${listed(divisorsOf(fits))} ranks for the all-to-all`
+    : sentence`use a context size of ${listed(near)}`;
   return {
-    at: ['context', 'contextCommunication', 'heads'],
-    message: sentence`${many(perRank, 'attention head')} on each tensor rank cannot be divided over a context size of ${formatNumber(context)}, as all-to-all communication does`,
-    remedy: sentence`use a context size of ${listed(near)}, or p2p communication`,
+    at: ['context', 'contextLevels', 'contextCommunication', 'heads'],
+    message: sentence`${counted} on each tensor rank cannot be divided over ${isLevel ? sentence`${formatNumber(ranks)} ranks` : sentence`a context size of ${formatNumber(ranks)}`}, as ${communication} does`,
+    remedy: isUlysses(facts) ? size : sentence`${size}, or p2p communication`,
     changes: [...setTo('context', near), ...(isWritten(facts, 'contextCommunication') ? setTo('contextCommunication', ['p2p']) : [])],
   };
 }

@@ -12,7 +12,7 @@ import { sentence } from '../../sentence';
 export const tensorRules: readonly Rule[] = [
   {
     code: 'heads-tp',
-    planCode: 'heads-tensor',
+    alias: 'heads-tensor',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: headsOverTensor,
@@ -20,7 +20,7 @@ export const tensorRules: readonly Rule[] = [
   },
   {
     code: 'kv-heads-tp',
-    planCode: 'kv-heads-tensor',
+    alias: 'kv-heads-tensor',
     severity: 'warning',
     formats: [...withTorchtitan, ...runFormats],
     check: keyValueHeadsOverTensor,
@@ -65,6 +65,8 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0 || facts.unevenTensor?.value === true) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
+  // heads that the tensor size does not divide are the cause
+  if ((countOf(facts, 'heads') ?? 0) % tensor !== 0) return null;
   const repeated = launcherTraitsOf(format).repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = divisorsOf(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);

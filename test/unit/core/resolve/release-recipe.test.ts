@@ -92,7 +92,7 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
 
   it('is no uneven deal of layers, which Megatron refuses where nobody knows a cut', async () => {
     const refused = async (changed: object, layers?: number): Promise<boolean> =>
-      findingsOf(await runOf(changed, layers), null).some(({ code }) => code === 'layers-not-divisible');
+      findingsOf(await runOf(changed, layers), null).some(({ code }) => code === 'pp-layers-not-divisible');
     assert.equal(await refused({}), false);
     assert.equal(await refused({}, 62), true);
     assert.equal(await refused({ layout: { ...layout, pipeline: 2, data: 16 } }), true);

@@ -55,7 +55,7 @@ describe('findingsOf', () => {
 
   it('names the nearest stage counts that divide the layers', async () => {
     const finding = await only({ layout: { pipeline: 10 } });
-    assert.equal(finding.code, 'layers-not-divisible');
+    assert.equal(finding.code, 'pp-layers-not-divisible');
     assert.equal(finding.severity, 'error');
     assert.equal(say(finding.message), '24 layers cannot be dealt evenly to 10 pipeline stages');
     assert.equal(say(finding.remedy), 'set layout.pipeline to 12 or 8');
@@ -81,7 +81,7 @@ describe('findingsOf', () => {
 
   it('wants virtual stages that divide the layers of a stage', async () => {
     const finding = await only({ layout: { pipeline: 4, virtualStages: 4 } });
-    assert.deepEqual([finding.code, say(finding.remedy)], ['layers-virtual-stages', 'set layout.virtualStages to 3 or 6']);
+    assert.deepEqual([finding.code, say(finding.remedy)], ['vpp-layers-lost', 'set layout.virtualStages to 3 or 6']);
     assert.deepEqual(await findings({ layout: { pipeline: 4, virtualStages: 3 } }), []);
   });
 
@@ -99,14 +99,14 @@ describe('findingsOf', () => {
 
   it('wants heads, widths and key/value heads that a tensor size divides', async () => {
     const heads = await only({ layout: { tensor: 6 } });
-    assert.deepEqual([heads.code, say(heads.remedy)], ['heads-tensor', 'set layout.tensor to 8 or 4']);
+    assert.deepEqual([heads.code, say(heads.remedy)], ['heads-tp', 'set layout.tensor to 8 or 4']);
     const width = await only({ model: { ...model, ffn: 8190 }, layout: { tensor: 4 } });
     assert.deepEqual([width.code, say(width.remedy)], ['width-tensor', 'set layout.tensor to 2']);
     const grouped = { layers: 1, hidden: 768, heads: 12, kvHeads: 4, vocab: 0 };
     const kv = await only({ model: grouped, layout: { tensor: 6 } });
-    assert.deepEqual([kv.code, kv.severity, say(kv.remedy)], ['kv-heads-tensor', 'error', 'set layout.tensor to 4']);
+    assert.deepEqual([kv.code, kv.severity, say(kv.remedy)], ['kv-heads-tp', 'error', 'set layout.tensor to 4']);
     const repeated = await only({ model: grouped, layout: { tensor: 12 } });
-    assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tensor', 'information']);
+    assert.deepEqual([repeated.code, repeated.severity], ['kv-heads-tp', 'information']);
   });
 
   it('wants the decoder of an encoder-decoder model divided too, and its stacks by themselves', async () => {
@@ -120,11 +120,11 @@ describe('findingsOf', () => {
         null,
       ).map(({ code, remedy }) => [code, say(remedy)]);
     assert.deepEqual(await found({}, { tensor: 8, pipeline: 4 }), []);
-    assert.deepEqual(await found({ decoder_attention_heads: 4 }, { tensor: 8 }), [['heads-tensor', 'set layout.tensor to 4']]);
+    assert.deepEqual(await found({ decoder_attention_heads: 4 }, { tensor: 8 }), [['heads-tp', 'set layout.tensor to 4']]);
     assert.deepEqual(await found({ decoder_ffn_dim: 4092 }, { tensor: 8 }), [['width-tensor', 'set layout.tensor to 4']]);
     assert.deepEqual(
       (await found({}, { pipeline: 19 })).map(([code]) => code),
-      ['layers-not-divisible'],
+      ['pp-layers-not-divisible'],
     );
   });
 
@@ -137,7 +137,7 @@ describe('findingsOf', () => {
   it('compares the sizes with the GPUs there are', async () => {
     const cluster = { gpu: 'V100-16GB', nodes: 48, gpusPerNode: 8 };
     const finding = await only({ cluster, layout: { tensor: 4, pipeline: 24, data: 8 } });
-    assert.equal(finding.code, 'world-size');
+    assert.equal(finding.code, 'world-size-factor');
     assert.equal(say(finding.message), 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, and there are 384');
     assert.equal(say(finding.remedy), 'set layout.data to 4 or set cluster.nodes to 96');
     assert.deepEqual(
@@ -159,7 +159,7 @@ describe('findingsOf', () => {
 
   it('wants a global batch that replicas and micro-batches divide', async () => {
     const finding = await only({ layout: { data: 3 }, training: { globalBatch: 32, microBatch: 2 } });
-    assert.deepEqual([finding.code, say(finding.remedy)], ['global-batch', 'set training.globalBatch to 30 or 36']);
+    assert.deepEqual([finding.code, say(finding.remedy)], ['gbs-not-divisible', 'set training.globalBatch to 30 or 36']);
     const derived = await only({
       cluster: { gpu: 'A100-80GB', nodes: 3, gpusPerNode: 8 },
       layout: { tensor: 8, pipeline: 1 },
@@ -171,7 +171,7 @@ describe('findingsOf', () => {
   it('tells the idle share of too few micro-batches', async () => {
     const layout = { pipeline: 4, data: 1 };
     const finding = await only({ schedule: '1F1B', layout, training: { globalBatch: 1 } });
-    assert.equal(finding.code, 'few-micro-batches');
+    assert.equal(finding.code, 'microbatches-below-stages');
     assert.match(say(finding.message), /: stages idle while the pipeline fills and drains$/);
     assert.deepEqual(await findings({ schedule: 'TeraPipe', layout, training: { globalBatch: 1 } }), []);
   });
@@ -194,14 +194,14 @@ describe('findingsOf', () => {
     const unit = await only({ training: { sequenceLength: 2048 }, slicing: { unit: 96 } });
     assert.deepEqual([unit.code, say(unit.fixes[0]!.title)], ['sequence-unit', 'Set slicing.unit to 32']);
     const context = await only({ training: { sequenceLength: 4100 }, layout: { context: 4 } });
-    assert.deepEqual([context.code, say(context.remedy)], ['context-length', 'set training.sequenceLength to 4,104 or 4,096']);
+    assert.deepEqual([context.code, say(context.remedy)], ['cp-seq-multiple', 'set training.sequenceLength to 4,104 or 4,096']);
     const sequence = await only({ training: { sequenceLength: 2050, sequenceParallel: true }, layout: { tensor: 4 } });
-    assert.equal(sequence.code, 'sequence-parallel-length');
+    assert.equal(sequence.code, 'sp-tp-seq');
   });
 
   it('says how a vocabulary is padded once the tensor size is known', async () => {
     const finding = await only({ model: { ...model, vocab: 50257 }, layout: { tensor: 8 } });
-    assert.deepEqual([finding.code, finding.severity], ['vocabulary-padding', 'information']);
+    assert.deepEqual([finding.code, finding.severity], ['vocab-padding', 'information']);
     assert.match(say(finding.message), /pads a vocabulary of 50,257 to 51,200/);
     const llama = await only({ model: { ...model, vocab: 128256 }, layout: { tensor: 8 } });
     assert.match(`${say(llama.message)}; ${say(llama.remedy)}`, /of 128,256 to 129,024, .*; planned with 128,256; .* of 129,024 /);
@@ -210,10 +210,10 @@ describe('findingsOf', () => {
   });
 
   it('warns of habits that cost', async () => {
-    assert.equal((await only({ layout: { pipeline: 4 }, training: { zeroStage: 2 } })).code, 'zero-with-pipeline');
+    assert.equal((await only({ layout: { pipeline: 4 }, training: { zeroStage: 2 } })).code, 'zero-with-pp');
     assert.equal((await only({ training: { recompute: 'selective', attention: 'flash' } })).code, 'selective-recompute-flash');
-    assert.equal((await only({ layout: { pipeline: 4 }, training: { activationOffloadLayers: 2 } })).code, 'activations-offload');
-    assert.equal((await only({ training: { activationOffloadLayers: 2, recompute: 'full' } })).code, 'activations-offload');
+    assert.equal((await only({ layout: { pipeline: 4 }, training: { activationOffloadLayers: 2 } })).code, 'offload-with-pp');
+    assert.equal((await only({ training: { activationOffloadLayers: 2, recompute: 'full' } })).code, 'offload-with-recompute');
     assert.deepEqual(await findings({ training: { activationOffloadLayers: 2, recompute: 'full', runtime: 'deepspeed' } }), []);
     assert.deepEqual(await findings({ training: { activationOffloadLayers: 2 } }), []);
     assert.equal((await only({ layout: { expert: 8 } })).code, 'expert-dense-model');
@@ -240,12 +240,12 @@ describe('findingsOf', () => {
     ]);
     assert.deepEqual((await at({ experts: null }))[0], 'experts-active');
     assert.deepEqual(await at({}, { expert: 3 }), [
-      'experts-expert',
+      'experts-not-divisible',
       '8 experts cannot be dealt evenly to an expert size of 3',
       'set layout.expert to 4 or 2',
     ]);
     assert.deepEqual(await at({}, { expert: 8, data: 4 }), [
-      'expert-replicas',
+      'expert-world-factor',
       'An expert size of 8 does not divide the 4 replicas (data x context) that share the experts',
       'set layout.expert to 4',
     ]);
@@ -306,9 +306,9 @@ describe('findingsOf', () => {
       findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
         ({ code }) => code,
       );
-    assert.ok((await codesOf({ expertTensor: 2 })).includes('expert-replicas'));
-    assert.ok(!(await codesOf({})).includes('expert-replicas'));
-    assert.ok(!(await codesOf({ expertTensor: 1 })).includes('expert-replicas'));
+    assert.ok((await codesOf({ expertTensor: 2 })).includes('expert-world-factor'));
+    assert.ok(!(await codesOf({})).includes('expert-world-factor'));
+    assert.ok(!(await codesOf({ expertTensor: 1 })).includes('expert-world-factor'));
   });
 
   it('knows the replicas that the planner chose', async () => {
@@ -322,7 +322,7 @@ describe('findingsOf', () => {
     assert.deepEqual(findingsOf(run, null), []);
     const plan = makePlan(resolveRun(run, defaults));
     const codes = findingsOf(run, plan).map(({ code }) => code);
-    assert.ok(codes.includes('expert-replicas'), codes.join());
+    assert.ok(codes.includes('expert-world-factor'), codes.join());
   });
 
   it('puts what no file gives at the start of the run, without an edit that would not help', async () => {

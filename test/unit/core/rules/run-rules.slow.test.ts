@@ -46,7 +46,7 @@ describe('rules of what is planned without a launcher', () => {
     (await found(config, code)).map(({ message, remedy }) => [say(message), say(remedy)]);
 
   it('always have a remedy for experts that the GPUs of a stage cannot share', async () => {
-    const of = (layout: object, experts = 8) => remedies({ model: { ...routed, experts }, layout }, 'expert-replicas');
+    const of = (layout: object, experts = 8) => remedies({ model: { ...routed, experts }, layout }, 'expert-world-factor');
     assert.deepEqual(await of({ expert: 3, expertTensor: 3, tensor: 6, data: 2 }, 9), [
       [
         'An expert size of 3 does not divide the 4 replicas (data x context x tensor / expertTensor) that share the experts',
@@ -65,7 +65,10 @@ describe('rules of what is planned without a launcher', () => {
 
   it('count virtual stages in what a pipeline idles, and nothing for schedules that idle otherwise', async () => {
     const of = (schedule: string, virtualStages: number, globalBatch: number) =>
-      remedies({ model, schedule, layout: { pipeline: 4, data: 1, virtualStages }, training: { globalBatch } }, 'few-micro-batches');
+      remedies(
+        { model, schedule, layout: { pipeline: 4, data: 1, virtualStages }, training: { globalBatch } },
+        'microbatches-below-stages',
+      );
     assert.deepEqual(await of('1F1B', 1, 2), [
       [
         '2 micro-batches for 4 stages: they idle 60 % of the time',
@@ -98,8 +101,8 @@ describe('rules of what is planned without a launcher', () => {
         }),
         null,
       ).flatMap(({ code, severity, message, remedy }) => {
-        assert.ok(severity !== 'error' || code === 'state-tensor', say(message));
-        return code === 'state-tensor' ? [[say(message), say(remedy)]] : [];
+        assert.ok(severity !== 'error' || code === 'state-tp', say(message));
+        return code === 'state-tp' ? [[say(message), say(remedy)]] : [];
       });
     const sizes = { num_hidden_layers: 4, hidden_size: 512, vocab_size: 1024, state_size: 16, expand: 2 };
     assert.deepEqual(await of({ model_type: 'mamba', ...sizes, intermediate_size: 1024, conv_kernel: 4, time_step_rank: 32 }), [
@@ -113,8 +116,12 @@ describe('rules of what is planned without a launcher', () => {
   });
 
   it('say each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
-    const of = async (layout: object, training: object) =>
-      (await found({ model, layout, training: { activationOffloadLayers: 2, ...training } }, 'activations-offload')).map(({ severity, remedy }) => [severity, say(remedy)]); // prettier-ignore
+    const codes = ['offload-with-pp', 'offload-with-recompute', 'offload-layers'];
+    const of = async (layout: object, training: object) => {
+      const config = { model, layout, training: { activationOffloadLayers: 2, ...training } };
+      const all = await Promise.all(codes.map((code) => found(config, code)));
+      return all.flat().map(({ severity, remedy }) => [severity, say(remedy)]);
+    };
     const without = ['warning', 'set training.activationOffloadLayers to 0, or training.runtime to what you run'];
     assert.deepEqual(await of({ pipeline: 4 }, {}), [without]);
     assert.equal((await of({ pipeline: 4 }, { recompute: 'full' })).length, 2);
