@@ -66,9 +66,10 @@ const causesOfBatch = new Set(['world-size-factor', 'gbs-not-divisible', 'ds-bat
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
   if (!(error instanceof ExpectedError)) return error;
-  const cause = findings().find(({ severity }) => severity === 'error');
-  if (cause !== undefined && error.code === 'plan-batch-not-divisible' && causesOfBatch.has(cause.code))
-    return new ExpectedError(cause.code, cause.message, cause.remedy, cause.place);
+  const errors = findings().filter(({ severity }) => severity === 'error');
+  const [cause] = errors;
+  const ofBatch = error.code === 'plan-batch-not-divisible' ? errors.find(({ code }) => causesOfBatch.has(code)) : undefined;
+  if (ofBatch !== undefined) return new ExpectedError(ofBatch.code, ofBatch.message, ofBatch.remedy, ofBatch.place);
   return new ExpectedError(error.code, error.what, error.remedy, error.place ?? cause?.place ?? run.place);
 }
 

@@ -24,6 +24,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/resolve/first-layout#mostEstimates',
     'src/core/resolve/first-layout#mostEvaluations',
     'src/core/rules/plan/remedies#mostTrials',
+    'src/extension/sessions/scenarios#chosenKeys',
     'src/extension/sessions/schedule-size#maximumDrawnCells',
     'webview/base/view-state#initialViewState',
     'webview/tabs/timeline/columns#wideFromPx',
@@ -51,6 +52,10 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/onnx-file/read-structure#structureOf',
     'webview/base/color#contrast',
     'webview/base/operations#stageOf',
+  ],
+  'npm run corpus writes best layouts with the function of the command': [
+    'src/cli/answers/export-search#bestFile',
+    'src/cli/answers/export-search#mostDifference',
   ],
   'takes text from outside, of which tests give every kind': [
     'src/cli/read-file#referencedPath',
