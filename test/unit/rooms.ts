@@ -41,7 +41,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   planner: {
     about: 'predicts the candidates of a request and chooses one',
-    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
+    imports: ['spec', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
   },
   rehearsal: {
     about:
@@ -50,7 +50,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
-    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
+    imports: ['spec', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
   },
   resolve: {
     about: 'fills in what the files leave open, each assumption with its reason',
@@ -97,6 +97,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'model',
       'cluster',
       'schedules',
+      'time-model',
       'memory-model',
       'formats',
       'partition',

@@ -27,7 +27,7 @@ const deciding = [
 type DecidingKey = (typeof deciding)[number];
 
 /** Another value of what is assumed, and the step for as many tokens with it, over that of the plan, less 1. */
-export interface AssumedMove {
+interface AssumedMove {
   readonly to: Value;
   readonly slower: number;
 }
@@ -38,7 +38,7 @@ export interface WeighedAssumption extends Assumption {
 }
 
 /** What of a way to run the step its assumptions are weighed by. */
-export type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'chunksPerStage' | 'iterationMs'>;
+type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'chunksPerStage' | 'iterationMs'>;
 
 /** Operations of a schedule that is simulated for this, at most: several are, and none may take long. */
 const mostOperations = 200_000;
