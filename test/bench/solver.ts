@@ -5,7 +5,7 @@ import { pipelineOf } from '../../src/core/planner/pipeline';
 import { slicingCost } from '../../src/core/planner/slicing-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/slicing/solve';
-import { terapipeRequest, terapipeSettings } from '../golden/terapipe';
+import { readTeraPipeSamples, terapipeRequest, terapipeSettings } from '../golden/terapipe';
 import { epsilonScan, gridOf, type ScanOptions } from './published';
 
 const scanRuns = 5;
@@ -156,4 +156,4 @@ function main(): void {
   compare('tiles of 128', { ...sizes, cost: formula(tiled) });
 }
 
-main();
+void readTeraPipeSamples().then(main);

@@ -6,10 +6,10 @@ import { bridgeRows } from './bridge';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
 import { ptdpRows, vtrainRows, vtrainSingleNodeRows } from './rows';
-import { terapipePlan, terapipePlanTimes, terapipeRows, terapipeSettings, uniformRows } from './terapipe';
+import { readTeraPipeSamples, terapipePlan, terapipePlanTimes, terapipeRows, terapipeSettings, uniformRows } from './terapipe';
 import { zeroBubbleRows } from './zero-bubble';
 
-const rows = {
+const rows = () => ({
   b200: b200Rows(),
   bridge: bridgeRows(),
   nemo: nemoRows(),
@@ -22,5 +22,7 @@ const rows = {
   terapipePlanTimes: terapipePlanTimes(),
   terapipePlans: terapipeSettings.map((setting) => planJson(terapipePlan(setting))),
   zeroBubble: zeroBubbleRows(),
-};
-console.log(JSON.stringify(rows, (_, value: unknown) => (ArrayBuffer.isView(value) ? [...(value as Float64Array)] : value), 1));
+});
+void readTeraPipeSamples().then(() =>
+  console.log(JSON.stringify(rows(), (_, value: unknown) => (ArrayBuffer.isView(value) ? [...(value as Float64Array)] : value), 1)),
+);

@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { resolveRun } from '../../src/core/resolve/resolve';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { predict } from '../../src/core/planner/predict';
 import type { PlanRequest } from '../../src/core/spec/request';
 import type { Scheme } from '../../src/core/spec/scheme';
+import { loadRun } from '../load-run';
 import { goldenRows, once } from './data';
-import { gpt, request } from './requests';
 import type { Row } from './rows';
 
 /**
@@ -31,14 +34,31 @@ export interface TeraPipeSetting {
 /** Table 1 and the appendix table of TeraPipe (arXiv 2102.07988). */
 export const terapipeSettings = goldenRows('terapipe-settings') as readonly TeraPipeSetting[];
 
-/** A setting as a request: V100s of p3.16xlarge, no embedding, head, dropout or recompute, as TeraPipe's benchmark. */
-export function terapipeRequest(row: TeraPipeSetting, sequenceLength = 2048): PlanRequest {
-  const model = { ...gpt(row.layers, row.hidden, row.hidden / 128, 0, sequenceLength), positions: 'none' as const };
-  const wanted = request('V100-16GB', model, {
-    training: { sequenceLength, globalBatch: row.batch, dropout: false, runtime: 'terapipe' },
-    layout: { tensor: row.tensor, pipeline: row.pipeline, data: row.data },
-  });
-  return { ...wanted, schedule: 'TeraPipe', slicing: { unit: 8, scheme: null } };
+/** The samples of the settings, as a user runs them. */
+export const terapipeSamples = path.join(import.meta.dirname, '../../media/samples/terapipe-paper');
+
+/** A sample's request, as `terapipe plan FILE` resolves it. */
+async function sampleRequest(name: string): Promise<PlanRequest> {
+  const file = path.join(terapipeSamples, `${name}.terapipe.json`);
+  const run = await loadRun(file, readFileSync(file, 'utf8'), () => Promise.reject(new Error(`${name} refers to another file`)));
+  return resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 8 });
+}
+
+const longer = [4096, 6144, 8192];
+const requests = new Map<string, PlanRequest>();
+
+/** Reads the samples: before anything else of this file is asked for. */
+export async function readTeraPipeSamples(): Promise<void> {
+  const names = [...terapipeSettings.map(({ setting }) => `setting-${setting}`), ...longer.map((tokens) => `setting-5-${tokens}`)];
+  for (const name of names) requests.set(name, await sampleRequest(name));
+}
+
+/** The request of a setting's sample; of setting 5 also with longer sequences. */
+export function terapipeRequest({ setting }: Pick<TeraPipeSetting, 'setting'>, sequenceLength = 2048): PlanRequest {
+  const name = sequenceLength === 2048 ? `setting-${setting}` : `setting-${setting}-${sequenceLength}`;
+  const found = requests.get(name);
+  if (found === undefined) throw new Error(`the sample ${name} was not read`);
+  return found;
 }
 
 /** Our prediction of a setting cut in the same slices for every sequence. */
@@ -66,6 +86,19 @@ export const terapipeRows = once((): readonly TeraPipeRow[] =>
     return { setting, whole: of(wholeMs, [2048]), sliced: slicedMs === null || lengths === null ? null : of(slicedMs, lengths) };
   }),
 );
+
+/**
+ * A setting's gain of token slices, as measured and as predicted with the paper's slices: `measured` and `predicted` times that whole
+ * sequences take as long. 1 where the paper cut the batch only.
+ */
+export function speedUps(): readonly (Row & { readonly setting: number })[] {
+  return terapipeRows().map(({ setting: { setting }, whole, sliced }) => ({
+    name: whole.name,
+    setting,
+    measured: sliced === null ? 1 : whole.measured / sliced.measured,
+    predicted: sliced === null ? 1 : whole.predicted / sliced.predicted,
+  }));
+}
 
 const plans = terapipeSettings.map((setting) => once(() => makePlan(terapipeRequest(setting))));
 
@@ -111,7 +144,9 @@ export const longerRows = once((): readonly { readonly tokens: number; readonly 
   const setting = terapipeSettings.find((row) => row.setting === 5);
   if (setting === undefined) throw new Error('no setting 5');
   return (goldenRows('terapipe-lengths') as readonly LongerPoint[]).map(({ tokens, batch, whole_ms: wholeMs, sliced_ms: slicedMs }) => {
-    const plan = makePlan(terapipeRequest({ ...setting, batch }, tokens));
+    const wanted = terapipeRequest(setting, tokens);
+    if (wanted.training.globalBatch !== batch) throw new Error(`the sample of ${tokens} tokens has another batch than ${batch}`);
+    const plan = makePlan(wanted);
     const name = `${tokens} tokens`;
     const whole = plan.candidates.find(({ id }) => id === 'whole');
     if (whole === undefined) throw new Error('whole sequences are not compared');

@@ -7,7 +7,7 @@ import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../spec/cluster';
 import { rankOrders } from '../spec/rank-order';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf, usualSequenceParallel } from '../spec/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
@@ -69,7 +69,9 @@ export function* candidateGroups(
       .filter(({ optimizer, holding }) => !skipping.tooLarge({ layout: { ...sizes, virtualStages: 1 }, training: { ...training, ...optimizer }, keys: { time: '', sliced: '', holding } })); // prettier-ignore
     const { tensor, context, expert, expertTensor } = sizes;
     const comms = contextParallelComms(problem, sizes);
-    const sequenceParallel = fixed.has('sequenceParallel') ? training.sequenceParallel : sizes.tensor > 1;
+    const sequenceParallel = fixed.has('sequenceParallel')
+      ? training.sequenceParallel
+      : usualSequenceParallel(training, sizes.tensor).value;
     for (const microBatch of microBatchesOf(problem, batch)) {
       const count = batch / microBatch;
       const alike = `${sizes.pipeline},${sizes.data},${sizes.context > 1},${count}`;

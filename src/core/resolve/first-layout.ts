@@ -13,6 +13,7 @@ import { divisorsOf, greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
 import { schedulesOfFormat } from '../layout-search/abilities';
+import { usualSequenceParallel } from '../spec/runtime';
 import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
 import { memoryOf } from '../partition/scheduling';
 import { usualCut } from '../partition/stages';
@@ -189,7 +190,7 @@ function judgeOf(given: LayoutGiven, { model, draft, signal, kept }: PlannedMode
   const counts = { evaluations: 0, estimates: 0 };
   const trainingOf = (layout: Layout): TrainingSpec => ({
     ...draft,
-    sequenceParallel: layout.tensor > 1,
+    sequenceParallel: usualSequenceParallel(draft, layout.tensor).value,
     globalBatch: batchOn(given, draft, layout, kept),
   });
   let known: Bounds | null = null;

@@ -15,7 +15,7 @@ import { formatCount } from '../format';
 import { baseName } from '../text';
 import { isLauncher } from '../formats/registry';
 import { schedulesOf } from '../schedules/registry';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf, usualSequenceParallel } from '../spec/runtime';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { withCutOfRecipe } from './recipe-cut';
@@ -146,10 +146,9 @@ function trainingOn(
   const given = run.training;
   return {
     ...draft,
-    sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () => ({
-      value: layout.tensor > 1,
-      reason: layout.tensor > 1 ? sentence`usual with tensor parallelism` : sentence`needs tensor parallelism`,
-    })),
+    sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () =>
+      usualSequenceParallel(draft, layout.tensor),
+    ),
     globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => batchFallback(run, draft, layout, kept)),
   };
 }

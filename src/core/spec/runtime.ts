@@ -186,6 +186,16 @@ export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeP
   return profiles[runtime ?? 'megatron'];
 }
 
+/** Whether sequence parallelism is on where no file says, and why. */
+export function usualSequenceParallel(
+  { runtime }: { readonly runtime?: Runtime },
+  tensor: number,
+): { readonly value: boolean; readonly reason: Sentence } {
+  if (tensor === 1) return { value: false, reason: sentence`needs tensor parallelism` };
+  if (runtime === 'terapipe') return { value: false, reason: sentence`TeraPipe's runtime has no sequence parallelism` };
+  return { value: true, reason: sentence`usual with tensor parallelism` };
+}
+
 /** In which order the ranks of a run are numbered: as its layout says, else as its runtime does. */
 export function rankOrderOf({
   layout,

@@ -9,7 +9,7 @@ import { ranksOf } from '../../golden/readme-table';
 import { recomputeRows } from '../../golden/recompute';
 import { errors, predictOneF1B, ptdpRows, vtrainRows } from '../../golden/rows';
 import { gpt, request } from '../../golden/requests';
-import { predictTeraPipe, terapipePlan, terapipeRows, terapipeSettings, uniformRows } from '../../golden/terapipe';
+import { predictTeraPipe, readTeraPipeSamples, terapipePlan, terapipeRows, terapipeSettings, uniformRows } from '../../golden/terapipe';
 import { said } from '../said';
 
 function megatron(
@@ -27,6 +27,8 @@ function megatron(
 function assertDigits(ms: number, seconds: number): void {
   assert.equal((ms / 1000).toPrecision(4), seconds.toPrecision(4));
 }
+
+before(readTeraPipeSamples);
 
 describe('predicted step time', () => {
   it('meets the reference vectors to four digits', () => {

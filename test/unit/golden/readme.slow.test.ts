@@ -26,11 +26,14 @@ import { alphaSweep, elasticRows, loggedEpochs, microBatchRows } from '../../gol
 import { errors } from '../../golden/rows';
 import { wildRows } from '../../golden/wild';
 import { accuracyFiles } from '../../golden/accuracy-runs';
+import { readTeraPipeSamples } from '../../golden/terapipe';
 
 const read = (file: string): string => readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8');
 const accuracy = read('docs/accuracy.md');
 
 describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --write-readme writes their tables)', () => {
+  before(readTeraPipeSamples);
+
   /** All but the rule below the header, whose width a formatter chooses. */
   const rowsOf = (lines: readonly string[]): string[][] => lines.filter((_, index) => index !== 1).map(cellsOf);
 

@@ -8,7 +8,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { runtimes } from '../../../../src/core/spec/runtime';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
-import { terapipeRequest, terapipeSettings } from '../../../golden/terapipe';
+import { readTeraPipeSamples, terapipeRequest, terapipeSettings } from '../../../golden/terapipe';
 import { gpt, request } from '../../../golden/requests';
 import { loadRun } from '../../../load-run';
 
@@ -40,6 +40,8 @@ function answered(plan: Plan): readonly unknown[] {
 }
 
 describe('sends', () => {
+  before(readTeraPipeSamples);
+
   it('are those of the runtime: whole sequences take as long as TeraPipe and as GPipe, whichever it is', () => {
     const setting = terapipeSettings.find((row) => row.setting === 5);
     assert.ok(setting);
