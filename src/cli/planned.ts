@@ -60,16 +60,19 @@ export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null
   return heeded(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
 
-/** Findings that say why a batch cannot be split; sizes that do not make up the GPUs leave a fraction of a replica. */
-const causesOfBatch = new Set(['world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle']);
+/** Findings that say why a batch cannot be split, or why no layout is left; sizes that do not make up the GPUs leave part of a replica. */
+const causes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['plan-batch-not-divisible', new Set(['world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle'])],
+  ['layout-world-size', new Set(['heads-tp', 'kv-heads-tp', 'width-tensor', 'state-tp', 'pp-layers-not-divisible'])],
+]);
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
   if (!(error instanceof ExpectedError)) return error;
   const errors = findings().filter(({ severity }) => severity === 'error');
   const [cause] = errors;
-  const ofBatch = error.code === 'plan-batch-not-divisible' ? errors.find(({ code }) => causesOfBatch.has(code)) : undefined;
-  if (ofBatch !== undefined) return new ExpectedError(ofBatch.code, ofBatch.message, ofBatch.remedy, ofBatch.place);
+  const named = errors.find(({ code }) => causes.get(error.code)?.has(code) === true);
+  if (named !== undefined) return new ExpectedError(named.code, named.message, named.remedy, named.place);
   return new ExpectedError(error.code, error.what, error.remedy, error.place ?? cause?.place ?? run.place);
 }
 

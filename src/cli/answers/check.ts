@@ -26,8 +26,9 @@ interface Heeding {
 }
 
 /**
- * `terapipe check`: findings of every config and schedule named or found in a folder, each planned as `terapipe plan` plans it. What makes a config unreadable is a finding of it
- * too, as is a fault of ours that it meets, and leaves the others checked; only where no path at all can be opened is that bad input.
+ * `terapipe check`: findings of every config and schedule named or found in a folder, each planned as `terapipe plan` plans it. What makes
+ * a config unreadable is a finding of it too, as is a fault of ours that it meets, and leaves the others checked; only where no path at all
+ * can be opened is that bad input.
  * @throws ExpectedError as `readNamedFile` and `configsUnder`.
  */
 export async function checkAnswer(
