@@ -64,7 +64,7 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
     readText: () => Promise.resolve(text),
     resolvePath: (_, path) => path,
     shell: () => Promise.reject(new Error('no script')),
-    resolve: (run, found, options) => planner.resolve({ run, found, defaults }, options),
+    resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: { ...defaults, kept } }, options),
     remedies: (run, found, judged, options) => counted(planner.remedies({ run, found, defaults }, judged, options)),
     plan: planner.plan,
     planElastic: planner.planElastic,

@@ -13,7 +13,7 @@ export const deepspeedRules: readonly Rule[] = [
     alias: 'zero-with-pipeline',
     severity: 'error',
     formats: [...deepspeedFormats, ...megatronLmFormats, ...runFormats],
-    check: (view) => (megatronLmFormats.includes(view.format) ? zeroWithModule(view) : zeroWithPipeline(view)),
+    check: (view) => (megatronLmFormats.some((format) => format === view.format) ? zeroWithModule(view) : zeroWithPipeline(view)),
     doc: 'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given.',
   },
   {

@@ -42,7 +42,7 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
   if (!idlesByStages(facts, format)) return null;
   // that interleaving refuses them is the finding
-  if (megatronFormats.includes(format) && microBatches < pipeline && isInterleaved(facts, format)) return null;
+  if (megatronFormats.some((other) => other === format) && microBatches < pipeline && isInterleaved(facts, format)) return null;
   const virtual = stages / pipeline;
   const bubble = bubbleOf(pipeline, virtual, microBatches);
   if (bubble < wantedBubble) return null;
