@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../src/core/formats/deepspeed/reader';
@@ -101,6 +101,8 @@ describe("a launcher's file, checked and planned again before it is offered", ()
     let written = 0;
     for (const folder of readdirSync(samples, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
       const file = path.join(samples, folder.name, 'terapipe.json');
+      // the settings of TeraPipe's paper are several files in one folder
+      if (!existsSync(file)) continue;
       const run = await loadRun(file, readFileSync(file, 'utf8'), async (from, name) => {
         const found = path.resolve(path.dirname(from), name);
         return Promise.resolve({ file: found, text: readFileSync(found, 'utf8') });

@@ -155,7 +155,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
       ? []
       : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python.']),
   ];
-  const sections = ['model', 'dataset', 'train', 'ddp'].flatMap((section) => {
+  const sections = ['model', 'dataset', 'train', 'ddp', 'dist'].flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));
     return own.length === 0
       ? []

@@ -5,6 +5,7 @@ import type { Fact, Facts } from '../facts';
 import { isHybrid } from '../hybrid';
 import { flexDispatchers, fp8RecipeWords, graphScopes, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
+import { scalingOf } from './rope-scaling';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from './located-flag';
@@ -377,17 +378,6 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...(world && !isPerNode && { world }),
     ...(half && { secondPrecision: half }),
   };
-}
-
-/** Llama 3's scaling with a factor of its own, or positions divided by a number. */
-function scalingOf({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
-  const factor = factOf(flags.get('rope-scaling-factor'), positiveNumber);
-  const divided = factOf(flags.get('rotary-seq-len-interpolation-factor'), count(1));
-  if (ropeScaling !== undefined && factor !== undefined)
-    return { ropeScaling: { ...ropeScaling, value: { ...ropeScaling.value, factor: factor.value } } };
-  return ropeScaling === undefined && divided !== undefined
-    ? { ropeScaling: { ...divided, value: { kind: 'linear', factor: divided.value } } }
-    : {};
 }
 
 /** MindSpeed-LLM's `--n-shared-experts`, each as wide as a routed one. */
