@@ -6,7 +6,7 @@ import { withStagesOf } from '../../planner/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
-import { replacedBy, without } from '../slices/runs';
+import { onMegatron, replacedBy } from '../slices/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
 import type { NewFormat } from './new-launcher';
 import { sentence } from '../../sentence';
@@ -35,9 +35,8 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   // a runtime that was assumed for the schedule is not the launcher's
   const isOfSchedule = scheduleKind(chosen.schedule).ownRuntime === request.training.runtime && request.training.runtime !== undefined;
   const asked = {
-    ...withStagesOf(open, found),
+    ...withStagesOf(isOfSchedule ? onMegatron(open) : open, found),
     schedule: found.schedule,
-    ...(isOfSchedule ? { training: without(request.training, 'runtime') } : {}),
   };
   const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
   const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });

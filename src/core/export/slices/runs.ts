@@ -11,6 +11,7 @@ import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type Predict
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../spec/request';
 import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
+import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../spec/runtime';
 import type { Remark } from '../launchers/launch-settings';
 
 /** Refuses what a runtime does not run. */
@@ -91,10 +92,46 @@ export function replacedBy(chosen: Candidate, instead: Candidate, runtime: strin
   };
 }
 
-/** The runtime's habits in place of those that the plan was made for. */
-function asRuntimeRuns({ training, ...request }: PlanRequest, { lacks }: SliceRuntime): PlanRequest {
-  const fusedCrossEntropy = training.fusedCrossEntropy && !Object.hasOwn(lacks, 'cross-entropy-loss-fusion');
-  return { ...request, training: { ...without(training, 'runtime'), fusedCrossEntropy }, schedule: 'Seq1F1B' };
+/** The request as a fork of Megatron-LM runs it. */
+function asRuntimeRuns(planned: PlanRequest, { lacks }: SliceRuntime): PlanRequest {
+  const request = onMegatron(planned);
+  const fusedCrossEntropy = request.training.fusedCrossEntropy && !Object.hasOwn(lacks, 'cross-entropy-loss-fusion');
+  return { ...request, training: { ...request.training, fusedCrossEntropy }, schedule: 'Seq1F1B' };
+}
+
+/** What is assumed by the runtime of a plan. */
+const assumedByRuntime = [
+  'training.runtime',
+  'training.zeroStage',
+  'training.gradAccumulationFp32',
+  'training.sequenceParallel',
+  'training.fusedCrossEntropy',
+  'training.attentionKernel',
+  'layout.order',
+];
+
+/** The request under Megatron-LM instead of the runtime that it was planned for: settings that were assumed are as Megatron-LM has them. */
+export function onMegatron(request: PlanRequest): PlanRequest {
+  const { training, layout, model, assumptions } = request;
+  if (runtimeOf(training).id === 'megatron') return request;
+  const megatron = runtimeOf({});
+  const assumed = new Set(assumptions.map(({ key }) => key));
+  const unless = <T>(name: keyof TrainingSpec, usual: { readonly value: T }, own: T): T =>
+    assumed.has(`training.${name}`) ? usual.value : own;
+  const zeroStage = unless<TrainingSpec['zeroStage']>('zeroStage', megatron.zeroStage, training.zeroStage);
+  const accumulation = usualAccumulation(megatron, { precision: training.precision, zeroStage });
+  const loss = usualLoss({ runtime: 'megatron', modelType: model.modelType });
+  return {
+    ...request,
+    training: {
+      ...without(training, 'runtime'),
+      zeroStage,
+      gradAccumulationFp32: unless('gradAccumulationFp32', accumulation, training.gradAccumulationFp32),
+      sequenceParallel: unless('sequenceParallel', usualSequenceParallel({}, layout.tensor), training.sequenceParallel),
+      fusedCrossEntropy: unless('fusedCrossEntropy', loss, training.fusedCrossEntropy),
+    },
+    assumptions: assumptions.filter(({ key }) => !assumedByRuntime.includes(key)),
+  };
 }
 
 /** A training without a setting that need not be there. */
