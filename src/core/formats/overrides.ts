@@ -4,7 +4,7 @@ import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../spec/cluster';
 import type { Located } from '../spec/located';
 import { quoted } from '../text';
-import { gpuWith, linksWith, presetNamed } from './terapipe/cluster-section';
+import { gpuWith, linksWith, presetLinks, presetNamed } from './terapipe/cluster-section';
 import { configError } from './errors';
 import {
   calibrationFields,
@@ -185,10 +185,10 @@ function withSchedules(run: Run, written: string): Run {
 function withPreset(run: Run, name: string): Run {
   const preset = presetNamed(name);
   if (typeof preset !== 'string') throw preset;
-  const { gpu, links } = gpuPresets[preset];
+  const { gpu } = gpuPresets[preset];
   const { instance, ...rest } = withoutGroups(run);
   const isOfInstance = instance !== undefined && instances[instance.value].gpu === preset;
-  return isOfInstance ? { ...run, gpu: overridden(gpu) } : { ...rest, gpu: overridden(gpu), links: overridden(links) };
+  return isOfInstance ? { ...run, gpu: overridden(gpu) } : { ...rest, gpu: overridden(gpu), links: presetLinks(preset) };
 }
 
 function withInstance(run: Run, written: string): Run {

@@ -2,7 +2,7 @@ import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import type { Run } from '../formats/run';
-import { linksWith } from '../formats/terapipe/cluster-section';
+import { linksWith, presetLinks } from '../formats/terapipe/cluster-section';
 import { sentence, type Sentence, type Value } from '../sentence';
 import type { Located, Place } from '../spec/located';
 
@@ -77,10 +77,10 @@ export function requireSizesOn(run: Run, machine: Machine, assumed: GpuPresetNam
 
 function withGpu(run: Run, name: GpuPresetName | null): Run {
   if (name === null) return run;
-  const { gpu, links } = gpuPresets[name];
+  const { gpu } = gpuPresets[name];
   if (run.gpu?.value.name === gpu.name) return run;
   refuse({ name: '--gpu', key: 'cluster.gpu', value: name }, run.gpu, run.gpu?.value.name ?? '');
-  return { ...run, gpu: flagged(gpu), links: flagged(links) };
+  return { ...run, gpu: flagged(gpu), links: presetLinks(name) };
 }
 
 function withCount(run: Run, key: 'nodes' | 'gpusPerNode', value: number | null): Run {

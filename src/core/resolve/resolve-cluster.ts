@@ -26,8 +26,8 @@ export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault:
       : { value: named.gpusPerNode, reason: sentence`as this GPU is usually built in` };
   });
   const links = run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links;
-  // a GPU's usual links are assumed, whoever named the GPU
-  if (run.links === undefined || links === named?.links)
+  // a GPU's usual links are assumed, whoever named the GPU; those of an instance are known
+  if (run.links === undefined || (run.links.source.kind === 'default' && run.instance === undefined))
     valueOrDefault('cluster.links.nicGBps', undefined, () => ({
       value: links.nicGBps,
       reason: sentence`${formatNumber(8 * links.nicGBps)} Gbit/s a node, as nodes of this GPU usually have`,

@@ -4,7 +4,7 @@ import { instances, type InstanceName } from '../../cluster/instances';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../../spec/cluster';
 import type { ExpectedError } from '../../errors';
 import { bytesPerGiB } from '../../format';
-import type { Located } from '../../spec/located';
+import { byDefault, type Located } from '../../spec/located';
 import { orList, quoted } from '../../text';
 import { configError } from '../errors';
 import {
@@ -97,7 +97,17 @@ interface UsualLinks {
 
 function usualLinks(preset: GpuPresetName | undefined, instance: Located<InstanceName> | undefined): UsualLinks | null {
   if (instance !== undefined) return { links: instances[instance.value].links, reason: sentence`the links of ${instance.value}` };
-  return preset === undefined ? null : { links: gpuPresets[preset].links, reason: sentence`the links ${preset} nodes usually have` };
+  return preset === undefined ? null : usualLinksOf(preset);
+}
+
+function usualLinksOf(preset: GpuPresetName): UsualLinks {
+  return { links: gpuPresets[preset].links, reason: sentence`the links ${preset} nodes usually have` };
+}
+
+/** The links that nodes of a GPU usually have, where no file gives any. */
+export function presetLinks(preset: GpuPresetName): Located<LinkSpec> {
+  const { links, reason } = usualLinksOf(preset);
+  return byDefault(links, reason);
 }
 
 function readGroups(cluster: Section): GivenCluster {
