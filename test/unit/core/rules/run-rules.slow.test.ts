@@ -71,12 +71,12 @@ describe('rules of what is planned without a launcher', () => {
       );
     assert.deepEqual(await of('1F1B', 1, 2), [
       [
-        '2 micro-batches for 4 stages: they idle 60 % of the time',
-        'use 28 micro-batches (a global batch of 28) to idle 9.68 %, and TeraPipe cuts sequences too',
+        '2 micro-batches for 4 stages: stages idle while the pipeline fills and drains',
+        'use 28 micro-batches (a global batch of 28) to idle less than a tenth of the time, and TeraPipe cuts sequences too',
       ],
     ]);
     assert.deepEqual(await of('Interleaved1F1B', 2, 4), [
-      ['4 micro-batches for 8 stages (4 x 2 virtual): they idle 27.3 % of the time', 'set training.globalBatch to 16'],
+      ['4 micro-batches for 8 stages (4 x 2 virtual): stages idle while the pipeline fills and drains', 'set training.globalBatch to 16'],
     ]);
     for (const schedule of ['TeraPipe', 'ZB-H1', 'ZBVZeroBubble']) assert.deepEqual(await of(schedule, 1, 2), []);
   });
