@@ -53,6 +53,10 @@ export const stateCases: readonly Case[] = [
       assert.match(await verdict.innerText(), /^2\sedits ago: Fits, /, 'it is not the file that fits');
       await page.getByRole('button', { name: 'Show in the file' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'reveal', place: findings[0]!.place });
+      const refused = { ...findings[1]!, severity: 'error' as const };
+      await send(show(stateOf('side', plan, { staleEdits: 3, findings: [refused] })));
+      await page.getByText('from 3 edits ago').waitFor();
+      assert.match(await verdict.innerText(), /^3\sedits ago: Fits, /, 'a text that is read and has an error has no plan of its own');
       return undefined;
     },
   },

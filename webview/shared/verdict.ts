@@ -1,3 +1,4 @@
+import { startErrors } from '../../src/core/findings';
 import { formatBytes, formatDuration, formatDurationRange, formatPercent, plural } from '../../src/core/format';
 import { verdictOf } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
@@ -18,8 +19,8 @@ import { whenChanged } from './when-changed';
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
 export interface Glance {
   readonly element: HTMLElement;
-  /** Null hides it. A verdict on a file that cannot be read any more says of how many edits ago it is. */
-  readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'staleEdits'>) => void;
+  /** Null hides it. A verdict on a file that has errors by now says of how many edits ago it is: the last good plan is what is shown. */
+  readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
 }
 
 /** What a verdict says, its first sentence in bold, and what would help. */
@@ -56,11 +57,11 @@ export function makeGlance(): Glance {
   const changed = whenChanged();
   return {
     element,
-    show: (told, { error, staleEdits }) => {
+    show: (told, { error, findings, staleEdits }) => {
       element.hidden = told === null;
       if (told === null) return;
       const { sentences, isOver, helps } = told;
-      const editsAgo = error === null ? 0 : staleEdits;
+      const editsAgo = error === null && startErrors(findings).length === 0 ? 0 : staleEdits;
       changed([sentences, isOver, editsAgo, helps.map(({ label }) => label)], () => {
         element.classList.toggle('glance-over', isOver && editsAgo === 0);
         element.classList.toggle('glance-past', editsAgo > 0);
