@@ -58,7 +58,7 @@ function layoutSteps(
         await tab.getByRole('tabpanel', { name: 'Layout' }).waitFor();
         await tab
           .getByRole('tabpanel', { name: 'Layout' })
-          .getByText(/tensor 1 x pipeline 1 x data 16/)
+          .getByText(/tensor 1 x pipeline 2 x data 8/)
           .first()
           .waitFor();
         await look('compared');

@@ -14,7 +14,7 @@ const fixtures = path.join(root, 'test/fixtures/launchers');
 
 /** What a new user opens, and what is said of its sizes. */
 const firstFiles = [
-  { file: 'train.sh', sizes: /1 stage × TP 16 ?·? ?2 × 8 H100-80GB/ },
+  { file: 'train.sh', sizes: /1 stage × TP 16 ?·? ?16 x H100-80GB · 4,096 tokens · batch 128/ },
   { file: 'torchtitan-2025.toml', sizes: /4 stages × TP 2 × DP 8 × CP 2/ },
   { file: 'qwen-moe.json', sizes: /1\.85B parameters.*1 stage × DP 8/ },
 ] as const;

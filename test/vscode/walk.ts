@@ -104,7 +104,9 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       act: async () => {
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
-        await figuresOnBoth(page, (shown) => !same(shown));
+        // A text that does not start has no plan of its own: the last one stays, and says so.
+        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^\d edits? ago: Fits/);
+        await figuresOnBoth(page, same);
         await look('squiggle');
         await page.keyboard.press('ArrowLeft');
         await chooseFix(page, 'pipeline', () => look('quick-fix'));
@@ -143,7 +145,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab
           .locator('.what-if-answer')
-          .getByText(/^Schedule Auto: TeraPipe to 1F1B$/)
+          .getByText(/^Schedule TeraPipe to 1F1B$/)
           .waitFor();
         await tab.getByRole('button', { name: 'Write to the config' }).click();
         const { step } = await figuresOnBoth(page, (shown) => shown.step !== before.step);
@@ -223,7 +225,7 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab
           .locator('.what-if-answer')
-          .getByText(/^Schedule Auto: TeraPipe to 1F1B$/)
+          .getByText(/^Schedule TeraPipe to 1F1B$/)
           .waitFor();
         await tab.getByRole('button', { name: 'Write to the config' }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);

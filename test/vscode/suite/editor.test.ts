@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.workspace.workspaceFolders![0]!.uri;
 
@@ -41,6 +43,16 @@ async function lensTitles(uri: vscode.Uri): Promise<string[]> {
   return lenses.flatMap(({ command }) => (command?.command.startsWith('terapipe.') === true ? [command.title] : []));
 }
 
+/** Files whose plan the lenses over a file are of. */
+async function lensOwners(uri: vscode.Uri): Promise<string[]> {
+  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 10);
+  const owners = lenses.flatMap(({ command }) => {
+    const argument: unknown = command?.arguments?.[0];
+    return command?.title.includes('/ step') === true && argument instanceof vscode.Uri ? [argument.toString()] : [];
+  });
+  return [...new Set(owners)];
+}
+
 async function hoverText(uri: vscode.Uri, position: vscode.Position): Promise<string> {
   const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', uri, position);
   return hovers
@@ -61,6 +73,24 @@ async function applyFix(document: vscode.TextDocument, diagnostic: vscode.Diagno
   return fix;
 }
 
+const sound = `{
+  "model": "config.json",
+  "cluster": { "gpu": "A100-80GB", "nodes": 12, "gpusPerNode": 8 },
+  "training": { "sequenceLength": 2048, "globalBatch": 24 },
+  "layout": { "tensor": 8, "pipeline": 12, "data": 1 },
+  "schedule": "1F1B"
+}
+`;
+/** Longer than the positions of the model. */
+const tooLong = sound.replace('2048', '4096');
+
+async function planShown(uri: vscode.Uri): Promise<string[]> {
+  return until('a plan', async () => {
+    const titles = await lensTitles(uri);
+    return titles.some((title) => title.includes('/ step')) ? titles : undefined;
+  });
+}
+
 describe('the editor', () => {
   before(async () => {
     const sample = vscode.Uri.file(process.env['TERAPIPE_TEST_SAMPLE']!);
@@ -78,14 +108,14 @@ describe('the editor', () => {
     );
   });
 
-  it('shows the step time and the worst stage as lenses on a Hugging Face config alone', async () => {
+  it('shows the step time and what is planned for as lenses on a Hugging Face config', async () => {
     const document = await showSample('config.json');
     const titles = await until('code lenses', async () => {
       const found = await lensTitles(document.uri);
       return found.some((title) => /\d/.test(title)) ? found : undefined;
     });
     assert.match(titles.join('\n'), /step/);
-    assert.match(titles.join('\n'), /GiB/);
+    assert.match(titles.join('\n'), /^\d+ x [\w-]+ · [\d,]+ tokens · batch \d+$/m);
   });
 
   it('answers with lenses while it plans, above the first line, and with the verdict first once it has planned', async () => {
@@ -167,5 +197,66 @@ describe('the editor', () => {
     await until('remark', () => remarks(document.uri)[0]);
     await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
     await until('empty list', () => (remarks(document.uri).length === 0 ? true : undefined));
+  });
+
+  it('keeps the last plan of a text that has an error, and says that it is of before', async () => {
+    const document = await openConfig('kept', sound);
+    const planned = await planShown(document.uri);
+    const old = 'Before the last edits:';
+    assert.ok(!planned.includes(old), planned.join(' | '));
+    const replace = async (from: string, to: string): Promise<void> => {
+      const edit = new vscode.WorkspaceEdit();
+      const at = document.getText().indexOf(from);
+      edit.replace(document.uri, new vscode.Range(document.positionAt(at), document.positionAt(at + from.length)), to);
+      assert.ok(await vscode.workspace.applyEdit(edit));
+    };
+    await replace('"tensor": 8', '"tensor": 7');
+    await until('error', () => remarks(document.uri).find(({ severity }) => severity === vscode.DiagnosticSeverity.Error));
+    const kept = await until('lens of the last plan', async () => {
+      const titles = await lensTitles(document.uri);
+      return titles.includes(old) ? titles : undefined;
+    });
+    const isOfPlan = (title: string): boolean => /\/ step|^\d+ x /.test(title);
+    assert.deepEqual(kept.filter(isOfPlan), planned.filter(isOfPlan));
+    assert.ok(isOfPlan(kept.find(isOfPlan) ?? ''), kept.join(' | '));
+    await replace('"tensor": 7', '"tensor": 8');
+    await until('lenses of the text', async () => ((await lensTitles(document.uri)).includes(old) ? undefined : true));
+  });
+
+  it('forgets a config that is deleted on disk while its editor is closed: its lenses, problems and tab', async () => {
+    const { uri } = await openConfig('deleted', tooLong);
+    await planShown(uri);
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+    // The model's file is of the same run, and keeps the run's problems in view.
+    const { uri: model } = await show(vscode.Uri.joinPath(folder, 'deleted', 'config.json'));
+    await until('lenses of the run', async () => ((await lensOwners(model)).join() === uri.toString() ? true : undefined));
+    await until('problems of the run', () => (remarks(uri).length > 0 ? true : undefined));
+    await vscode.commands.executeCommand('terapipe.openTimeline', uri);
+    await until('tab', () => (timelineTabs().length === 1 ? true : undefined));
+
+    rmSync(uri.fsPath);
+    await until('no tab', () => (timelineTabs().length === 0 ? true : undefined));
+    await until('no problems', () => (remarks(uri).length === 0 ? true : undefined));
+    await until('lenses of the model alone', async () => ((await lensOwners(model)).join() === model.toString() ? true : undefined));
+  });
+
+  it('shows the plan of another config once the one that is shown is deleted', async () => {
+    const { uri } = await openConfig('shown', sound);
+    await planShown(uri);
+    await vscode.commands.executeCommand('terapipe.openTimeline', uri);
+    const [tab] = await until('tab', () => (timelineTabs().length === 1 ? timelineTabs() : undefined));
+    const name = await until('its name', () => (/ of ./.test(timelineTabs()[0]?.label ?? '') ? timelineTabs()[0]?.label : undefined));
+    await vscode.window.tabGroups.close(tab!);
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    const opened = async (): Promise<string> => {
+      await vscode.commands.executeCommand('terapipe.openTimeline');
+      const label = await until('tab with a name', () => timelineTabs().find(({ label }) => / of ./.test(label))?.label);
+      await vscode.window.tabGroups.close(timelineTabs());
+      return label;
+    };
+    assert.equal(await opened(), name, 'no other config was chosen meanwhile');
+
+    rmSync(uri.fsPath);
+    await until('tab of another config', async () => ((await opened()) === name ? undefined : true));
   });
 });
