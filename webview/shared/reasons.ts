@@ -1,7 +1,7 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/spec/located';
 import { memoized } from '../../src/core/memoized';
-import { assumptionsByWeight, movesText, weighedAssumptions, type WeighedAssumption } from '../../src/core/planner/assumed';
+import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/assumption-texts';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/spec/request';
 import type { PageState } from '../../src/protocol/page';
@@ -150,16 +150,20 @@ export function planAssumptions(plan: Plan, state: PageState, host: Host): HTMLE
   const list = assumptionList(plan, state, host);
   if (list !== null)
     requestIdleCallback(() => {
-      if (list.isConnected) sortByMoves(list, movesOf(plan));
+      if (list.isConnected) void movesOf(plan).then((weighed) => sortByMoves(list, weighed));
     });
   return list;
 }
 
 /** Worked out once for a plan. */
-const known = new WeakMap<PlanRequest, readonly WeighedAssumption[]>();
+const known = new WeakMap<PlanRequest, Promise<readonly WeighedAssumption[]>>();
 
-function movesOf(plan: Plan): readonly WeighedAssumption[] {
-  return memoized(known, plan.request, () => weighedAssumptions(plan.request, chosenOf(plan)));
+/** They simulate: code that a page loads only now. */
+function movesOf(plan: Plan): Promise<readonly WeighedAssumption[]> {
+  return memoized(known, plan.request, async () => {
+    const { weighedAssumptions } = await import('../../src/core/planner/assumed');
+    return weighedAssumptions(plan.request, chosenOf(plan));
+  });
 }
 
 function sortByMoves(list: HTMLElement, weighed: readonly WeighedAssumption[]): void {

@@ -3,54 +3,23 @@ import type { CancelSignal } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import { unlessUnmet } from '../partition/scheduling';
 import { scheduleKind } from '../schedules/registry';
-import { clausesOf, listOf, say, sentence, type Sentence, type Value } from '../sentence';
-import { reportedAssumptions, type Assumption, type PlanRequest } from '../spec/request';
+import { sentence, type Value } from '../sentence';
+import type { PlanRequest } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
+import { assumptionsByWeight, deciding, type AssumedMove, type DecidingKey, type WeighedAssumption } from './assumption-texts';
 import type { Candidate } from './plan';
 import { pipelineOf } from './pipeline';
 import { stepMs } from './predict';
-import { costOf } from './slower';
 
 /*
  * What a plan assumes, by what it moves. See docs/model/time.md, What is assumed.
  */
-
-/** What decides most, in the order in which it is said where effects are not known. */
-const deciding = [
-  'cluster.gpu',
-  'cluster.nodes',
-  'training.globalBatch',
-  'cluster.links.nicGBps',
-  'training.attentionKernel',
-  'training.recompute',
-] as const;
-type DecidingKey = (typeof deciding)[number];
-
-/** Another value of what is assumed, and the step for as many tokens with it, over that of the plan, less 1. */
-interface AssumedMove {
-  readonly to: Value;
-  readonly slower: number;
-}
-
-/** An assumption with what other values of it would make of the step; none where that is not known. */
-export interface WeighedAssumption extends Assumption {
-  readonly moves: readonly AssumedMove[];
-}
 
 /** What of a way to run the step its assumptions are weighed by. */
 type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'chunksPerStage' | 'iterationMs'>;
 
 /** Operations of a schedule that is simulated for this, at most: several are, and none may take long. */
 const mostOperations = 200_000;
-
-/** The assumptions that people see, those that decide most first, then the others in their order; without their effects. */
-export function assumptionsByWeight(assumptions: readonly Assumption[]): readonly Assumption[] {
-  const place = ({ key }: Assumption): number => {
-    const at = (deciding as readonly string[]).indexOf(key);
-    return at < 0 ? deciding.length : at;
-  };
-  return reportedAssumptions(assumptions).toSorted((a, b) => place(a) - place(b));
-}
 
 /**
  * The assumptions of a plan with what the deciding ones move, the most first: the step with other values, by the same schedule, slices and
@@ -67,19 +36,6 @@ export function weighedAssumptions(request: PlanRequest, chosen: WeighedWay, sig
     ...weighed.filter(isDeciding).toSorted((a, b) => weight(b) - weight(a)),
     ...weighed.filter((assumption) => !isDeciding(assumption)),
   ];
-}
-
-/** `flash2: 68 % slower; flash3: 38 % faster`; null where nothing is known. */
-export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence | null {
-  if (moves.length === 0) return null;
-  const alike: { readonly names: Value[]; readonly cost: Sentence }[] = [];
-  for (const { to, slower } of moves) {
-    const cost = costOf(slower);
-    const last = alike.at(-1);
-    if (last !== undefined && say(last.cost) === say(cost)) last.names.push(to);
-    else alike.push({ names: [to], cost });
-  }
-  return sentence`${clausesOf(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
 }
 
 /**
