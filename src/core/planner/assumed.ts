@@ -4,7 +4,7 @@ import { formatCount, formatNumber } from '../format';
 import { unlessUnmet } from '../partition/scheduling';
 import { scheduleKind } from '../schedules/registry';
 import { sentence, type Value } from '../sentence';
-import type { PlanRequest } from '../spec/request';
+import type { Assumption, PlanRequest } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
 import { assumptionsByWeight, deciding, type AssumedMove, type DecidingKey, type WeighedAssumption } from './assumption-texts';
 import type { Candidate } from './plan';
