@@ -9,6 +9,8 @@ const tab: OpenOptions = { kind: 'tab', width: 1280, height: 1000, savedState: {
 const small = { layers: 8, stages: 4, tensor: 1, nodes: 1, hidden: 2048, unit: 128 } as const;
 const sliced = (): Plan => planOf({ ...small, schedule: 'TeraPipe' });
 const whole = (): Plan => planOf({ ...small, schedule: '1F1B', training: { globalBatch: 8 } });
+/** Larger layers and fewer sequences than stages, which slices make shorter. */
+const fewSequences = (): Plan => planOf({ layers: 8, stages: 8, nodes: 4, unit: 128, schedule: '1F1B' });
 
 /** Cuts that are moved, and what that costs. */
 export const sliceCases: readonly Case[] = [
@@ -93,14 +95,16 @@ export const sliceCases: readonly Case[] = [
     name: 'slices: where nothing is sliced the tab says what slices are, tries them and plans with them',
     options: tab,
     state: () => stateOf('tab', whole()),
-    steps: async ({ page, messages }) => {
+    steps: async ({ page, send, messages }) => {
       assert.equal(await page.locator('.slices-view .picture').count(), 1);
       assert.doesNotMatch(await page.locator('.slices-view').innerText(), /Slice 0|Slice\s+0/);
+      const answer = page.locator('.invitation .cut-answer');
       await page.getByRole('button', { name: 'Try 4 slices' }).click();
-      assert.match(
-        await page.locator('.invitation .cut-answer').innerText(),
-        /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+ % (shorter|longer)\.$/,
-      );
+      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+ % slower: keep the current plan\.$/);
+      assert.equal(await page.getByRole('button', { name: 'Plan with Seq1F1B' }).count(), 0, 'what is slower is offered');
+      await send(show(stateOf('tab', fewSequences())));
+      await page.getByRole('button', { name: 'Try 4 slices' }).click();
+      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+ % faster\.$/);
       await page.getByRole('button', { name: 'Plan with Seq1F1B' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'schedule', value: 'Seq1F1B' } });
       return undefined;

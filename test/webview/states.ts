@@ -118,7 +118,7 @@ export const stateCases: readonly Case[] = [
     state: () => stateOf('side', planOf({ unit: 64 })),
     steps: async ({ page }) => {
       await page.getByRole('button', { name: 'Zeitachse öffnen' }).waitFor();
-      await page.getByText('Blase').waitFor();
+      await page.getByText('Blase', { exact: true }).waitFor();
       return undefined;
     },
   },

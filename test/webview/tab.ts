@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { clusterOf } from '../../src/core/cluster/groups';
 import { gpuPresets } from '../../src/core/cluster/presets';
 import { column, formatBytes, formatDuration } from '../../src/core/format';
+import { stepCosts } from '../../src/core/planner/limit-labels';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { stepPartNames } from '../../src/core/planner/step-part-names';
+import { say } from '../../src/core/sentence';
 import { figuresOf, type WhatIfState } from '../../src/protocol/what-if';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
@@ -136,20 +139,21 @@ export const tabCases: readonly Case[] = [
       return stateOf('tab', { ...plan, request: { ...plan.request, calibration } });
     },
     steps: async ({ page }) => {
-      const { limits } = plan();
       const inspector = page.locator('.inspector');
-      assert.ok(limits !== null && limits.length > 0);
-      assert.match(await inspector.innerText(), /Stage \d+, the slowest, per micro-batch[\s\S]*limits it/);
-      const first = page.locator('.limits .pair').first();
-      const names = {
-        math: 'Compute',
-        memory: 'Memory traffic',
-        issue: 'Kernel-launch overhead',
-        exchange: 'Exchanges',
-        send: 'Sends',
-        offload: 'Copies',
-      };
-      assert.ok((await first.innerText()).startsWith(names[limits[0]!.limiter]), await first.innerText());
+      const parts = stepCosts(plan(), chosenOf(plan())).map(([part, share]) => {
+        assert.ok(part !== 'work', 'what the work of the stages goes to is known');
+        return [say(stepPartNames[part]), column.percent(share)];
+      });
+      assert.ok(parts.length > 3);
+      assert.match(await inspector.innerText(), /Where the step goes, mean of all stages/);
+      const pairs = await page.locator('.limits .pair').all();
+      const shown = await Promise.all(
+        pairs.map(async (pair) => [(await pair.locator('dt').innerText()).toLowerCase(), await pair.locator('.share').innerText()]),
+      );
+      assert.deepEqual(
+        shown,
+        parts.map(([name = '', share]) => [name.toLowerCase(), share]),
+      );
       assert.match(await page.locator('.page-tab > .glance').innerText(), /^Fits, /);
       await inspector.getByText('Calibrated model', { exact: false }).click();
       await inspector.getByText('Calibrated to a measured step of 2 s, predicted 1.6 s before', { exact: false }).waitFor();
@@ -334,7 +338,7 @@ export const tabCases: readonly Case[] = [
     options: wide,
     state: () => stateOf('tab', mixed()),
     steps: async ({ page }) => {
-      assert.match(await page.locator('.setting').first().innerText(), /1 × 8 H200 \+ 1 × 8 L40S/);
+      assert.match(await page.locator('.setting').first().innerText(), /8 H200 \+ 8 L40S · 2,048 tokens · batch 2/);
       await page.getByRole('tab', { name: 'Memory' }).click();
       const detail = page.locator('.memory-detail');
       const chart = page.locator('.memory-chart');
