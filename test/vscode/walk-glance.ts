@@ -122,7 +122,8 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
         for (const name of ['Context', 'Nodes', 'Micro-batch']) assert.ok(await ends(name).first().isDisabled(), `less of ${name}`);
         assert.ok(await ends('Tensor').last().isDisabled(), 'more tensor ranks than data ranks can give up');
         for (const [name, key, wanted] of [
-          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*fits, [\d.]+ GiB to spare/],
+          // The runtime of the sample has no ZeRO: each replica holds the whole optimizer state.
+          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB too much/],
           ['Micro-batch', 'ArrowUp', /Micro-batch Auto: 1 to 1 as fast/],
           ['Nodes', 'ArrowUp', /Data 1 to 2, Nodes 48 to 96 [−+][\d.]+ % .* a step/],
         ] as const) {
