@@ -145,7 +145,7 @@ export function assumptionList(
   );
 }
 
-/** The assumptions of a plan; what the deciding ones move is worked out once the page has nothing else to do, and then they are sorted by it. */
+/** The assumptions of a plan; what the deciding ones move is computed when the page is idle, and then they are sorted by it. */
 export function planAssumptions(plan: Plan, state: PageState, host: Host): HTMLElement | null {
   const list = assumptionList(plan, state, host);
   if (list !== null)

@@ -11,7 +11,7 @@ import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/found';
 import { weighedAssumptions } from '../planner/assumed';
 import { isTie } from '../planner/reasons';
-import { meanParts } from '../planner/step-parts';
+import { meanParts } from '../planner/step-part-names';
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { say } from '../sentence';
 import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-plan';

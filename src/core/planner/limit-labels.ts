@@ -3,8 +3,7 @@ import type { StageLimits } from '../time-model/limits';
 import { formatCount, formatPercent } from '../format';
 import { mean } from '../numbers';
 import type { Candidate, Plan } from './plan';
-import { stepPartNames, stepParts, type StepPart } from './step-part-names';
-import { meanParts } from './step-parts';
+import { meanParts, stepPartNames, stepParts, type StepPart } from './step-part-names';
 import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
 /** Shares of the step below this are not reported. */

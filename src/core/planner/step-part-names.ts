@@ -22,6 +22,12 @@ export type StepPart = (typeof stepParts)[number];
 /** What a step goes to, ms; the parts add up to the step. */
 export type StepTimes = Readonly<Record<StepPart, number>>;
 
+/** What a step goes to, the mean of all stages: the bubble is that of the step (`Candidate.bubbleRate`). Ms. */
+export function meanParts(byStage: readonly StepTimes[]): StepTimes {
+  const mean = (part: StepPart): number => byStage.reduce((sum, each) => sum + each[part], 0) / byStage.length;
+  return Object.fromEntries(stepParts.map((part) => [part, mean(part)])) as Record<StepPart, number>;
+}
+
 /** What each is called. */
 export const stepPartNames: Readonly<Record<StepPart, Sentence>> = {
   math: sentence`compute`,

@@ -8,7 +8,7 @@ import { blockingSends } from './transfers';
 import { offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { Prediction } from './predict';
-import { stepParts, type StepPart, type StepTimes } from './step-part-names';
+import type { StepTimes } from './step-part-names';
 
 /** `false`: by the analytic model. Measured times of a stage are divided in the proportions of that model. */
 type Measured = false | 'with sends' | 'without sends';
@@ -32,12 +32,6 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
     const scaled = Object.entries(work).map(([part, ms]) => [part, explained > 0 ? (ms * (busy - send)) / explained : 0] as const);
     return { ...(Object.fromEntries(scaled) as WorkTimes), send, ...rest };
   });
-}
-
-/** What a step goes to, the mean of all stages: the bubble is that of the step (`Candidate.bubbleRate`). Ms. */
-export function meanParts(byStage: readonly StepTimes[]): StepTimes {
-  const mean = (part: StepPart): number => byStage.reduce((sum, each) => sum + each[part], 0) / byStage.length;
-  return Object.fromEntries(stepParts.map((part) => [part, mean(part)])) as Record<StepPart, number>;
 }
 
 type WorkTimes = Readonly<Record<'math' | 'memory' | 'issue' | 'exchange' | 'recompute' | 'offload', number>>;
