@@ -166,6 +166,7 @@ describe('terapipe', () => {
       context: null,
       expert: null,
       expertTensor: null,
+      order: null,
       stageGroups: null,
       stageNodeGroups: null,
       stageLayers: null,
@@ -202,7 +203,7 @@ describe('terapipe', () => {
     assert.deepEqual(short, [
       'many/a-clip.json config-unknown-model-type information 1 16',
       'many/broken.terapipe.json config-json-syntax error 2 10',
-      'many/terapipe.json layers-not-divisible error 3 26',
+      'many/terapipe.json pp-layers-not-divisible error 3 26',
       'many/terapipe.json unknown-key warning 4 3',
     ]);
     assert.deepEqual(findings[2]?.['fixes'], ['Set layout.pipeline to 12', 'Set layout.pipeline to 8']);
@@ -210,7 +211,7 @@ describe('terapipe', () => {
     const text = await words(['check', 'many'], 1);
     assert.match(
       text,
-      /^many\/terapipe\.json:3:26: error: 24 layers cannot .*; set layout\.pipeline to 12 or 8 \[layers-not-divisible\]$/m,
+      /^many\/terapipe\.json:3:26: error: 24 layers cannot .*; set layout\.pipeline to 12 or 8 \[pp-layers-not-divisible\]$/m,
     );
     assert.equal(await words(['check', 'configs']), 'No findings in 3 configs\n');
   });
