@@ -4,6 +4,7 @@ import { programTraitsOf } from '../formats/as-launched';
 import { launcherTraitsOf } from '../formats/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
+import { largest } from '../formats/limits';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
 import { recipeCut } from '../resolve/recipe-cut';
@@ -52,7 +53,7 @@ export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'pr
   const { facts, format } = file;
   const launcher = programTraitsOf(file);
   const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
-  const traits = traitsOf(facts);
+  const traits = (facts.layers?.value ?? 0) <= largest.layers ? traitsOf(facts) : {};
   return { facts, format, launcher, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
 }
 

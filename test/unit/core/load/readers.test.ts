@@ -29,7 +29,7 @@ const texts: Readonly<Record<string, readonly [read: LauncherReader, text: strin
   'nemo.yaml': [
     yamlReaders.nemo,
     "trainer:\n  devices: 8\n  num_nodes: 2 # two\nmodel:\n  micro_batch_size: 2\n  global_batch_size: 30 # odd\n  tensor_model_parallel_size: 4\n  pipeline_model_parallel_size: 1\n  num_layers: 24\n  hidden_size: 1024\n  num_attention_heads: 18\n  sequence_parallel: true\n  encoder_seq_length: 1001\n",
-    ['gbs-not-divisible', 'heads-tp', 'sp-tp-seq', 'hidden-heads'],
+    ['gbs-not-divisible', 'heads-tp', 'hidden-heads'],
   ],
   'titan.toml': [
     readTorchTitan,

@@ -50,7 +50,7 @@ describe('ties between the schedules of a plan', () => {
     const request = { ...plan.request, assumptions: [{ key: 'layout.tensor', value: '1', reason: sentence`it fits` }] };
     assert.deepEqual(planJson({ ...plan, request }).plan, {
       ...planJson(plan).plan,
-      assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits', because: 'it fits' }],
+      assumptions: [{ key: 'layout.tensor', value: '1', reason: 'it fits', because: 'it fits', moves: [] }],
     });
   });
 });

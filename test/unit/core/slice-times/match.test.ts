@@ -63,7 +63,6 @@ describe('GPU of a driver name', () => {
       'NVIDIA H20-3e',
       'NVIDIA GH200 144G HBM3e',
       'NVIDIA GB300-WS',
-      'NVIDIA L20',
       'NVIDIA GeForce RTX 5090 D',
       'NVIDIA GeForce RTX 5090 Laptop GPU',
       'NVIDIA GeForce RTX 4090 Laptop GPU',
