@@ -18,6 +18,7 @@ import { layoutQuestions } from './sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
 import { createPageFocus } from './views/page-focus';
 import type { PageServices } from './views/page-host';
+import type { SessionHost } from './sessions/session-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
@@ -71,23 +72,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const shell = shellReader(context.extensionUri);
   const scenarios = createScenarios((file) => planDefaults(vscode.Uri.parse(file), log), context.workspaceState);
   const { defaultsOf } = scenarios;
-  const sessions: PlanSessions = keep(
-    createPlanSessions({
-      readText,
-      resolvePath,
-      shell,
-      resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
-      remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: defaultsOf(run.file) }, plan, options),
-      plan: planner.plan,
-      planElastic: planner.planElastic,
-      readSchedule: planner.readSchedule,
-      profiles: (file) => profiles.found(file),
-      defaults: defaultsOf,
-      switchedOff,
-      delayMs: planDelayMs,
-      reportBug: (error) => reportBug(log, 'planning', error),
-    }),
-  );
+  const sessions: PlanSessions = keep(createPlanSessions(sessionHost({ planner, searcher, profiles, scenarios, shell, log })));
   keep(scenarios.follow(sessions));
   const layouts = keep(
     createLayoutSearches(sessions, {
@@ -169,6 +154,39 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
+}
+
+/** What sessions need of VS Code and of the planner's processes. */
+function sessionHost({
+  planner,
+  searcher,
+  profiles,
+  scenarios,
+  shell,
+  log,
+}: {
+  readonly planner: PlannerClient;
+  readonly searcher: PlannerClient;
+  readonly profiles: Profiles;
+  readonly scenarios: Scenarios;
+  readonly shell: SessionHost['shell'];
+  readonly log: vscode.LogOutputChannel;
+}): SessionHost {
+  return {
+    readText,
+    resolvePath,
+    shell,
+    resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
+    remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: scenarios.defaultsOf(run.file) }, plan, options),
+    plan: planner.plan,
+    planElastic: planner.planElastic,
+    readSchedule: planner.readSchedule,
+    profiles: (file) => profiles.found(file),
+    defaults: scenarios.defaultsOf,
+    switchedOff,
+    delayMs: planDelayMs,
+    reportBug: (error) => reportBug(log, 'planning', error),
+  };
 }
 
 /** Plans again when a setting changes that plans are made with. */

@@ -68,7 +68,8 @@ export interface BestFile {
 }
 
 /**
- * The best layout that a config's file can say, written into its text (or a new file of another launcher), read back with the files it names
+ * The best layout that a config's file can say, written into its text (or a new file of another launcher), read back with the files it
+ * names
  * and planned again: it takes as long as the search found, within `mostDifference`, and has no error.
  * @throws ExpectedError of the search, and `apply-not-this-file` where no file of that kind is edited.
  */
@@ -124,7 +125,7 @@ async function written(
   const read = launcher === null || !isLauncher(run.format) ? null : await readerOf(run.format, reading.shell);
   const applied = applyLayout({ run, launcher, read }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
-  return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, found, text, options, texts)) };
+  return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
 }
 
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
@@ -143,8 +144,7 @@ async function newFile(result: SearchResult, found: FoundPlan, to: string, { she
 async function plannedAgain(
   { run }: RunConfig,
   result: SearchResult,
-  found: FoundPlan,
-  text: string,
+  { found, text }: { readonly found: FoundPlan; readonly text: string },
   { reading, defaults }: BestOptions,
   texts: Map<string, string>,
 ): Promise<Pick<WrittenBest, 'again' | 'startOn'>> {
@@ -232,7 +232,8 @@ function remarksOn({ run }: RunConfig, { gaps, startOn }: WrittenBest, out: stri
 }
 
 function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings): object {
-  const again = file === null || file.again === null ? null : chosenOf(file.again.plan);
+  const planned = file?.again ?? null;
+  const again = planned === null ? null : chosenOf(planned.plan);
   return {
     ...searchJson(result, own),
     export:

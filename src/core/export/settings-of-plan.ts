@@ -62,7 +62,7 @@ function settings(
   const isPreset = (gpuPresetNames as readonly string[]).includes(cluster.gpu.name);
   const sizes = Object.entries(layout)
     .filter(([name]) => name !== 'expert' || model.experts !== null)
-    .map(([name, size]: [string, unknown]) => [`layout.${name}`, size]);
+    .map(([name, size]: [string, unknown]): [string, unknown] => [`layout.${name}`, size]);
   // a schedule with a runtime of its own takes that one unless another is set
   const { ownRuntime } = scheduleKind(schedule);
   const { id: runtime } = runtimeOf(training);
@@ -74,7 +74,7 @@ function settings(
     'training.sequenceLength': training.sequenceLength,
     'training.microBatch': training.microBatch,
     'training.globalBatch': training.globalBatch,
-    ...Object.fromEntries(sizes),
+    ...Object.fromEntries<unknown>(sizes),
     'training.runtime': ownRuntime === undefined || ownRuntime === runtime ? undefined : runtime,
     schedule,
     'slicing.scheme': isSliced ? writtenScheme(scheme) : undefined,

@@ -29,7 +29,12 @@ function openSizes(
   { saidBy: whose }: Capabilities,
   leavesOpen: boolean,
 ): readonly FactName[] {
-  const unknown = remarks.filter(({ code }) => code === 'flag-unknown-value').map(({ message: { values } }) => String(values[0]));
+  const unknown = remarks
+    .filter(({ code }) => code === 'flag-unknown-value')
+    .flatMap(({ message: { values } }) => {
+      const [name] = values;
+      return typeof name === 'string' ? [name] : [];
+    });
   const hasHoles = unknown.length === 0 && placeholders.length > 0;
   const isIncomplete = leavesOpen || isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code));
   return parallelSizes.filter((size) => whose[size] === 'file' && (isIncomplete || unknown.some((flag) => flag.includes(size))));

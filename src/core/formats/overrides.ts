@@ -149,7 +149,7 @@ function valueOf(key: string, written: string, rule: Rule<unknown>): unknown {
     return rule.type === 'string' && typeof value !== 'string' && value !== null ? written : value;
   } catch {
     if (rule.type !== 'number') return written;
-    return (/GBps/.test(key) ? parseBandwidth(written) : null) ?? parseAmount(written, 'binary') ?? written;
+    return (key.includes('GBps') ? parseBandwidth(written) : null) ?? parseAmount(written, 'binary') ?? written;
   }
 }
 

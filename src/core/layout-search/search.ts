@@ -111,7 +111,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<CandidateGroup, Bound>();
   const excluded = new Map<string, Excluded>();
-  let nodes = 0;
   /** Least bound of the points that are left out. */
   let leftOutMs = Infinity;
   let phase: SchedulePhase = 'usual';
@@ -122,10 +121,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
-  const poll = (): void => {
-    if (++nodes % nodesBetweenPolls === 0) throwIfCancelled(signal);
-    if (nodes % nodesBetweenReports === 0) progress();
-  };
+  const poll = polling(progress, signal);
   const ruledOut = (node: CandidateGroup, bound: Bound): boolean => {
     const usableBytes = evaluator.usableBytes(node);
     if (bound.peakBytes > usableBytes) {
@@ -207,6 +203,15 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
     lowerBoundMs: lowerBound(),
     counts,
+  };
+}
+
+/** Looks now and then, by the number of calls, whether the search was cancelled, and reports its progress. */
+function polling(progress: () => void, signal: CancelSignal | undefined): () => void {
+  let nodes = 0;
+  return () => {
+    if (++nodes % nodesBetweenPolls === 0) throwIfCancelled(signal);
+    if (nodes % nodesBetweenReports === 0) progress();
   };
 }
 

@@ -82,7 +82,8 @@ export function requestedGpus({ tensor, pipeline, data, context, expert, expertT
 }
 
 /**
- * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits, else on
+ * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits,
+ * else on
  * which one comes as close to fitting as any, by `room`.
  */
 export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec, least = 1): FoundCluster | null {
@@ -96,7 +97,7 @@ export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: 
     if (found === null || (best !== null && !dividesBatch(found.layout, planned.draft, batch))) continue;
     const isCloser = found.fits || best === null || found.peakBytes < (1 - room) * best.peakBytes;
     if (best === null || (isCloser && isBetter(found, best))) best = { ...found, nodes };
-    if (best?.hasRoom === true) break;
+    if (best.hasRoom) break;
   }
   return best === null ? null : { ...best, evaluations, estimates };
 }

@@ -35,7 +35,10 @@ export interface RuntimeProfile {
    */
   readonly keepsNarrow: boolean;
   readonly sends: WayOfSending;
-  /** One rank of a stage sends the boundary whole, and the next stage's tensor-parallel ranks get it by a broadcast; else each sends its share. */
+  /**
+   * One rank of a stage sends the boundary whole, and the next stage's tensor-parallel ranks get it by a broadcast; else each sends its
+   * share.
+   */
   readonly sendsWhole: boolean;
   readonly rankOrder: RankOrder;
   /**

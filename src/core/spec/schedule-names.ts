@@ -7,7 +7,9 @@ export const otherSchedules = [
   'ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV', 'Seq1F1B',
 ] as const; // prettier-ignore
 
-/** Those that are planned and searched only where they are asked for by name: no launcher runs them, and cutting their slices takes long. */
+/**
+ * Those that are planned and searched only where they are asked for by name: no launcher runs them, and cutting their slices takes long.
+ */
 export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I'] as const;
 
 /** What plans compare, and what searches try where all are asked for. */

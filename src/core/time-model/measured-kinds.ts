@@ -69,7 +69,7 @@ export const measuredKinds = [
     experts: false,
     narrow: false,
     rows: 32,
-    low: 0.95,
+    low: 0.96,
     high: 1.04,
   },
   {
@@ -78,7 +78,7 @@ export const measuredKinds = [
     experts: false,
     narrow: false,
     rows: 37,
-    low: 0.94,
+    low: 0.95,
     high: 1.05,
   },
   {
@@ -87,7 +87,7 @@ export const measuredKinds = [
     experts: false,
     narrow: false,
     rows: 6,
-    low: 0.91,
+    low: 0.92,
     high: 1.06,
   },
   {

@@ -251,7 +251,8 @@ const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, grad
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
  * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node
- * share its network: one for each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave
+ * share its network: one for each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the
+ * gradients of a bucket leave
  * as soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
  * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one
  * bucket always, and of what is hidden what it takes from the compute (`contention`).

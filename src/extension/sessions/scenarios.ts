@@ -64,7 +64,7 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
       return defaultsWith(file, kept ?? null);
     },
     choose: async (file, key, value) => {
-      const { [key]: _, ...others } = chosenFor(file);
+      const others = Object.fromEntries(Object.entries(chosenFor(file)).filter(([name]) => name !== key)) as ChosenValues;
       remembered.delete(file);
       const values = value === null ? others : { ...others, [key]: value };
       if (Object.keys(values).length > 0) remembered.set(file, values);
