@@ -47,7 +47,7 @@ const others: readonly Omit<Config, 'model'>[] = [
   { training: { globalBatch: 192, microBatch: 2 }, layout: { tensor: 4, pipeline: 2 } },
 ];
 /** Thirty files. */
-const configs: readonly Config[] = models.flatMap((model) => others.map((other) => ({ ...other, model }) as Config));
+const configs: readonly Config[] = models.flatMap((model) => others.map((other) => ({ ...other, model })));
 
 /** One value of a file, none of its scenario. */
 const edits: readonly (readonly [section: string, key: string, values: readonly unknown[]])[] = [

@@ -88,9 +88,7 @@ const near = (a: number, b: number, what: string): void =>
 const total = (parts: Readonly<Record<StepPart, number>>): number => stepParts.reduce((sum, part) => sum + parts[part], 0);
 const line = (text: string, name: string): string => new RegExp(`^ {2}${name} +(.*)$`, 'mu').exec(text)?.[1] ?? '';
 
-describe('the numbers of a plan', function () {
-  this.timeout(120_000);
-
+describe('the numbers of a plan', () => {
   for (const [what, file] of Object.entries(files))
     it(`agree with each other, in JSON and in words: ${what}`, async () => {
       const planned = await plannedOf(file);

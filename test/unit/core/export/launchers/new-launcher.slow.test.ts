@@ -145,10 +145,12 @@ describe('a new launcher file', () => {
 
   it('has the rotary base, its scaling and the epsilon of the norms, or says that it trains another model', () => {
     const llama3 = { kind: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalPositions: 8192 };
-    const { rotary: _, normEpsilon: __, ...bare } = planWith().model;
+    const bare = Object.fromEntries(
+      Object.entries(planWith().model).filter(([name]) => name !== 'rotary' && name !== 'normEpsilon'),
+    ) as unknown as LaunchSettings['model'];
     const made = (model: LaunchSettings['model'], format: NewFormat = 'megatron-shell') => newLauncher(planWith({ model }), format);
     const whole = made({ ...bare, rotary: { base: 500_000, share: 0.5, scaling: llama3 }, normEpsilon: 1e-6 });
-    assert.match(whole.text, /--rotary-base 500000\n  --rotary-percent 0.5\n  --use-rope-scaling\n  --rope-scaling-factor 8\n/);
+    assert.match(whole.text, /--rotary-base 500000\n {2}--rotary-percent 0.5\n {2}--use-rope-scaling\n {2}--rope-scaling-factor 8\n/);
     assert.match(whole.text, /--norm-epsilon 0.000001\n/);
     assert.deepEqual(whole.gaps, []);
     const { facts } = readers['megatron-shell'](whole.fileName, whole.text);
@@ -165,7 +167,7 @@ describe('a new launcher file', () => {
     ]);
     assert.deepEqual(reasons({ ...bare, modelType: 'custom' }), []);
     const bridge = made({ ...bare, rotary: { base: 500_000 }, normEpsilon: 1e-6 }, 'megatron-bridge');
-    assert.match(bridge.text, /  rotary_base: 500000\n  layernorm_epsilon: 0.000001\n/);
+    assert.match(bridge.text, / {2}rotary_base: 500000\n {2}layernorm_epsilon: 0.000001\n/);
     assert.match(
       made(planWith().model, 'torchtitan').text,
       /\(rope theta 500,000, norm epsilon 0.00001; another flavor trains another model\)/,
