@@ -123,7 +123,16 @@ describe("a launcher's file, checked and planned again before it is offered", ()
 
     before(() => {
       const [drawn] = fc.sample(drawnRuns, { seed: 1, numRuns: 1 });
-      const sizes = { architecture: 'llama', tensor: 2, pipeline: 4, data: 2, context: 1, virtualStages: 1, moreLayers: 0, schedule: '1F1B' } as const; // prettier-ignore
+      const sizes = {
+        architecture: 'llama',
+        tensor: 2,
+        pipeline: 4,
+        data: 2,
+        context: 1,
+        virtualStages: 1,
+        moreLayers: 0,
+        schedule: '1F1B',
+      } as const;
       step = stepOf(planOf({ ...drawn!, ...sizes, microBatch: 2, microBatches: 8, training: { ...drawn!.training, zeroStage: 1 } })!);
     });
 
@@ -161,7 +170,10 @@ describe("a launcher's file, checked and planned again before it is offered", ()
     });
 
     it('where its step takes another time, though its layout is the same', () => {
-      assert.match(refusal((text) => text.replace(/--ffn-hidden-size (\d+)/, '--ffn-hidden-size 10$1')), /a step takes .* as planned and .* as the file says/); // prettier-ignore
+      assert.match(
+        refusal((text) => text.replace(/--ffn-hidden-size (\d+)/, '--ffn-hidden-size 10$1')),
+        /a step takes .* as planned and .* as the file says/,
+      );
       assert.match(
         refusal((text) => text, { ...step, iterationMs: step.iterationMs * (1 + 1e-6) }),
         /a step takes/,
