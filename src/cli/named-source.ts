@@ -16,8 +16,7 @@ const mostRead = 64;
 
 /**
  * The config that a command line names: a file, standard input (`-`), a folder with one config, or a model of Hugging Face's hub whose
- * sizes
- * are known here (`meta-llama/Llama-3.1-70B`). A path that exists goes first.
+ * sizes are known here (`meta-llama/Llama-3.1-70B`). A path that exists goes first.
  * @throws ExpectedError as `readNamedFile`; `config-several` and `config-not-found` for a folder without exactly one config.
  */
 export async function openNamed(name: string, shell: () => Promise<LauncherReader>): Promise<SourceText> {

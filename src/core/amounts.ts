@@ -4,9 +4,8 @@ export type AmountBase = 'binary' | 'decimal';
 const powers: Readonly<Record<string, number>> = { '': 0, k: 1, m: 2, g: 3, b: 3, t: 4 };
 
 /**
- * A number as people write it: `4,096`, `1_000`, `1e12`, `8k`, `128K`, `1.5M`, `15T`. `Ki`, `Mi`, `Gi` and `Ti` are powers of 1,024 and
- * B is
- * 1e9 in either base.
+ * A number as people write it: `4,096`, `1_000`, `1e12`, `8k`, `128K`, `1.5M`, `15T`. `Ki`, `Mi`, `Gi` and `Ti` are powers of 1,024 and B
+ * is 1e9 in either base.
  * @returns null for what is not an amount.
  */
 export function parseAmount(written: string, base: AmountBase): number | null {

@@ -69,8 +69,7 @@ export interface BestFile {
 
 /**
  * The best layout that a config's file can say, written into its text (or a new file of another launcher), read back with the files it
- * names
- * and planned again: it takes as long as the search found, within `mostDifference`, and has no error.
+ * names and planned again: it takes as long as the search found, within `mostDifference`, and has no error.
  * @throws ExpectedError of the search, and `apply-not-this-file` where no file of that kind is edited.
  */
 export async function bestFile(

@@ -5,7 +5,8 @@ import { sentence, type Sentence } from '../sentence';
 const asFast = 0.0005;
 
 /**
- * `31 % slower`, `2.24x the time`, `1.3 % faster` or `as fast`. @param slower time for as many tokens over that of another plan, less 1.
+ * `31 % slower`, `2.24x the time`, `1.3 % faster` or `as fast`.
+ * @param slower time for as many tokens over that of another plan, less 1.
  */
 export function costOf(slower: number): Sentence {
   if (Math.abs(slower) < asFast) return sentence`as fast`;

@@ -82,9 +82,8 @@ export function requestedGpus({ tensor, pipeline, data, context, expert, expertT
 }
 
 /**
- * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits,
- * else on
- * which one comes as close to fitting as any, by `room`.
+ * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits, else
+ * on which one comes closest to fitting: more nodes count as closer only where the peak falls by at least the share `room`.
  */
 export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec, least = 1): FoundCluster | null {
   let best: FoundCluster | null = null;

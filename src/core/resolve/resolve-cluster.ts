@@ -47,9 +47,8 @@ function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpe
 }
 
 /**
- * The nodes, and the layout that was found where they are assumed. Sizes that files give without a number of replicas run on any
- * multiple of
- * their GPUs: as every model, they get the fewest nodes on which they fit with room.
+ * The nodes, and the layout that was found where they are assumed. Sizes that files give without a number of replicas run on any multiple
+ * of their GPUs: as every model, they get the fewest nodes on which they fit with room.
  */
 export function resolveNodes(
   run: Run,

@@ -2,8 +2,7 @@ import { searchKeys, type SearchKey } from './layout-choices';
 
 /**
  * Who says a choice of a launcher's run: its file; its training script, its command line or another of its files; nobody, since the
- * launcher
- * does not run it.
+ * launcher does not run it.
  */
 export type SaidBy = 'file' | 'elsewhere' | 'nobody';
 

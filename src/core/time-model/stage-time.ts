@@ -33,9 +33,8 @@ export interface StageEnds {
 
 /**
  * Cost of a slice on one stage: its layers, the embedding on the first and the head on the last. Recompute `full` adds the layers' forward
- * to backward, `selective` the
- * forward of the named modules. Weight gradients are their GEMMs and their accumulation; recompute, collectives and everything else of
- * backward comes before the input's gradient.
+ * to backward, `selective` the forward of the named modules. Weight gradients are their GEMMs and their accumulation; recompute,
+ * collectives and everything else of backward comes before the input's gradient.
  *
  * @param layers layers of the stage; may be fractional where a schedule divides evenly only on average.
  */
@@ -204,9 +203,8 @@ export interface StageLayers {
 
 /**
  * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for
- * the end stages, one vocabulary matrix (two and the projections where the last stage
- * predicts further tokens);
- * apart from them its experts, which fewer replicas have.
+ * the end stages, one vocabulary matrix (two and the projections where the last stage predicts further tokens); apart from them its
+ * experts, which fewer replicas have.
  */
 export function localParameters(
   { model, training, layout }: CostInputs,
@@ -250,12 +248,11 @@ const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, grad
 
 /**
  * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
- * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node
- * share its network: one for each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the
- * gradients of a bucket leave
- * as soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
- * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one
- * bucket always, and of what is hidden what it takes from the compute (`contention`).
+ * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one for
+ * each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave as
+ * soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
+ * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one bucket always, and of
+ * what is hidden what it takes from the compute (`contention`).
  *
  * @param beside what runs meanwhile; left out, more than enough.
  */
