@@ -32,7 +32,8 @@ export interface Scenarios {
 }
 
 interface Known {
-  readonly request: PlanRequest;
+  /** Edits of the text that was planned, as `SessionState` counts them. */
+  readonly edits: number;
   readonly scenario: Scenario;
   readonly changes: readonly ScenarioChange[];
 }
@@ -48,12 +49,12 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
     const defaults = withChosenCluster(settings(file), chosen);
     return kept === null ? defaults : { ...defaults, kept };
   };
-  const planned = (file: string, request: PlanRequest): void => {
+  const planned = (file: string, request: PlanRequest, edits: number): void => {
     const last = known.get(file);
-    // The first plan of an edit, and the same with its alternatives, are of one request.
-    if (last?.request === request) return;
     const changes = last === undefined ? [] : scenarioChanges(last.scenario, request).filter(({ reason }) => reason !== null);
-    known.set(file, { request, scenario: scenarioOf(request), changes });
+    // One edit is planned several times: its first plan, the same with its alternatives, and again as profiles are found.
+    const isSame = last?.edits === edits && changes.length === 0;
+    known.set(file, { edits, scenario: scenarioOf(request), changes: isSame ? last.changes : changes });
   };
 
   return {
@@ -73,8 +74,8 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
     },
     changesOf: (file) => known.get(file)?.changes ?? [],
     follow: (sessions) => {
-      const changed = sessions.onDidChange(({ file, plan, isGood }) => {
-        if (plan !== null && isGood) planned(file, plan.request);
+      const changed = sessions.onDidChange(({ file, plan, isGood, edits, staleEdits }) => {
+        if (plan !== null && isGood) planned(file, plan.request, edits - staleEdits);
       });
       const dropped = sessions.onDidDrop((file) => known.delete(file));
       return {

@@ -36,8 +36,11 @@ function sessions() {
       return nothing;
     },
     onDidDrop: () => nothing,
-    tell: (request: PlanRequest) => {
-      for (const listener of changed) listener({ file, plan: { request }, isGood: true } as unknown as SessionState);
+    /** Tells of the plan that an edit begins with and of the whole one, each from another message of the worker. */
+    tell: (request: PlanRequest, edits: number) => {
+      for (const plan of [{ request: structuredClone(request) }, { request: structuredClone(request) }]) {
+        for (const listener of changed) listener({ file, plan, isGood: true, edits, staleEdits: 0 } as unknown as SessionState);
+      }
     },
   };
 }
@@ -61,14 +64,16 @@ describe('scenarios of configs', () => {
     const open = workspace()();
     const { tell, ...host } = sessions();
     open.follow(host);
-    tell(await resolved(open.defaultsOf(file)));
+    tell(await resolved(open.defaultsOf(file)), 0);
     assert.deepEqual(open.changesOf(file), []);
-    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40 }));
+    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40 }), 1);
     assert.deepEqual(open.changesOf(file), []);
-    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40, maxPositions: 2048 }));
+    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40, maxPositions: 2048 }), 2);
     assert.deepEqual(
       open.changesOf(file).map(({ key, from, to }) => [key, from, to]),
       [['training.sequenceLength', '4,096', '2,048']],
     );
+    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 48, maxPositions: 2048 }), 3);
+    assert.deepEqual(open.changesOf(file), []);
   });
 });
