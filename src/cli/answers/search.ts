@@ -10,7 +10,7 @@ import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
-import { unsaid } from '../../core/spec/capabilities';
+import { notInFile } from '../../core/spec/capabilities';
 import type { SearchKey } from '../../core/spec/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
@@ -108,7 +108,7 @@ function searchText(result: SearchResult): string {
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => say(says));
-  const outside = request.capabilities === undefined ? [] : unsaid(request.capabilities);
+  const outside = request.capabilities === undefined ? [] : notInFile(request.capabilities);
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
     printable(

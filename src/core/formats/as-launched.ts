@@ -24,11 +24,7 @@ const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-fo
  * Sizes that a file leaves open: it can say them, and is a part of the run, or takes them from a variable that nobody sets, or builds on a
  * recipe that decides them.
  */
-function openSizes(
-  { remarks, isPart, placeholders }: LauncherFile,
-  { saidBy: whose }: Capabilities,
-  leavesOpen: boolean,
-): readonly FactName[] {
+function openSizes({ remarks, isPart, placeholders }: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
   const unknown = remarks
     .filter(({ code }) => code === 'flag-unknown-value')
     .flatMap(({ message: { values } }) => {
@@ -37,7 +33,7 @@ function openSizes(
     });
   const hasHoles = unknown.length === 0 && placeholders.length > 0;
   const isIncomplete = leavesOpen || isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code));
-  return parallelSizes.filter((size) => whose[size] === 'file' && (isIncomplete || unknown.some((flag) => flag.includes(size))));
+  return parallelSizes.filter((size) => setBy[size] === 'file' && (isIncomplete || unknown.some((flag) => flag.includes(size))));
 }
 
 /** What a launcher takes where its file is silent, each value marked as its default; sizes of `open` are left open. */

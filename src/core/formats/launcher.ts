@@ -1,5 +1,5 @@
 import type { Runtime } from '../spec/runtime';
-import { saysAll } from '../spec/capabilities';
+import { setsAll } from '../spec/capabilities';
 import type { ComposingReader } from './composition';
 import type { Capabilities, Facts } from './facts';
 import { topLevelKeys } from './json-document';
@@ -56,7 +56,7 @@ export const megatronTraits: LauncherTraits = {
 export const megatronCapabilities: Capabilities = {
   name: 'Megatron-LM',
   source: 'NVIDIA/Megatron-LM at d98e8a64, megatron/training/arguments.py 432 to 1477 and megatron/core/transformer/transformer_config.py',
-  saidBy: saysAll,
+  setBy: setsAll,
   refuses: [],
   silent: {},
 };

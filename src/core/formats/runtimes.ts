@@ -1,6 +1,6 @@
 import type { Capabilities } from './facts';
 import type { Runtime } from '../spec/runtime';
-import { saidBy, zeroWithPipeline } from '../spec/capabilities';
+import { setBy, zeroWithPipeline } from '../spec/capabilities';
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 
@@ -11,21 +11,21 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
   fsdp1: {
     name: 'FSDP',
     source: 'torch/distributed/fsdp/fully_sharded_data_parallel.py of PyTorch 2.6: data parallelism',
-    saidBy: saidBy(['microBatch', 'recompute', 'offloadOptimizer']),
+    setBy: setBy(['microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
     silent: {},
   },
   deepspeed: {
     name: 'DeepSpeed',
     source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
-    saidBy: saidBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+    setBy: setBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
     refuses: [zeroWithPipeline],
     silent: {},
   },
   terapipe: {
     name: 'TeraPipe',
     source: 'zhuohan123/terapipe, Megatron-LM of 2020',
-    saidBy: saidBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+    setBy: setBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
     refuses: [],
     silent: {},
   },

@@ -8,7 +8,7 @@ import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from '
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import type { SearchProblem } from './search-problem';
-import type { SaidBy } from '../spec/capabilities';
+import { setterOf, type SetBy } from '../spec/capabilities';
 import { searchKeys, type SearchKey } from '../spec/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
@@ -76,7 +76,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
   const measured = measuredChoices(request);
   /** Fixed, and to be let go. */
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
-  const who = (key: SearchKey): SaidBy => request.capabilities?.saidBy[key] ?? 'file';
+  const who = (key: SearchKey): SetBy => setterOf(request.capabilities, key);
   const among = {
     ...(schedules === undefined ? {} : { schedules }),
     ...(keptFree === undefined ? {} : { keptFree }),
@@ -119,10 +119,10 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
 }
 
 /** Who says a choice, from the file on. */
-const levels = ['file', 'elsewhere', 'nobody'] as const satisfies readonly SaidBy[];
+const levels = ['file', 'elsewhere', 'nobody'] as const satisfies readonly SetBy[];
 
 /** A change that the file cannot say is offered with who does. */
-function saidOutside(change: Sentence, whose: readonly SaidBy[]): Sentence {
+function saidOutside(change: Sentence, whose: readonly SetBy[]): Sentence {
   if (whose.includes('nobody')) return sentence`${change}, with another launcher`;
   return whose.includes('elsewhere') ? sentence`${change}, in the training script` : change;
 }

@@ -2,7 +2,7 @@ import type { Given } from '../formats/given';
 import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/kept-free';
-import { unsaid } from '../spec/capabilities';
+import { notInFile } from '../spec/capabilities';
 import type { Located } from '../spec/located';
 import type { PlanRequest } from '../spec/request';
 import type { SearchProblem } from './search-problem';
@@ -46,7 +46,7 @@ export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly 
   return {
     request,
     keptFree: keptFreeFor(request.training, run.keepFree?.value),
-    fixed: new Set([...fixed, ...(capabilities === undefined ? [] : unsaid(capabilities))]),
+    fixed: new Set([...fixed, ...(capabilities === undefined ? [] : notInFile(capabilities))]),
     ...(request.runs === undefined ? {} : { schedules: request.runs }),
     ...(capabilities === undefined ? {} : { strict: true }),
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),

@@ -249,7 +249,7 @@ function isRun({ layout, training, capabilities }: PlanRequest, sizes: WhatIfSiz
     virtualStages: sizes['layout.virtualStages'],
   };
   const kept = Object.entries(named).every(
-    ([key, size]) => capabilities?.saidBy[key as keyof typeof named] !== 'nobody' || size === layout[key as keyof typeof named],
+    ([key, size]) => capabilities?.setBy[key as keyof typeof named] !== 'nobody' || size === layout[key as keyof typeof named],
   );
   return kept && refusedTogether(capabilities, { ...named, zeroStage: training.zeroStage }) === undefined;
 }

@@ -1,4 +1,4 @@
-import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 import { megatronCapabilities } from '../launcher';
 
@@ -9,7 +9,7 @@ const source =
 export const accelerateCapabilities: Capabilities = {
   name: 'Accelerate',
   source,
-  saidBy: saidBy(['context'], ['tensor', 'expert', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
+  setBy: setBy(['context'], ['tensor', 'expert', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
   refuses: [zeroWithPipeline, zero3WithAutoTensor],
   silent: {},
 };
@@ -21,7 +21,7 @@ const programs: Readonly<Record<string, Program>> = {
     traits: {},
     capabilities: {
       ...accelerateCapabilities,
-      saidBy: saidBy(['zeroStage', 'offloadOptimizer'], ['tensor', 'context', 'expert', 'microBatch', 'recompute']),
+      setBy: setBy(['zeroStage', 'offloadOptimizer'], ['tensor', 'context', 'expert', 'microBatch', 'recompute']),
     },
   },
   FSDP: {
@@ -29,7 +29,7 @@ const programs: Readonly<Record<string, Program>> = {
     traits: { runtime: 'fsdp1' },
     capabilities: {
       ...accelerateCapabilities,
-      saidBy: saidBy(['recompute', 'context'], ['tensor', 'expert', 'microBatch', 'zeroStage', 'offloadOptimizer']),
+      setBy: setBy(['recompute', 'context'], ['tensor', 'expert', 'microBatch', 'zeroStage', 'offloadOptimizer']),
       refuses: [],
       silent: { fusedCrossEntropy: false },
     },
@@ -41,7 +41,7 @@ const programs: Readonly<Record<string, Program>> = {
       ...megatronCapabilities,
       name: 'Accelerate',
       source,
-      saidBy: saidBy(['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'recompute', 'zeroStage'], ['microBatch']),
+      setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'recompute', 'zeroStage'], ['microBatch']),
     },
   },
 };

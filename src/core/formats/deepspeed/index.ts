@@ -1,4 +1,4 @@
-import { saidBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
@@ -13,7 +13,7 @@ export const deepspeed: Launcher = {
   capabilities: {
     name: 'DeepSpeed',
     source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/config.py, zero/config.py 95 and pipe/engine.py 76',
-    saidBy: saidBy(['microBatch', 'zeroStage', 'offloadOptimizer'], ['tensor', 'pipeline', 'context', 'expert', 'recompute']),
+    setBy: setBy(['microBatch', 'zeroStage', 'offloadOptimizer'], ['tensor', 'pipeline', 'context', 'expert', 'recompute']),
     refuses: [zeroWithPipeline, zero3WithAutoTensor],
     silent: { gradientAccumulation: 1 },
   },

@@ -1,17 +1,17 @@
-import { saidBy, zero3WithAutoTensor } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 
 /** What gradient checkpointing is where a trainer has it on by itself: layer by layer. */
 const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
 
 /** Sharding is that of the DeepSpeed JSON or the Accelerate YAML that a launch names; a model that is loaded with a plan is split. */
-const ofTrainer = saidBy(['microBatch', 'recompute'], ['tensor', 'context', 'expert', 'zeroStage', 'offloadOptimizer']);
+const ofTrainer = setBy(['microBatch', 'recompute'], ['tensor', 'context', 'expert', 'zeroStage', 'offloadOptimizer']);
 
 /** `TrainingArguments` and what Trainer hands to Accelerate. */
 export const trainer: Capabilities = {
   name: 'the Trainer of Transformers',
   source: 'transformers 5.24.0, trainer.py 777, 2417, 2583 and training_args.py 777, 849, 926',
-  saidBy: ofTrainer,
+  setBy: ofTrainer,
   refuses: [zero3WithAutoTensor],
   silent: { microBatch: 8, gradientAccumulation: 1 },
 };
@@ -28,7 +28,7 @@ export const llamaFactory: Capabilities = {
   ...trainer,
   name: 'LLaMA-Factory',
   source: 'hiyouga/LLaMA-Factory at ff6d4d12, src/llamafactory/hparams/model_args.py 145, data_args.py 46 and megatron_bridge_args.py 32',
-  saidBy: saidBy(['microBatch', 'recompute'], ['tensor', 'pipeline', 'context', 'expert', 'zeroStage', 'offloadOptimizer']),
+  setBy: setBy(['microBatch', 'recompute'], ['tensor', 'pipeline', 'context', 'expert', 'zeroStage', 'offloadOptimizer']),
   silent: { ...trainer.silent, ...checkpoints, sequenceLength: 2048 },
 };
 
@@ -37,7 +37,7 @@ export const axolotl: Capabilities = {
   ...trainer,
   name: 'Axolotl',
   source: 'axolotl-ai-cloud/axolotl at 067b021c, src/axolotl/utils/schemas/config.py 600, 665, 1091 to 1125 and validation.py 221, 1228',
-  saidBy: saidBy(['microBatch', 'recompute', 'tensor', 'context'], ['expert', 'zeroStage', 'offloadOptimizer']),
+  setBy: setBy(['microBatch', 'recompute', 'tensor', 'context'], ['expert', 'zeroStage', 'offloadOptimizer']),
   silent: { gradientAccumulation: 1, precision: 'bf16', sequenceLength: 512 },
 };
 

@@ -1,4 +1,4 @@
-import { saidBy } from '../../spec/capabilities';
+import { setBy } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -13,7 +13,7 @@ export const nanotron: Launcher = {
   capabilities: {
     name: 'nanotron',
     source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
-    saidBy: saidBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
+    setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
     refuses: [{ atLeast: { zeroStage: 2 }, source: 'huggingface/nanotron at 2411b022, src/nanotron/config/config.py 409' }],
     silent: {},
   },

@@ -1,4 +1,4 @@
-import { saysAllButOrder } from '../../spec/capabilities';
+import { setsAllExceptOrder } from '../../spec/capabilities';
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
@@ -14,7 +14,7 @@ export const nemoRl: Launcher = {
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: {
     ...megatronCapabilities,
-    saidBy: saysAllButOrder,
+    setBy: setsAllExceptOrder,
     name: 'NeMo-RL',
     source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy, with Megatron Core',
   },

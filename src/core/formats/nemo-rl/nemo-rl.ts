@@ -4,7 +4,7 @@ import type { Finding } from '../../findings';
 import { optimizerKeys } from '../optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
-import { saidBy } from '../../spec/capabilities';
+import { setBy } from '../../spec/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../shell/flag-reads';
@@ -59,7 +59,7 @@ const onTensors: Program = {
   capabilities: {
     name: 'NeMo-RL with DTensor',
     source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/dtensor_policy_worker.py',
-    saidBy: saidBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
+    setBy: setBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
     refuses: [],
     silent: {},
   },

@@ -1,4 +1,4 @@
-import { saidBy, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zeroWithPipeline } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -14,7 +14,7 @@ export const gptNeox: Launcher = {
     name: 'GPT-NeoX',
     source:
       'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/neox_args.py 60 to 88, 1384 to 1399, 1615 and arguments.py 1089 to 1146',
-    saidBy: saidBy(
+    setBy: setBy(
       ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer', 'expert', 'sequenceParallel'],
       ['context'],
     ),

@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { saidBy } from '../../spec/capabilities';
+import { setBy } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { flavorConfig } from './flavors';
 import { isTorchTitan } from './recognise';
@@ -23,7 +23,7 @@ export const torchtitan: Launcher = {
   capabilities: {
     name: 'TorchTitan',
     source: 'pytorch/torchtitan at b5bcd76c, torchtitan/config/configs.py 37 to 282, distributed/parallel_dims.py 182 and trainer.py 108',
-    saidBy: saidBy([
+    setBy: setBy([
       'tensor',
       'pipeline',
       'context',

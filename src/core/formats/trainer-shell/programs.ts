@@ -1,12 +1,12 @@
 import type { Capabilities } from '../facts';
-import { saidBy, zero3WithAutoTensor } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
 import { trainer } from '../hf-trainer/programs';
 
 /** Its launch flags have ZeRO and offloading too. */
 export const openRlhf: Capabilities = {
   name: 'OpenRLHF',
   source: 'OpenRLHF/OpenRLHF at 3c3be623, openrlhf/cli/train_sft.py 166 to 284 and utils/deepspeed/deepspeed.py 78',
-  saidBy: saidBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
+  setBy: setBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
   refuses: [zero3WithAutoTensor],
   silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048 },
 };
@@ -23,7 +23,7 @@ export const swift: Capabilities = {
 export const metaseq: Capabilities = {
   name: 'metaseq',
   source: 'facebookresearch/metaseq at f7ffa5f, metaseq/launcher/opt_job_constants.py',
-  saidBy: saidBy(['tensor', 'microBatch']),
+  setBy: setBy(['tensor', 'microBatch']),
   refuses: [],
   silent: {},
 };

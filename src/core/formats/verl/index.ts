@@ -1,4 +1,4 @@
-import { saysAllButOrder } from '../../spec/capabilities';
+import { setsAllExceptOrder } from '../../spec/capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';
@@ -14,7 +14,7 @@ export const verl: Launcher = {
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: {
     ...megatronCapabilities,
-    saidBy: saysAllButOrder,
+    setBy: setsAllExceptOrder,
     name: 'verl',
     source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 110 to 174',
   },

@@ -1,7 +1,7 @@
 import { allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
-import { saidBy } from '../../spec/capabilities';
+import { setBy } from '../../spec/capabilities';
 import type { Fact, Facts, Program } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';
@@ -84,7 +84,7 @@ const onFsdp: Program = {
   capabilities: {
     name: 'verl with FSDP',
     source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 169 to 174',
-    saidBy: saidBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
+    setBy: setBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
     silent: {},
   },

@@ -13,8 +13,8 @@ import { pipelineOf } from '../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict';
 import { isRun } from '../../schedules/needs';
-import { refusedTogether, type SaidBy } from '../../spec/capabilities';
-import { searchKeys, type SearchKey } from '../../spec/layout-choices';
+import { refusedTogether, setterOf } from '../../spec/capabilities';
+import { searchKeys } from '../../spec/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
@@ -148,10 +148,9 @@ function withSpeaker(change: TriedChange): TriedChange[] {
   const { capabilities, layout, training } = change.request;
   const names = change.sets.map(([key]) => key.split('.').at(-1));
   const keys = searchKeys.filter((key) => names.includes(key));
-  const saidBy = (key: SearchKey): SaidBy => capabilities?.saidBy[key] ?? 'file';
   const isRefused = refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }) !== undefined;
-  if (isRefused || keys.some((key) => saidBy(key) === 'nobody')) return [];
-  const isElsewhere = keys.some((key) => saidBy(key) === 'elsewhere');
+  if (isRefused || keys.some((key) => setterOf(capabilities, key) === 'nobody')) return [];
+  const isElsewhere = keys.some((key) => setterOf(capabilities, key) === 'elsewhere');
   return [isElsewhere ? { ...change, label: sentence`${change.label} (in the training script)` } : change];
 }
 

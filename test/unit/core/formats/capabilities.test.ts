@@ -6,7 +6,7 @@ import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { refusedTogether, unsaid } from '../../../../src/core/spec/capabilities';
+import { refusedTogether, notInFile } from '../../../../src/core/spec/capabilities';
 import type { PlanRequest } from '../../../../src/core/spec/request';
 import { load } from './files';
 
@@ -125,7 +125,7 @@ describe('the layouts of a launcher that are searched', () => {
       const { capabilities } = request;
       assert.ok(capabilities);
       const problem = searchProblemOf(run, request);
-      const kept = unsaid(capabilities);
+      const kept = notInFile(capabilities);
       for (const key of kept) assert.ok(problem.fixed.has(key), key);
       let groups = 0;
       for (const { layout, training } of candidateGroups(problem)) {
