@@ -16,6 +16,7 @@ import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst } from '../schedules/split-runtimes';
 import type { ScheduleName } from '../spec/schedule-names';
+import { shardsEachPass } from '../time-model/sharding';
 import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
@@ -87,7 +88,7 @@ export function* candidateGroups(
       )) {
         const chunks = sizes.pipeline * (alike[0]?.chunks ?? 1);
         const chosen = withRecompute(training, recompute, chunks, model.layers);
-        const time = [
+        const computed = [
           tensor,
           context,
           expert,
@@ -100,6 +101,8 @@ export function* candidateGroups(
         ].join();
         for (const { optimizer, holding } of held) {
           const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
+          const { gradients } = shardsEachPass({ training: trained, layout: sizes });
+          const time = gradients ? `${computed}, sharded on ${sizes.data}` : computed;
           const whole = { time, sliced: time, holding };
           for (const { layout, name, slices, solved } of alike) {
             if (cannotSplit(problem, name, trained)) continue;

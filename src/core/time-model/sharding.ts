@@ -3,7 +3,7 @@ import { layersByKind, type LayerGroup } from '../model/layers';
 import { frozenBytes } from '../spec/adapter';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { elementBytes } from '../spec/number-formats';
-import type { TrainingSpec } from '../spec/request';
+import type { Layout, TrainingSpec } from '../spec/request';
 import { beside, shardBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 
@@ -17,7 +17,13 @@ export interface ShardedWaits {
  * Whether weights (ZeRO 3, FSDP) are gathered and gradients (ZeRO 2 too) scattered in every micro-batch. On a pipeline FSDP2 keeps what it
  * gathered until the step ends, and DeepSpeed's pipeline engine has neither.
  */
-export function shardsEachPass({ training, layout }: Pick<CostInputs, 'training' | 'layout'>): {
+export function shardsEachPass({
+  training,
+  layout,
+}: {
+  readonly training: Pick<TrainingSpec, 'zeroStage'>;
+  readonly layout: Pick<Layout, 'data' | 'context' | 'pipeline'>;
+}): {
   readonly weights: boolean;
   readonly gradients: boolean;
 } {

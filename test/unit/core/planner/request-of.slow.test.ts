@@ -61,6 +61,19 @@ describe('a layout that a search found, opened as a plan', () => {
     for (const plan of shownOf(found)) assertSame(wanted, plan);
   });
 
+  it('does so where every pass gathers sharded weights, over any number of replicas', () => {
+    const wanted = request('H100-80GB', gpt(3, 4096, 32, 128256), {
+      training: { globalBatch: 16, sequenceLength: 1024, zeroStage: 3, runtime: 'torchtitan' },
+      layout: { data: 8 },
+    });
+    const fixed = new Set(['zeroStage', 'recompute', 'microBatch', 'context', 'virtualStages', 'sequenceParallel'] as const);
+    const { best, runnersUp } = searchLayouts({ request: wanted, fixed, schedules: ['1F1B'] });
+    const plans = [best, ...runnersUp.map(({ plan }) => plan)];
+    for (const found of plans) assertSame(wanted, found);
+    const stages = plans.map(({ point }) => point.layout.pipeline);
+    assert.ok(stages.includes(2) && stages.filter((pipeline) => pipeline === 1).length > 1, 'with a pipeline and without');
+  });
+
   it('says no assumption of what the search decided', () => {
     const wanted = {
       ...request('A100-40GB', gpt(8, 1024, 16, 50304), {
