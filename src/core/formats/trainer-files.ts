@@ -3,43 +3,28 @@ import { ExpectedError } from '../errors';
 import { sentence } from '../sentence';
 import type { Layer } from './composition';
 import { readDeepSpeed } from './deepspeed/reader';
-import type { Facts } from './facts';
+import type { FactName, Facts } from './facts';
 
 /** Whether a file that a Trainer's launch names is a DeepSpeed JSON. */
 export function isJson({ file }: Pick<Layer, 'file'>): boolean {
   return /\.json$/i.test(file);
 }
 
-/**
- * What the DeepSpeed JSON of a Trainer's run says of sharding; the Trainer's own arguments decide the batch and the precision. Nothing of a
- * file that is no JSON: the run's own says what it can.
- */
-export function shardingOf({ file, text }: Layer): Facts {
-  try {
-    const { facts } = readDeepSpeed(file, text);
-    const { zeroStage, offloadOptimizer, offloadParameters, gradAccumulationFp32 } = facts;
-    return {
-      ...(zeroStage && { zeroStage }),
-      ...(offloadOptimizer && { offloadOptimizer }),
-      ...(offloadParameters && { offloadParameters }),
-      ...(gradAccumulationFp32 && { gradAccumulationFp32 }),
-    };
-  } catch (error) {
-    if (error instanceof ExpectedError) return {};
-    throw error;
-  }
+/** What the DeepSpeed JSON of a Trainer's run sets of sharding; the Trainer's own arguments decide the batch and the precision. */
+export function shardingOf(layer: Layer): Facts {
+  return deepSpeedFacts(layer, ['zeroStage', 'offloadOptimizer', 'offloadParameters', 'gradAccumulationFp32']);
 }
 
-/** The optimizer that a DeepSpeed JSON gives goes before the one that the Trainer would make. */
-export function optimizerOfDeepSpeed({ file, text }: Layer): Facts {
+/** The optimizer of a DeepSpeed JSON, which goes before the one that the Trainer would make. */
+export function optimizerOfDeepSpeed(layer: Layer): Facts {
+  return deepSpeedFacts(layer, ['optimizer', 'masterWeightBytes', 'firstMomentBytes', 'secondMomentBytes']);
+}
+
+/** Some facts of a DeepSpeed JSON; none of a file that is not JSON: the run's own file sets what it can. */
+function deepSpeedFacts({ file, text }: Layer, names: readonly FactName[]): Facts {
   try {
-    const { optimizer, masterWeightBytes, firstMomentBytes, secondMomentBytes } = readDeepSpeed(file, text).facts;
-    return {
-      ...(optimizer && { optimizer }),
-      ...(masterWeightBytes && { masterWeightBytes }),
-      ...(firstMomentBytes && { firstMomentBytes }),
-      ...(secondMomentBytes && { secondMomentBytes }),
-    };
+    const { facts } = readDeepSpeed(file, text);
+    return Object.fromEntries(names.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])));
   } catch (error) {
     if (error instanceof ExpectedError) return {};
     throw error;

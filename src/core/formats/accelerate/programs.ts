@@ -1,11 +1,12 @@
 import { setBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 import { megatronCapabilities } from '../launcher';
+import { own } from '../../records';
 
 const source =
   'huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py 799, parallelism_config.py 329 to 379, commands/launch.py 514';
 
-/** What the file says whatever shards: the training script has the batch. */
+/** What the file sets whatever shards: the training script has the batch. */
 export const accelerateCapabilities: Capabilities = {
   name: 'Accelerate',
   source,
@@ -48,5 +49,5 @@ const programs: Readonly<Record<string, Program>> = {
 
 /** The program that a file of this `distributed_type` starts; undefined: as of any. */
 export function accelerateProgram(type: string): Program | undefined {
-  return Object.hasOwn(programs, type) ? programs[type] : undefined;
+  return own(programs, type);
 }

@@ -3,7 +3,7 @@ import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
 import type { Facts, LauncherFile, Program } from '../facts';
-import { axolotl, llamaFactory, shardedProgram, trl } from './programs';
+import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
 import { count, fixed, on } from '../shell/flag-reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../trainer-files';
@@ -73,12 +73,12 @@ export const trainerFiles: Composition = {
     const reader = createKeyReader(own, environmentOnly);
     const [sharding] = layers.filter(isJson).map(shardingOf);
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
-    const said = reader.facts(trainerKeys);
-    const written: Facts = { ...fsdpOf(own), ...sharding, ...rankOf(said), ...said, ...optimizer };
+    const ofTrainer = reader.facts(trainerKeys);
+    const written: Facts = { ...fsdpOf(own), ...sharding, ...rankOf(ofTrainer), ...ofTrainer, ...optimizer };
     const facts = withCheckpointing(written);
     return {
       ...launcherFile(own, 'hf-trainer', facts, reader),
-      program: programOf(own, sharding),
+      program: programOf(own),
       ...adaptersOf(reader),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
@@ -89,12 +89,12 @@ function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');
 }
 
-/** Axolotl names its `base_model`; keys of LLaMA-Factory are its own, others are those of the Trainer. */
-function programOf(own: YamlDocument, sharding: Facts | undefined): Program {
+/** Axolotl has `base_model`, LLaMA-Factory keys of its own; any other file is TRL's. */
+function programOf(own: YamlDocument): Program {
   const { entries } = own.root;
   const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
   const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
-  return shardedProgram(capabilities, isFsdp(own) ? 'fsdp' : sharding === undefined ? 'none' : 'deepspeed');
+  return trainerProgramOf(capabilities, isFsdp(own));
 }
 
 /** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */

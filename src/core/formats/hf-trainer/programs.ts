@@ -1,8 +1,8 @@
 import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 
-/** What gradient checkpointing is where a trainer has it on by itself: layer by layer. */
-const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
+/** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */
+export const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
 
 /** Sharding is that of the DeepSpeed JSON or the Accelerate YAML that a launch names; a model that is loaded with a plan is split. */
 const ofTrainer = setBy(['microBatch', 'recompute'], ['tensor', 'context', 'expert', 'zeroStage', 'offloadOptimizer']);
@@ -32,7 +32,7 @@ export const llamaFactory: Capabilities = {
   silent: { ...trainer.silent, ...checkpoints, sequenceLength: 2048 },
 };
 
-/** Two of micro-batch, accumulation and batch must be said. */
+/** Two of micro-batch, accumulation and batch must be set. */
 export const axolotl: Capabilities = {
   ...trainer,
   name: 'Axolotl',
@@ -41,15 +41,12 @@ export const axolotl: Capabilities = {
   silent: { gradientAccumulation: 1, precision: 'bf16', sequenceLength: 512 },
 };
 
-/** How the states of a run are sharded, as far as its files show. */
-export type Sharding = 'deepspeed' | 'fsdp' | 'none';
-
-/** A program of the Trainer's family with the sharding of a run: FSDP keeps and gathers otherwise than DeepSpeed. */
-export function shardedProgram(capabilities: Capabilities, sharding: Sharding): Program {
-  if (sharding !== 'fsdp') return { name: capabilities.name, traits: {}, capabilities };
-  const { silent, refuses } = capabilities;
+/** A program of the Trainer's family. FSDP keeps and gathers otherwise than DeepSpeed, and has no AutoTP to refuse. */
+export function trainerProgramOf(capabilities: Capabilities, isFsdp: boolean): Program {
+  const { name, silent, refuses } = capabilities;
+  if (!isFsdp) return { name, traits: {}, capabilities };
   return {
-    name: capabilities.name,
+    name,
     traits: { runtime: 'fsdp1' },
     capabilities: {
       ...capabilities,

@@ -1,6 +1,6 @@
 import type { Capabilities } from '../facts';
 import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
-import { trainer } from '../hf-trainer/programs';
+import { checkpoints, trainer } from '../hf-trainer/programs';
 
 /** Its launch flags have ZeRO and offloading too. */
 export const openRlhf: Capabilities = {
@@ -16,7 +16,7 @@ export const swift: Capabilities = {
   ...trainer,
   name: 'ms-swift',
   source: 'modelscope/ms-swift at 3602360a, swift/trainers/arguments.py 134 and sequence_parallel/sequence_parallel.py 653',
-  silent: { ...trainer.silent, microBatch: 1, recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 },
+  silent: { ...trainer.silent, ...checkpoints, microBatch: 1 },
 };
 
 /** Sizes follow from `--model-size`. */

@@ -4,8 +4,8 @@ import { ownLayer, type Layer } from '../composition';
 import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../spec/located';
 import { quoted } from '../../text';
-import type { Facts, LauncherFile, Program } from '../facts';
-import { llamaFactory, shardedProgram, trainer, trl } from '../hf-trainer/programs';
+import type { Capabilities, Facts, LauncherFile, Program } from '../facts';
+import { llamaFactory, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
@@ -26,7 +26,7 @@ function toggle<const T>(value: T): FlagRead<T> {
   return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
 }
 
-/** A switch both of whose positions say something. */
+/** A switch with a value for on and one for off. */
 function either<const T, const U>(on: T, off: U): FlagRead<T | U> {
   return { words: 'many', of: ([written = 'true']) => ({ value: /^(true|yes|on|1)$/i.test(written) ? on : off }) };
 }
@@ -153,25 +153,23 @@ function settingsIn(layers: readonly Layer[]): Facts {
   return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
 }
 
-/** The program that a script starts, by its name or by flags that only it has, with what shards its states. */
+/** Programs by how a script calls them, or by flags that only they have. The first that applies is the program. */
+const programs: readonly (readonly [Capabilities, called: RegExp, flags: readonly string[]])[] = [
+  [openRlhf, /\bopenrlhf\b/i, ['micro-train-batch-size']],
+  [swift, /\bswift[ \t]+(?:sft|pt|rlhf)\b/, ['train-type', 'sft-type', 'tuner-type']],
+  [llamaFactory, /llama-?_?factory/i, ['finetuning-type']],
+  [trl, /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/, []],
+];
+
+/** The program that a script starts, with what shards its states. */
 function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers: readonly Layer[]): Program {
   const { text } = ownLayer(layers);
   const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
-  const capabilities =
-    facts.flavor !== undefined && modelOfMetaseq(facts.flavor.value, facts) !== null
-      ? metaseq
-      : /\bopenrlhf\b/i.test(text) || has('micro-train-batch-size')
-        ? openRlhf
-        : /\bswift[ \t]+(?:sft|pt|rlhf)\b/.test(text) || has('train-type', 'sft-type', 'tuner-type')
-          ? swift
-          : /llama-?_?factory/i.test(text) || has('finetuning-type')
-            ? llamaFactory
-            : /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/.test(text)
-              ? trl
-              : trainer;
+  const isMetaseq = facts.flavor !== undefined && modelOfMetaseq(facts.flavor.value, facts) !== null;
+  const [named = trainer] = programs.find(([, called, keys]) => called.test(text) || has(...keys)) ?? [];
   const ofAccelerate = layers.map(accelerateProgramOf).find((program) => program !== undefined);
   const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
-  return shardedProgram(capabilities, isFsdp ? 'fsdp' : 'deepspeed');
+  return trainerProgramOf(isMetaseq ? metaseq : named, isFsdp);
 }
 
 function isOn(flag: LocatedFlag | undefined): boolean {
