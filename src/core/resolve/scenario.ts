@@ -3,21 +3,22 @@ import type { Layout, PlanRequest } from '../spec/request';
 import type { Fallback } from './defaults-recorder';
 import { sentence, type Sentence } from '../sentence';
 
-/** What a scenario keeps of what no file says, by its keys of terapipe.json. */
-const scenarioKeys = [
-  'cluster.gpusPerNode',
-  'cluster.nodes',
-  'training.sequenceLength',
-  'training.decoderSequenceLength',
-  'training.globalBatch',
-  'layout.tensor',
-  'layout.pipeline',
-  'layout.data',
-  'layout.expert',
-  'layout.expertTensor',
-] as const;
+/** What a scenario keeps of what no file says, by its keys of terapipe.json, and the name of each. */
+export const scenarioNames = {
+  'cluster.gpusPerNode': sentence`GPUs per node`,
+  'cluster.nodes': sentence`Nodes`,
+  'training.sequenceLength': sentence`Sequence length`,
+  'training.decoderSequenceLength': sentence`Decoder sequence length`,
+  'training.globalBatch': sentence`Global batch`,
+  'layout.tensor': sentence`TP`,
+  'layout.pipeline': sentence`PP`,
+  'layout.data': sentence`DP`,
+  'layout.expert': sentence`EP`,
+  'layout.expertTensor': sentence`ETP`,
+} as const;
 
-export type ScenarioKey = (typeof scenarioKeys)[number];
+export type ScenarioKey = keyof typeof scenarioNames;
+const scenarioKeys = Object.keys(scenarioNames) as readonly ScenarioKey[];
 
 /**
  * What a config is planned for, which stays while the config is edited: resolving it again with the scenario of its last plan
@@ -39,7 +40,6 @@ export interface Scenario {
 /** The scenario of a plan. */
 export function scenarioOf({ cluster, training, layout, assumptions }: PlanRequest): Scenario {
   const { sequenceLength, decoderSequenceLength, globalBatch } = training;
-  const known = new Set<string>(scenarioKeys);
   return {
     gpu: cluster.gpu.name,
     nodes: cluster.nodes,
@@ -49,7 +49,7 @@ export function scenarioOf({ cluster, training, layout, assumptions }: PlanReque
     globalBatch,
     layout,
     reasons: Object.fromEntries(
-      assumptions.filter(({ key }) => known.has(key)).map(({ key, reason, firstReason = reason }) => [key, firstReason]),
+      assumptions.filter(({ key }) => Object.hasOwn(scenarioNames, key)).map(({ key, reason, firstReason = reason }) => [key, firstReason]),
     ),
   };
 }
@@ -68,14 +68,14 @@ export function sizesText({ tensor, pipeline, data, context, expert }: Layout): 
 
 /** A value of the scenario that the next plan has not kept, and why. */
 export interface ScenarioChange {
-  readonly key: ScenarioKey | 'cluster.gpu';
+  readonly key: ScenarioKey;
   readonly from: string;
   readonly to: string;
   /** Null where a file says the new value. */
   readonly reason: Sentence | null;
 }
 
-/** What of a scenario a plan made with it has not kept, in the order of `scenarioKeys`. */
+/** What of a scenario a plan made with it has not kept, in the order of `scenarioNames`. */
 export function scenarioChanges(before: Scenario, request: PlanRequest): readonly ScenarioChange[] {
   const [from, to] = [valuesOf(before), valuesOf(scenarioOf(request))];
   return scenarioKeys

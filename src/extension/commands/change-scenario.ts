@@ -3,6 +3,7 @@ import { CancelledError } from '../../core/errors';
 import { formatCount } from '../../core/format';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
+import { scenarioNames } from '../../core/resolve/scenario';
 import type { Located, Place } from '../../core/spec/located';
 import { say } from '../../core/sentence';
 import { rangeOf } from '../language/ranges';
@@ -60,19 +61,19 @@ export async function changeScenarioCommand(commands: ScenarioCommands, argument
 
 function choicesOf({ nodes, gpusPerNode, training }: Run, { request }: Plan): readonly Choice[] {
   const { cluster, training: planned } = request;
-  const t = vscode.l10n.t;
   const { sequenceLength, globalBatch } = planned;
+  const choice = (key: ChosenKey, value: number, maximum: number, given: Located<number> | undefined): Choice => ({
+    key,
+    label: say(scenarioNames[key], vscode.l10n.t),
+    value,
+    maximum,
+    given,
+  });
   return [
-    { key: 'cluster.nodes', label: t('Nodes'), value: cluster.nodes, maximum: 100_000, given: nodes },
-    { key: 'cluster.gpusPerNode', label: t('GPUs in each node'), value: cluster.gpusPerNode, maximum: 1024, given: gpusPerNode },
-    {
-      key: 'training.sequenceLength',
-      label: t('Tokens in a sequence'),
-      value: sequenceLength,
-      maximum: 100_000_000,
-      given: training.sequenceLength,
-    },
-    { key: 'training.globalBatch', label: t('Sequences a step'), value: globalBatch, maximum: 10_000_000, given: training.globalBatch },
+    choice('cluster.nodes', cluster.nodes, 100_000, nodes),
+    choice('cluster.gpusPerNode', cluster.gpusPerNode, 1024, gpusPerNode),
+    choice('training.sequenceLength', sequenceLength, 100_000_000, training.sequenceLength),
+    choice('training.globalBatch', globalBatch, 10_000_000, training.globalBatch),
   ];
 }
 

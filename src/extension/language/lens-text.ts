@@ -6,12 +6,12 @@ import { isLauncher } from '../../core/formats/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
-import type { ScenarioChange } from '../../core/resolve/scenario';
+import { scenarioNames, type ScenarioChange } from '../../core/resolve/scenario';
 import { scenarioText } from '../../core/resolve/scenario-text';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { PrefillSession } from '../sessions/prefills';
-import type { SessionState } from '../sessions/session-state';
+import { isStale, type SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
@@ -25,7 +25,7 @@ export interface LensText {
   readonly isOfFile: boolean;
 }
 
-/** What lenses say beside the plan. */
+/** What lenses say that the session's state does not hold. */
 export interface LensContext {
   readonly prefill: PrefillSession | null;
   readonly changes: readonly ScenarioChange[];
@@ -60,7 +60,7 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   const used = plan.request.profile?.profile.device.name;
   return [
     ...startLens(state, t),
-    ...(isOld(state) ? [opens(t('Before the last edits:'))] : []),
+    ...(isStale(state) ? [opens(t('Before the last edits:'))] : []),
     opens(capitalised(say(verdictText(verdict), t))),
     opens(planText(summary, t)),
     {
@@ -80,8 +80,9 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
 function changeLens([change]: readonly ScenarioChange[], t: Translate): readonly LensText[] {
   if (change === undefined) return [];
   const { key, from, to, reason } = change;
+  const name = say(scenarioNames[key], t);
   const tooltip = reason === null ? key : capitalised(say(reason, t));
-  return [{ title: t('{0} is now {1}, was {2}', key, to, from), runs: 'terapipe.changeScenario', tooltip, isOfFile: true }];
+  return [{ title: t('{0}: {1}, was {2}', name, to, from), runs: 'terapipe.changeScenario', tooltip, isOfFile: true }];
 }
 
 /** That a launcher refuses the files as they are, which a plan of them does not show; null where it starts them. */
@@ -144,13 +145,8 @@ function prefillLens({ format, launcher, plan, run }: SessionState, prefill: Pre
   return [{ ...lens, title: prefill?.run === run ? title : t('{0} (before the last edits)', title) }];
 }
 
-/** Whether what is known is of an older text, and nothing newer is under way. */
-function isOld({ progress, staleEdits }: SessionState): boolean {
-  return progress === null && staleEdits > 0;
-}
-
 function aged(state: SessionState, text: string, t: Translate): string {
-  return isOld(state) ? t('{0} (before the last edits)', text) : text;
+  return isStale(state) ? t('{0} (before the last edits)', text) : text;
 }
 
 function cut(text: string, longest: number): string {

@@ -62,3 +62,8 @@ export function newState(file: string, format: SessionFormat): SessionState {
     texts: new Map(),
   };
 }
+
+/** Whether what is known is of an older text, and nothing newer is under way. */
+export function isStale({ progress, staleEdits }: SessionState): boolean {
+  return progress === null && staleEdits > 0;
+}

@@ -5,7 +5,7 @@ import { refusalText } from '../language/lens-text';
 import { markdownParagraphs } from '../language/markdown-text';
 import { isEnabled } from '../platform/settings';
 import type { PlanSessions } from '../sessions/plan-sessions';
-import type { SessionState } from '../sessions/session-state';
+import { isStale, type SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { scenarioText } from '../../core/resolve/scenario-text';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
@@ -49,11 +49,6 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
 /** A model of a kind that TeraPipe does not read is no user error: a quiet finding in the file says so. */
 function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
-}
-
-/** A plan of an earlier text, and nothing newer under way. */
-function isStale({ progress, staleEdits, plan, elastic }: SessionState): boolean {
-  return progress === null && staleEdits > 0 && (plan !== null || elastic !== null);
 }
 
 function iconOf({ plan, progress, error, findings }: SessionState): string {

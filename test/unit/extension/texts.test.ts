@@ -50,6 +50,12 @@ describe('lenses', () => {
     assert.ok(stopped.length < 110, stopped);
   });
 
+  it('say what an edit changed of the scenario by its name, and why', async () => {
+    const change = { key: 'training.globalBatch', from: '32', to: '48', reason: sentence`a multiple of 3 micro-batches` } as const;
+    const changed = lensesOf(await planned(), null, english, { prefill: null, changes: [change] }).at(-1);
+    assert.deepEqual([changed?.title, changed?.tooltip], ['Global batch: 48, was 32', 'A multiple of 3 micro-batches']);
+  });
+
   it('say first that a launcher refuses the files as written, but not where memory alone is lacking', async () => {
     const state = await planned();
     const [place] = [{ file: run, range: { start: 0, end: 1 } }];
