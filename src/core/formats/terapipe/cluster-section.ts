@@ -124,9 +124,10 @@ function readGroups(cluster: Section): GivenCluster {
       place,
     );
   const entries = node.type === 'array' ? (node.children ?? []) : [];
-  const [first, ...others] = entries.map((entry, index) =>
+  const read = entries.map((entry, index) =>
     readGroup(openSection(document, entry, ['cluster', `groups[${index}]`], groupKeys, cluster.remarks)),
   );
+  const [first, ...others] = read.map(({ group }) => group);
   if (first === undefined || entries.length > mostGroups)
     throw configError(
       node.type === 'array' ? 'config-out-of-range' : 'config-wrong-type',
@@ -138,10 +139,12 @@ function readGroups(cluster: Section): GivenCluster {
   const { groups, gpu, links, nodes, gpusPerNode } = clusterOf([first, ...others]);
   if (groups !== undefined) return { groups: { value: [first, ...others], source } };
   const at = <T>(value: T): Located<T> => ({ value, source });
-  return { gpu: at(gpu), links: at(links), nodes: at(nodes), gpusPerNode: at(gpusPerNode) };
+  const usual = read.every(({ usual: each }) => each !== null) ? read[0]?.usual : null;
+  return { gpu: at(gpu), links: usual ?? at(links), nodes: at(nodes), gpusPerNode: at(gpusPerNode) };
 }
 
-function readGroup(group: Section): NodeGroup {
+/** A group, and its links where they are those that nodes of its GPU usually have. */
+function readGroup(group: Section): { readonly group: NodeGroup; readonly usual: Located<LinkSpec> | null } {
   const { instance } = readFields(group, instanceFields);
   const gpu = readGpu(group, instance);
   const { nodes, gpusPerNode } = readFields(group, clusterFields);
@@ -154,9 +157,12 @@ function readGroup(group: Section): NodeGroup {
       placeOf(group.document, group.node),
     );
   const preset = gpuPresets[gpu.preset];
-  const links = readLinks(group, usualLinks(gpu.preset, instance))?.value ?? preset.links;
+  const links = readLinks(group, usualLinks(gpu.preset, instance)) ?? presetLinks(gpu.preset);
   const each = instance === undefined ? gpusPerNode : gpusOfInstance(group, instance, gpusPerNode);
-  return { gpu: gpu.located.value, links, nodes: nodes.value, gpusPerNode: each?.value ?? preset.gpusPerNode };
+  return {
+    group: { gpu: gpu.located.value, links: links.value, nodes: nodes.value, gpusPerNode: each?.value ?? preset.gpusPerNode },
+    usual: links.source.kind === 'default' && instance === undefined ? links : null,
+  };
 }
 
 /**
