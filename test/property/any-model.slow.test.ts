@@ -144,6 +144,7 @@ describe('any model under any schedule', () => {
           for (const stage of partsByStage(pipeline, candidate)) {
             const parts = Object.values(stage);
             assert.ok(Math.abs(parts.reduce((sum, ms) => sum + ms, 0) / candidate.iterationMs - 1) < 1e-6);
+            for (const [part, ms] of Object.entries(stage)) assert.ok(ms >= -slack, `${part} ${ms}`);
           }
           predicted++;
         } catch (error) {

@@ -1,3 +1,4 @@
+import { mean } from '../numbers';
 import { sentence, type Sentence } from '../sentence';
 
 /**
@@ -24,8 +25,7 @@ export type StepTimes = Readonly<Record<StepPart, number>>;
 
 /** What a step goes to, the mean of all stages: the bubble is that of the step (`Candidate.bubbleRate`). Ms. */
 export function meanParts(byStage: readonly StepTimes[]): StepTimes {
-  const mean = (part: StepPart): number => byStage.reduce((sum, each) => sum + each[part], 0) / byStage.length;
-  return Object.fromEntries(stepParts.map((part) => [part, mean(part)])) as Record<StepPart, number>;
+  return Object.fromEntries(stepParts.map((part) => [part, mean(byStage.map((each) => each[part]))])) as Record<StepPart, number>;
 }
 
 /** What each is called. */

@@ -1,4 +1,5 @@
 import { memoized } from '../memoized';
+import { sum } from '../numbers';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
@@ -19,13 +20,17 @@ type Measured = false | 'with sends' | 'without sends';
 export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured: Measured = false): readonly StepTimes[] {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
   const known = new Map<CostInputs, Map<string, WorkTimes>>();
-  const { stageContents } = chunksOn(pipeline, schedule);
-  return pipeline.stages.map(({ inputs, contents: usual }, stage) => {
-    const contents = stageContents[stage] ?? usual;
+  const { chunkContents, stageOfChunk } = chunksOn(pipeline, schedule);
+  return pipeline.stages.map(({ inputs }, stage) => {
     const busy = busyMs[stage] ?? 0;
     const ofInputs = memoized(known, inputs, () => new Map<string, WorkTimes>());
-    const work = memoized(ofInputs, contentsKey(contents), () => workTimes(inputs, contents, scheme));
-    const explained = Object.values(work).reduce((sum, ms) => sum + ms, 0);
+    // chunk by chunk, as each recomputes a number of its own layers
+    const work = summed(
+      chunkContents
+        .filter((_, chunk) => stageOfChunk[chunk] === stage)
+        .map((contents) => memoized(ofInputs, contentsKey(contents), () => workTimes(inputs, contents, scheme))),
+    );
+    const explained = sum(Object.values(work));
     const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
     if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: busy - explained, ...rest };
     const send = measured === 'without sends' ? heldBySends(blockingSends(pipeline, stage), scheme) : 0;
@@ -36,11 +41,18 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
 
 type WorkTimes = Readonly<Record<'math' | 'memory' | 'issue' | 'exchange' | 'recompute' | 'offload', number>>;
 
-/** What the passes of a stage go to in one step, sends left out, ms. */
+const noWork: WorkTimes = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };
+
+function summed(works: readonly WorkTimes[]): WorkTimes {
+  const parts = Object.keys(noWork) as (keyof WorkTimes)[];
+  return Object.fromEntries(parts.map((part) => [part, sum(works.map((work) => work[part]))])) as WorkTimes;
+}
+
+/** What the passes of a chunk of layers go to in one step, sends left out, ms. */
 function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme): WorkTimes {
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
   const waits = offloadWaits(inputs, contents);
-  const total = { math: 0, memory: 0, issue: 0, exchange: 0, recompute: 0, offload: 0 };
+  const total = { ...noWork };
   for (const { chunk, times } of chunksOf(scheme)) {
     let context = 0;
     const slices = chunk.tokens.map((tokens) => {
@@ -64,8 +76,8 @@ function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme):
 
 /** What sends of both directions hold every stage. */
 function heldBySends(sends: ReturnType<typeof blockingSends>, scheme: Scheme): number {
-  const ofChunk = ({ batch, tokens }: Scheme[number]): number => tokens.reduce((sum, length) => sum + sends(batch, length), 0);
-  return chunksOf(scheme).reduce((sum, { chunk, times }) => sum + times * ofChunk(chunk), 0);
+  const ofChunk = ({ batch, tokens }: Scheme[number]): number => sum(tokens.map((length) => sends(batch, length)));
+  return sum(chunksOf(scheme).map(({ chunk, times }) => times * ofChunk(chunk)));
 }
 
 /** Chunks of a scheme that differ, with how often each comes. */
