@@ -2,6 +2,7 @@ import type { Finding } from '../findings';
 import type { Located, Place, TextRange } from '../spec/located';
 import type { RopeScaling, StateKind } from '../spec/model';
 import type { Fp8Recipe } from '../spec/number-formats';
+import type { MasterBytes } from '../spec/optimizer';
 import type { SplitRule } from '../spec/sequence-split';
 import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
 import type { Runtime } from '../spec/runtime';
@@ -159,7 +160,7 @@ export interface FactValues {
   /** Bytes of the optimizer's moments, and of its master weights, by the types that a file gives them. */
   readonly firstMomentBytes: number;
   readonly secondMomentBytes: number;
-  readonly masterWeightBytes: 0 | 2 | 4;
+  readonly masterWeightBytes: MasterBytes;
   /** Of projections (GaLore, APOLLO). */
   readonly optimizerRank: number;
   readonly distributedOptimizer: boolean;

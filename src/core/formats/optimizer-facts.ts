@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import { sentence } from '../sentence';
 import { from, type Located } from '../spec/located';
-import { optimizerNamed } from '../spec/optimizer';
+import { optimizerNamed, type MasterBytes } from '../spec/optimizer';
 import type { TrainingSpec } from '../spec/request';
 import { quoted } from '../text';
 import type { Facts } from './facts';
@@ -10,27 +10,27 @@ import { fixed, on } from './shell/flag-reads';
 import { key, type KeyTable } from './yaml/key-table';
 import { anyOf, word } from './yaml/reads';
 
-/** Bytes of a number type by any of its names: `bf16`, `torch.bfloat16`, `fp8`. */
-export const typeBytes = anyOf((written): 1 | 2 | 4 | undefined => {
+/** Bytes of a number type by any of its names: `bf16`, `torch.bfloat16`, `fp8`; undefined: another name. */
+export function bytesOfType(written: string): 1 | 2 | 4 | undefined {
   const name = written.split('.').at(-1)?.toLowerCase() ?? '';
   if (/^(fp32|float32|float)$/.test(name)) return 4;
   if (/^(fp16|bf16|float16|bfloat16|half)$/.test(name)) return 2;
   return /^(fp8|uint8|float8)/.test(name) ? 1 : undefined;
+}
+
+/** Bytes of a moment by the name of its type. */
+export const typeBytes = anyOf(bytesOfType);
+
+/** Bytes of master weights by the name of their type, which has at least 16 bits. */
+export const masterType = anyOf((written) => {
+  const bytes = bytesOfType(written);
+  return bytes === 1 ? undefined : bytes;
 });
 
-/** The same of master weights, of which none is narrower than 16 bits. */
-export const masterType = anyOf((written): 2 | 4 | undefined => {
-  const read = typeBytes.of([written]);
-  return 'value' in read && read.value > 1 ? (read.value as 2 | 4) : undefined;
-});
+/** Whether gradients add up in fp32, by the name of their type: not in 16 bits or fewer; with fp32 the default decides. */
+export const gradientType = anyOf((written) => ((bytesOfType(written) ?? 4) < 4 ? false : undefined));
 
-/** Whether gradients add up in fp32 where their type is given: in 16 bits not; fp32 is what happens anyway. */
-export const gradientType = anyOf((written) => {
-  const read = typeBytes.of([written]);
-  return 'value' in read && read.value < 4 ? false : undefined;
-});
-
-/** Fields of Megatron Core's `OptimizerConfig`, without the section they stand in. */
+/** Fields of Megatron Core's `OptimizerConfig`, without their section. */
 export const optimizerKeys: KeyTable = {
   optimizer: [key('optimizer', word)],
   precisionAware: [key('use_precision_aware_optimizer', on(true))],
@@ -83,18 +83,18 @@ function stateOf({ firstMomentBytes, secondMomentBytes, precisionAware }: Facts)
 }
 
 /**
- * Of master weights in fp32 beside weights in bf16 the precision-aware optimizer of Megatron-LM keeps what bf16 leaves out, 16 bits
- * (`store_param_remainders` of `OptimizerConfig`, on by default); with FP8 weights that are not scaled by history Megatron Core keeps whole
- * ones itself (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).
+ * Of fp32 master weights of bf16 weights the precision-aware optimizer of Megatron-LM keeps the 16 bits that bf16 leaves out
+ * (`store_param_remainders` of `OptimizerConfig`, on by default). With FP8 weights that are not scaled by history Megatron Core keeps whole
+ * master weights (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).
  */
-function masterOf({ masterWeightBytes, precisionAware, precision, fp8Recipe }: Facts): Located<0 | 2 | 4> | undefined {
+function masterOf({ masterWeightBytes, precisionAware, precision, fp8Recipe }: Facts): Located<MasterBytes> | undefined {
   const isDelayed = fp8Recipe === undefined || fp8Recipe.value === 'delayed';
   const keepsRemainder = precision?.value === 'bf16' || (precision?.value === 'fp8' && isDelayed);
   if (precisionAware?.value === true && keepsRemainder) return from(masterWeightBytes ?? precisionAware, 2);
   return masterWeightBytes && from(masterWeightBytes, masterWeightBytes.value);
 }
 
-/** An optimizer that is not known is planned as Adam, and that is said. */
+/** Warns of an optimizer that is not known, which is planned as Adam. */
 export function optimizerRemarks({ optimizer }: Facts): Finding[] {
   if (optimizer?.source.kind !== 'file' || optimizerNamed(optimizer.value) !== null) return [];
   return [

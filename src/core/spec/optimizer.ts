@@ -15,11 +15,11 @@ export interface OptimizerTraits {
   readonly others?: number;
   /** States of the layers' dense matrices are those of a projection to few rows; its matrix is kept, or drawn again from a seed. */
   readonly projection?: 'kept' | 'drawn';
-  /** Besides `state` two square matrices are kept, with their eigenvectors, for the two sides of each of the layers' dense matrices. */
+  /** In addition to `state`: two square matrices with their eigenvectors, for the two sides of each of the layers' dense matrices. */
   readonly keepsSquares?: true;
   /** The update of the layers' matrices is orthogonalised, by GEMMs (Newton-Schulz). */
   readonly orthogonalises?: true;
-  /** It updates a parameter as soon as its gradient is there and drops that: no buffer of gradients. */
+  /** It updates a parameter as soon as it has its gradient, and drops that: no buffer of gradients. */
   readonly dropsGradients?: true;
 }
 
@@ -124,12 +124,14 @@ const rows = [
 /** An optimizer by any of its names. */
 export type Optimizer = (typeof rows)[number]['names'][number];
 
-const traits = new Map<string, OptimizerTraits>(rows.flatMap((row) => row.names.map((name) => [name, row] as const)));
+const traits = Object.fromEntries<OptimizerTraits>(rows.flatMap((row) => row.names.map((name) => [name, row]))) as Readonly<
+  Record<Optimizer, OptimizerTraits>
+>;
 
 /** All names, ours first. */
 export const optimizers: readonly Optimizer[] = rows.flatMap((row): readonly Optimizer[] => row.names);
 
-/** Names as they are compared: without case, dashes and underscores. */
+/** Names as they are compared: letters and digits, in any case. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const byPlainName = new Map(optimizers.map((name) => [plain(name), name]));
 
@@ -140,7 +142,7 @@ export function optimizerNamed(written: string): Optimizer | null {
 
 /** What is known of an optimizer. */
 export function traitsOfOptimizer(optimizer: Optimizer): OptimizerTraits {
-  return traits.get(optimizer) ?? { state: 8 };
+  return traits[optimizer];
 }
 
 /** Rank of projections where no file gives one (GaLore and APOLLO in transformers). */
@@ -154,8 +156,9 @@ interface Optimized {
   readonly masterWeightBytes?: MasterBytes;
 }
 
+/** Bytes of a master weight that a file may set; 0: there is none. */
 export const masterWidths = [0, 2, 4] as const;
-type MasterBytes = (typeof masterWidths)[number];
+export type MasterBytes = (typeof masterWidths)[number];
 
 /** Bytes a parameter of the copy of 16-bit weights that the optimizer updates: fp32 unless a file says otherwise; none in fp32. */
 export function masterBytes({ optimizer, precision, masterWeightBytes = 4 }: Optimized): number {

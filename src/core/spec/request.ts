@@ -4,7 +4,7 @@ import type { ClusterSpec, Precision } from './cluster';
 import type { CapabilitiesWith } from './capabilities';
 import type { CostTable } from './slice-cost';
 import type { CostConstants } from './cost-constants';
-import type { Optimizer } from './optimizer';
+import type { MasterBytes, Optimizer } from './optimizer';
 import type { FusedAttentionKernel } from './attention-kernel';
 import type { Runtime } from './runtime';
 import type { Recompute } from './recompute';
@@ -52,8 +52,8 @@ export interface TrainingSpec extends Recompute {
    * `bf16_optimizer_states`); absent: as the optimizer keeps them.
    */
   readonly optimizerStateBytes?: number;
-  /** Bytes a parameter of the master weights beside 16-bit ones; 0: the optimizer updates those. Absent: 4. */
-  readonly masterWeightBytes?: 0 | 2 | 4;
+  /** Bytes a parameter of the master copy of 16-bit weights; 0: the optimizer updates those weights. Absent: 4. */
+  readonly masterWeightBytes?: MasterBytes;
   /** Rows of the projections of a low-rank optimizer (GaLore, APOLLO); absent: 128. */
   readonly optimizerRank?: number;
   /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */

@@ -1,7 +1,7 @@
 import { byDefault } from '../../spec/located';
 import { sectionSettings } from '../adapters';
 import type { Composition, Layer } from '../composition';
-import { typeBytes } from '../optimizer-facts';
+import { bytesOfType } from '../optimizer-facts';
 import { vocabOfName, vocabOfType } from '../tokenizers';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, keep, on } from '../shell/flag-reads';
@@ -31,8 +31,8 @@ const precisions = {
 } as const;
 
 const isFp32Type = anyOf((written) => {
-  const read = typeBytes.of([written]);
-  return 'value' in read ? read.value === 4 : undefined;
+  const bytes = bytesOfType(written);
+  return bytes === undefined ? undefined : bytes === 4;
 });
 
 /** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
