@@ -1,6 +1,6 @@
 import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
-import { settingKey } from '../core/formats/overrides';
+import { settingOf } from '../core/formats/overrides';
 import { presetNamed } from '../core/formats/terapipe/cluster-section';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
 import type { Machine } from '../core/resolve/machine';
@@ -90,9 +90,8 @@ export function machineOf(given: Given<typeof configOptions>, sets: readonly str
 function refuseSet(flag: string, written: string | undefined, keys: readonly string[], sets: readonly string[]): void {
   if (written === undefined) return;
   for (const set of sets) {
-    const [key = '', value = ''] = set.split('=', 2).map((part) => part.trim());
-    const found = settingKey(key);
-    if (found === null || !keys.includes(found) || value.toLowerCase() === written.toLowerCase()) continue;
+    const setting = settingOf(set);
+    if (setting === null || !keys.includes(setting.key) || setting.value.toLowerCase() === written.toLowerCase()) continue;
     throw usage(sentence`--${flag} ${written} and --set ${set} say different things`, sentence`give one of them`);
   }
 }
@@ -111,9 +110,8 @@ function bandwidthOf(written: string | undefined): number | null {
 export function settingsOfLine({ sets, machine }: Pick<Line, 'sets' | 'machine'>): PlanSettings {
   const { gpu, nicGBps } = machine;
   const given = sets.flatMap((set): [string, unknown][] => {
-    const at = set.indexOf('=');
-    const key = settingKey(set.slice(0, Math.max(at, 0)).trim());
-    return key === null ? [] : [[key, set.slice(at + 1).trim()]];
+    const setting = settingOf(set);
+    return setting === null ? [] : [[setting.key, setting.value]];
   });
   const ofFlags = { 'cluster.gpu': gpu ?? undefined, 'cluster.links.nicGBps': nicGBps ?? undefined };
   return Object.fromEntries([...Object.entries(ofFlags).filter(([, value]) => value !== undefined), ...given]);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { applyLayout } from '../../core/export/apply-layout';
+import { applyLayout, isApplied } from '../../core/export/apply-layout';
 import { headedFile } from '../../core/export/headed-file';
 import type { Remark } from '../../core/export/launchers/launch-settings';
 import { ExpectedError } from '../../core/errors';
@@ -7,16 +7,20 @@ import { formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/formats/registry';
 import { searchJson } from '../../core/export/search-json';
 import { layoutText } from '../../core/layout-search/labels';
+import { plansOf } from '../../core/layout-search/plans';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
+import type { Run } from '../../core/formats/run';
 import { readerOf } from '../../core/load/readers';
 import { makePlan } from '../../core/planner/make-plan';
 import { chosenOf } from '../../core/planner/plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { noMachine, type Machine } from '../../core/resolve/machine';
-import { settingKey } from '../../core/formats/overrides';
+import { settingOf } from '../../core/formats/overrides';
 import { say, sentence, type Sentence } from '../../core/sentence';
+import type { Located } from '../../core/spec/located';
+import type { PlanRequest } from '../../core/spec/request';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { settingsOfLine } from '../common-options';
@@ -37,7 +41,7 @@ const mostTried = 12;
 export interface BestOptions {
   readonly reading: ReadingOptions;
   readonly defaults: ResolveDefaults;
-  /** Choices that FILE sets and that are searched all the same; empty: all that its launcher can set. */
+  /** Choices that are searched though FILE sets them; null: as `searchProblemOf` has it. */
   readonly free: readonly SearchKey[] | null;
   /** A launcher to write a new file for; null: the file is edited. */
   readonly to: string | null;
@@ -86,29 +90,29 @@ export async function bestFile(
     try {
       return { result, written: await written(config, result, found, options, texts), tried };
     } catch (error) {
-      if (!(error instanceof ExpectedError) || error.code === 'apply-not-this-file') throw error;
+      if (!(error instanceof ExpectedError)) throw error;
       tried.push({ found, why: error.what });
     }
   return { result, written: null, tried };
 }
 
-/** @throws ExpectedError for a model config, which has no layout to edit. */
+/** @throws ExpectedError `apply-not-this-file` for a file that layouts are not written into, before anything is searched for it. */
 function requireEditable({ run: { format, place } }: RunConfig): void {
-  if (format !== 'huggingface' && format !== 'onnx') return;
+  if (isApplied(format)) return;
   throw new ExpectedError(
     'apply-not-this-file',
-    sentence`A model config says nothing of its layout`,
+    isLauncher(format) ? sentence`Files of this launcher are not edited` : sentence`A model says nothing of its layout`,
     sentence`give --to megatron, or another launcher`,
     place,
   );
 }
 
-/** The layouts of an answer that fit, fastest first, each once. */
-function fittingLayouts({ best, perSchedule, paretoFront, runnersUp }: SearchResult): readonly FoundPlan[] {
-  const all = [best, ...perSchedule, ...paretoFront, ...runnersUp.map(({ plan }) => plan)].filter(({ fits }) => fits);
-  const byPoint = new Map(all.map((found) => [JSON.stringify(found.point), found]));
-  const others = [...byPoint.values()].filter((found) => found !== best).sort((a, b) => a.iterationMs - b.iterationMs);
-  return best.fits ? [best, ...others] : others;
+/** The layouts of an answer that fit: the best, then the others, fastest first. */
+function fittingLayouts(result: SearchResult): readonly FoundPlan[] {
+  const fitting = plansOf(result)
+    .map(({ plan }) => plan)
+    .filter(({ fits }) => fits);
+  return [...fitting.filter((plan) => plan === result.best), ...fitting.filter((plan) => plan !== result.best)];
 }
 
 async function written(
@@ -137,7 +141,8 @@ async function newFile(result: SearchResult, found: FoundPlan, to: string, { she
 }
 
 /**
- * The edited file, planned as it would be if it had been opened; on the GPUs that were searched where it does not say how many.
+ * The edited file, planned as it would be if it had been opened, with the profile and the measured step of the command line; on the GPUs
+ * that were searched where it does not say how many.
  * @throws ExpectedError `export-unsound` for an error in it, and for another step than was found.
  */
 async function plannedAgain(
@@ -147,23 +152,37 @@ async function plannedAgain(
   { reading, defaults }: BestOptions,
   texts: Map<string, string>,
 ): Promise<Pick<WrittenBest, 'again' | 'startOn'>> {
-  const { nodes, gpusPerNode } = result.request.cluster;
+  const { nodes, gpusPerNode, groups } = result.request.cluster;
   const machine = reading.machine ?? noMachine;
   const asked = { ...machine, gpus: null, nodes, gpusPerNode };
+  const sets = reading.sets.filter(isOfMachine);
   const planOn = async (on: Machine): Promise<Planned> => {
-    const options = { ...reading, machine: on, sets: reading.sets.filter(isOfMachine) };
-    const config = await readConfig({ file: run.file, text }, options, texts);
-    return planRun({ ...config, run: requireRun(config) }, defaults);
+    const config = await readConfig({ file: run.file, text }, { ...reading, machine: on, sets }, texts);
+    const again = { ...requireRun(config), ...(run.profile && { profile: run.profile }) };
+    return planRun({ ...config, run: withConstantsOf(again, result.request) }, defaults);
   };
   const plain = await planOn(machine).catch((error: unknown) => {
-    if (error instanceof ExpectedError) return null;
+    if (error instanceof ExpectedError && groups === undefined) return null;
     throw error;
   });
   if (plain !== null && differenceOf(plain, found) === null) return { again: plain, startOn: null };
-  const again = result.request.cluster.groups === undefined ? await planOn(asked) : await planOn(machine);
+  // only the file says groups of nodes
+  const again = plain !== null && groups !== undefined ? plain : await planOn(asked);
   const difference = differenceOf(again, found);
   if (difference !== null) throw new ExpectedError('export-unsound', difference, sentence`pick another layout`);
   return { again, startOn: asked };
+}
+
+/** A run on the machine of a request, where a measured step has corrected its constants. */
+function withConstantsOf(run: Run, { calibration, cluster, constants }: PlanRequest): Run {
+  if (calibration === undefined || cluster.groups !== undefined) return run;
+  const override = <T>(value: T): Located<T> => ({ value, source: { kind: 'override' } });
+  return {
+    ...run,
+    gpu: override(cluster.gpu),
+    links: override(cluster.links),
+    constants: Object.fromEntries(Object.entries(constants).map(([key, value]) => [key, override(value)])),
+  };
 }
 
 /** Why a file that is planned again is not the layout that was found; null: it is. */
@@ -176,18 +195,20 @@ function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence |
   return sentence`the written file takes ${formatDuration(iterationMs)} a step, not ${formatDuration(found.iterationMs)} as found (${formatPercent(Math.abs(ratio - 1))} apart)`;
 }
 
-/** Settings of what a launcher's file never says: the machine and its constants. What the search decides is in the file. */
+/**
+ * Settings of what a launcher's file never says: the machine and its constants. What the search decides is in the file, and a measured step
+ * is of the layout before.
+ */
 function isOfMachine(set: string): boolean {
-  const key = settingKey(set.slice(0, Math.max(set.indexOf('='), 0)).trim()) ?? '';
-  const [section = '', name = ''] = key.split('.');
-  if (section === 'layout' || section === 'schedule' || section === 'slicing' || section === 'schedules') return false;
+  const [section = '', name = ''] = settingOf(set)?.key.split('.') ?? [];
+  if (['calibration', 'layout', 'schedule', 'schedules', 'slicing'].includes(section)) return false;
   return section !== 'training' || !(searchKeys as readonly string[]).includes(name);
 }
 
 /** How `export --search` writes its file. */
 export interface BestTarget {
   readonly out: string;
-  /** Replace a file that is there. */
+  /** Replace a file that exists. */
   readonly write: boolean;
 }
 

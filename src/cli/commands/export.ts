@@ -1,7 +1,7 @@
 import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
 import { exportBestAnswer } from '../answers/export-search';
-import { defineCommand, oneOf, usage, type Given, type Line, type Run } from '../command';
+import { defineCommand, oneOf, refuseBoth, usage, type Given, type Line, type Run } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { exportFormatOf, exportNames } from '../export-formats';
 import { free, freeOf, schedules, withSchedules } from '../search-options';
@@ -11,27 +11,29 @@ import { sentence } from '../../core/sentence';
 
 const longestName = Math.max(...exportNames.map((name) => name.length));
 
+const options = {
+  ...configOptions,
+  measured,
+  to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatOf(name).description}`) },
+  schedule,
+  candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
+  into: {
+    value: 'EXISTING',
+    help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
+  },
+  out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
+  write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
+  search: {
+    help: "write the best layout that FILE's launcher (or that of --to) can say, planned again from the written file; needs --out",
+  },
+  free,
+  schedules,
+} as const;
+
 export const exportCommand = defineCommand({
   takes: 'FILE',
   description: "the plan as a launcher's file, as changes to yours, as a report, or its schedule: PyTorch's CSV, a trace, a picture",
-  options: {
-    ...configOptions,
-    measured,
-    to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatOf(name).description}`) },
-    schedule,
-    candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
-    into: {
-      value: 'EXISTING',
-      help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
-    },
-    out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
-    write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
-    search: {
-      help: "write the best layout that FILE's launcher (or that of --to) can say, planned again from the written file; needs --out",
-    },
-    free,
-    schedules,
-  },
+  options,
   start: (plainLine, given) => {
     const { to: format, schedule: named, candidate = null, into = null, out = null, write = false, measured: step } = given;
     const line = withSchedules(plainLine, given.schedules);
@@ -54,9 +56,8 @@ export const exportCommand = defineCommand({
 });
 
 /** `export FILE --search --out PATH`. */
-function searched(line: Line, given: Given<SearchOptions>, to: string | null): Run {
-  for (const option of ['candidate', 'into'] as const)
-    if (given[option] !== undefined) throw usage(sentence`--${option} and --search do different things`, sentence`give one of them`);
+function searched(line: Line, given: Given<typeof options>, to: string | null): Run {
+  for (const option of ['candidate', 'into'] as const) refuseBoth(given, option, 'search');
   const { out, write = false } = given;
   if (out === undefined) throw usage(sentence`export --search needs a file to write`, sentence`give --out PATH`);
   const format = to === null ? null : exportFormatOf(to);
@@ -71,13 +72,7 @@ function searched(line: Line, given: Given<SearchOptions>, to: string | null): R
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
     const { sets, machine, profile, defaults } = asked;
     const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
-    const options = { reading, defaults, free: given.free === undefined ? null : freeOf(given.free), to: isOwn ? null : to };
-    return exportBestAnswer(config, options, { out, write }, terminal, texts);
+    const asBest = { reading, defaults, free: given.free === undefined ? null : freeOf(given.free), to: isOwn ? null : to };
+    return exportBestAnswer(config, asBest, { out, write }, terminal, texts);
   };
 }
-
-type SearchOptions = Readonly<
-  Record<'candidate' | 'into' | 'out' | 'measured' | 'free', { readonly value: string; readonly help: string }>
-> & {
-  readonly write: { readonly help: string };
-};

@@ -42,18 +42,24 @@ type Setter = (run: Run, written: string, assumed: GpuPresetName | null) => Run;
  * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over what the files say, in order. Keys are those of
  * terapipe.json (or names that `findKey` knows), values are judged by its rules and may be amounts (`8k`, `100Gb/s`); what a model's files
  * left to defaults follows the new numbers.
- * @param assumed the GPU where nothing names one: figures of links are changed from its own.
+ * @param assumed the GPU where nothing names one: figures of the GPU and of links are changed from its own.
  * @throws ExpectedError without a place: `override-syntax`, `override-unknown-key`, `config-unknown-preset`, `config-wrong-type`,
  * `config-out-of-range`.
  */
 export function applyOverrides(run: Run, sets: readonly string[], assumed: GpuPresetName | null = null): Run {
   return sets.reduce((current, set) => {
-    const separator = set.indexOf('=');
-    if (separator < 1)
+    const parts = partsOf(set);
+    if (parts === null)
       throw configError('override-syntax', sentence`${quoted(set)} is not key=value`, sentence`write it as training.microBatch=1`);
-    const setter = setters.get(requireKey(set.slice(0, separator).trim()));
-    return setter === undefined ? current : setter(current, set.slice(separator + 1).trim(), assumed);
+    const setter = setters.get(requireKey(parts.name));
+    return setter === undefined ? current : setter(current, parts.value, assumed);
   }, run);
+}
+
+/** The name and the value of `name=value`, as written; null where it is not that. */
+function partsOf(set: string): { readonly name: string; readonly value: string } | null {
+  const separator = set.indexOf('=');
+  return separator < 1 ? null : { name: set.slice(0, separator).trim(), value: set.slice(separator + 1).trim() };
 }
 
 /** Every key that can be set. */
@@ -65,6 +71,13 @@ export function overrideKeys(): readonly string[] {
 export function settingKey(written: string): string | null {
   const found = findKey(written, overrideKeys());
   return 'key' in found ? found.key : null;
+}
+
+/** The key that `tp=8` sets, and the value as written; null where `applyOverrides` refuses it. */
+export function settingOf(set: string): { readonly key: string; readonly value: string } | null {
+  const parts = partsOf(set);
+  const key = parts === null ? null : settingKey(parts.name);
+  return parts === null || key === null ? null : { key, value: parts.value };
 }
 
 const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
@@ -88,10 +101,13 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ['cluster.instance', withInstance],
   ['cluster.gpu', (run, written) => withPreset(run, written)],
   ['cluster.gpu.preset', (run, written) => withPreset(run, written)],
-  ...figureSetters('cluster.gpu', gpuFields, (run, figure) => ({ ...run, gpu: overridden(gpuWith(gpuOf(run), figure)) })),
-  ...figureSetters('cluster.gpu.peakTflops', peakTflopsFields, (run, peakTflops) => ({
+  ...figureSetters('cluster.gpu', gpuFields, (run, figure, assumed) => ({
     ...run,
-    gpu: overridden(gpuWith(gpuOf(run), { peakTflops })),
+    gpu: overridden(gpuWith(gpuOf(run, assumed), figure)),
+  })),
+  ...figureSetters('cluster.gpu.peakTflops', peakTflopsFields, (run, peakTflops, assumed) => ({
+    ...run,
+    gpu: overridden(gpuWith(gpuOf(run, assumed), { peakTflops })),
   })),
   ...figureSetters('cluster.links', linkFields, (run, figure, assumed) => ({
     ...run,
@@ -213,9 +229,10 @@ function withoutGroups(run: Run): Run {
   );
 }
 
-function gpuOf(run: Run): GpuSpec {
+function gpuOf(run: Run, assumed: GpuPresetName | null): GpuSpec {
   const { gpu } = withoutGroups(run);
   if (gpu !== undefined) return gpu.value;
+  if (assumed !== null) return gpuPresets[assumed].gpu;
   throw configError('config-inconsistent', sentence`There is no GPU whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 

@@ -43,6 +43,15 @@ describe('export --search', () => {
     assert.ok(found < before.plan.iterationMs);
   });
 
+  it('plans the written file on the constants that a measured step has corrected', async () => {
+    const { exitCode, answer } = await search('run.sh', '--measured', '2s', '--out', 'measured.sh');
+    assert.equal(exitCode, 0, JSON.stringify(answer.error));
+    const { iterationMs, plannedAgainMs } = answer.export ?? { iterationMs: 0, plannedAgainMs: 0 };
+    assert.ok(Math.abs(plannedAgainMs / iterationMs - 1) <= 0.005, `${plannedAgainMs} against ${iterationMs}`);
+    const plain = await search('run.sh', '--out', 'plain.sh');
+    assert.ok(iterationMs > 1.2 * (plain.answer.export?.iterationMs ?? Infinity));
+  });
+
   it('leaves a file that is there alone unless --write is given', async () => {
     writeFileSync(at('there.sh'), 'mine');
     const { exitCode, answer } = await search('run.sh', '--out', 'there.sh');
