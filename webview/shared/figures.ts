@@ -17,6 +17,7 @@ import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
+import { gpusUsed } from '../../src/core/spec/request';
 
 /**
  * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each says
@@ -52,7 +53,7 @@ const tokensAsked = 1e9;
 /** GPU-hours, and money where a price is set: for the tokens to train on, else for a billion. */
 function costFigures({ request: { layout } }: Plan, { tokensPerSecond }: Candidate, cost: TrainingCost | undefined): HTMLElement[] {
   const tokens = cost?.tokens ?? tokensAsked;
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const gpus = gpusUsed(layout);
   const hours = (gpus * tokens) / tokensPerSecond / 3600;
   const wall = formatDuration((1e3 * tokens) / tokensPerSecond);
   const what = t('{0} tokens', formatCount(tokens));

@@ -1,7 +1,7 @@
 import { tightestOf } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
-import { sequenceTokens } from '../spec/request';
+import { gpusUsed, sequenceTokens } from '../spec/request';
 import { meanParts, stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
 import { mean } from '../numbers';
 import { requestDifferences, type RequestDifference } from './request-diff';
@@ -83,7 +83,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     bubbleRate: candidate.bubbleRate,
     tokensPerSecond: candidate.tokensPerSecond,
     tokensPerStep: training.globalBatch * sequenceTokens(training),
-    gpus: layout.tensor * layout.pipeline * layout.data * layout.context,
+    gpus: gpusUsed(layout),
     mfu: candidate.mfu,
     peakBytes: peakBytesOf(candidate),
     peakStage: tightestOf(candidate.memory.stages)?.stage ?? 0,

@@ -4,7 +4,7 @@ import { requestOf } from '../layout-search/request-of';
 import { chosenOf, type Plan } from '../planner/plan';
 import { scheduleKind } from '../schedules/registry';
 import { runtimeOf } from '../spec/runtime';
-import type { PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
 import type { Scheme } from '../spec/scheme';
 
@@ -13,9 +13,8 @@ export type PlanSettings = Readonly<Record<string, unknown>>;
 
 /** What a plan is of, as JSON names it: GPUs, tokens of a sequence, sequences of a step. */
 export function scenarioJson({ cluster, training, layout }: PlanRequest) {
-  const { tensor, pipeline, data, context } = layout;
   const { sequenceLength, globalBatch } = training;
-  return { gpu: cluster.gpu.name, gpus: tensor * pipeline * data * context, nodes: cluster.nodes, sequenceLength, globalBatch };
+  return { gpu: cluster.gpu.name, gpus: gpusUsed(layout), nodes: cluster.nodes, sequenceLength, globalBatch };
 }
 
 /**

@@ -34,6 +34,7 @@ import { cannotSplit, gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
+import { gpusUsed } from '../spec/request';
 
 export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */
@@ -236,8 +237,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
     const limits = limitsOn(inputsOf(problem.request, point), problem.request.cluster.gpu.memoryBytes);
     const verdict = verdictOf({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
-    const { tensor, pipeline, data, context } = point.layout;
-    const gpus = tensor * pipeline * data * context;
+    const gpus = gpusUsed(point.layout);
     return {
       point,
       name,

@@ -20,14 +20,14 @@ import { shardsEachPass } from '../time-model/sharding';
 import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
-import type { Layout, PlanRequest, TrainingSpec } from '../spec/request';
+import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../spec/request';
 import { sentence } from '../sentence';
 
 /** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
 export function gpusOf({ request, fixed, launched = false }: SearchProblem): number {
   const { layout, cluster } = request;
   const whole = launched || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
-  return whole ? layout.tensor * layout.pipeline * layout.data * layout.context : cluster.nodes * cluster.gpusPerNode;
+  return whole ? gpusUsed(layout) : cluster.nodes * cluster.gpusPerNode;
 }
 
 const mostStages = 128;

@@ -1,6 +1,6 @@
 import type { Run } from '../formats/run';
 import { formatCount } from '../format';
-import { sequenceTokens, type Layout, type TrainingSpec } from '../spec/request';
+import { gpusUsed, sequenceTokens, type Layout, type TrainingSpec } from '../spec/request';
 import type { Fallback } from './defaults-recorder';
 import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';
@@ -24,7 +24,7 @@ function assumedSequencesPerGpu({ microBatch, ...lengths }: BatchTraining): numb
 
 /** The same on the GPUs of a layout. */
 function assumedGlobalBatch(training: BatchTraining, layout: Layout): number {
-  return gpusOfLayout(layout) * assumedSequencesPerGpu(training);
+  return gpusUsed(layout) * assumedSequencesPerGpu(training);
 }
 
 /**
@@ -77,8 +77,4 @@ function reasonOfAssumed(training: BatchTraining): Sentence {
   return within === 1
     ? sentence`one sequence a GPU, so that every layout divides it`
     : sentence`${counted(each, 'sequence')} a GPU, at most ${formatCount(assumedTokensPerGpu)} tokens, so that every layout divides it`;
-}
-
-function gpusOfLayout({ tensor, pipeline, data, context }: Layout): number {
-  return tensor * pipeline * data * context;
 }

@@ -1,12 +1,12 @@
 import { gpusText } from '../cluster/groups';
 import { formatCount } from '../format';
-import type { PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../spec/request';
 import { lengthsText } from './sequence-lengths';
 import { sentence, type Sentence } from '../sentence';
 
 /** What a plan is of, as every surface says it: `8 x H100-80GB · 4,096 tokens · batch 32`. */
 export function scenarioText({ cluster, training, layout }: Pick<PlanRequest, 'cluster' | 'training' | 'layout'>): Sentence {
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const gpus = gpusUsed(layout);
   const machine = cluster.groups === undefined ? `${formatCount(gpus)} x ${cluster.gpu.name}` : gpusText(cluster, gpus);
   return sentence`${machine} · ${lengthsText(training)} · batch ${formatCount(training.globalBatch)}`;
 }

@@ -130,7 +130,12 @@ export function sequenceTokens({
   return sequenceLength + decoderSequenceLength;
 }
 
-/** Sizes of the parallel groups. tensor * pipeline * data * context = GPUs used. */
+/** GPUs that a layout uses. */
+export function gpusUsed({ tensor, pipeline, data, context }: Pick<Layout, 'tensor' | 'pipeline' | 'data' | 'context'>): number {
+  return tensor * pipeline * data * context;
+}
+
+/** Sizes of the parallel groups. */
 export interface Layout {
   readonly tensor: number;
   readonly pipeline: number;

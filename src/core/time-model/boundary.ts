@@ -4,6 +4,7 @@ import { elementBytes } from '../spec/number-formats';
 import { rankOrderOf, runtimeOf } from '../spec/runtime';
 import { networkBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
+import { gpusUsed } from '../spec/request';
 
 /** Which stages a boundary lies between. */
 export interface BoundaryPlace {
@@ -77,7 +78,7 @@ export function terapipeBoundary(
 /** Whether all stages on this kind of node are joined without the network. */
 function allJoined(from: CostInputs, to: CostInputs): boolean {
   const { layout, cluster } = from;
-  return from === to && layout.tensor * layout.pipeline * layout.data * layout.context <= joinedGpus(cluster);
+  return from === to && gpusUsed(layout) <= joinedGpus(cluster);
 }
 
 function slowerNetwork(from: CostInputs, to: CostInputs): number {

@@ -8,6 +8,7 @@ import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { groupLoads, kindsOf, linksOf, linksOfKind, nodeLoads, type GroupLoad, type LinkClass } from './rank-loads';
+import { gpusUsed } from '../../../src/core/spec/request';
 
 /** Ranks of a larger cluster are not drawn one by one, nor more nodes than these. */
 const mostRanks = 16_384;
@@ -99,7 +100,7 @@ function orderOf({ request }: Plan): RankOrder {
 
 function placedOf(plan: Plan): Placed | null {
   const { layout, cluster } = plan.request;
-  const count = layout.tensor * layout.context * layout.data * layout.pipeline;
+  const count = gpusUsed(layout);
   const kinds = kindsOf(plan);
   if (count > mostRanks || kinds.length === 0) return null;
   const ranks = placeRanks(layout, cluster, orderOf(plan));

@@ -3,6 +3,7 @@ import type { LayoutColumn, LayoutViewSettings } from './view-settings';
 import { settingsText, sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
+import { gpusUsed } from '../../../src/core/spec/request';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
 export interface LayoutRow {
@@ -101,7 +102,7 @@ function valueOf(plan: PageLayout, column: LayoutColumn): number {
 
 /** GPU hours that a layout takes for a number of tokens. */
 export function gpuHoursOf({ layout, tokensPerSecond }: PageLayout, tokens: number): number {
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const gpus = gpusUsed(layout);
   return ((tokens / tokensPerSecond) * gpus) / 3600;
 }
 

@@ -1,6 +1,6 @@
 import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluster/rank-groups';
 import type { StageMemory } from '../../../src/core/memory-model/profile';
-import type { PlanRequest } from '../../../src/core/spec/request';
+import { gpusUsed, type PlanRequest } from '../../../src/core/spec/request';
 import { rankOrderOf } from '../../../src/core/spec/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
@@ -46,7 +46,7 @@ function nodesOf(request: PlanRequest): readonly StageNode[] {
   const { layout, cluster, training } = request;
   const known = knownNodes.get(request);
   if (known !== undefined) return known;
-  const ranks = layout.tensor * layout.context * layout.data * layout.pipeline;
+  const ranks = gpusUsed(layout);
   const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, rankOrderOf({ layout, training })));
   knownNodes.set(request, nodes);
   return nodes;

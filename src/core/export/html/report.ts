@@ -27,6 +27,7 @@ import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
 import { assumptionsSection, findingsSection, htmlPage, listSection, numberBoxes, type ReportFinding } from './sections';
 import { say } from '../../sentence';
+import { gpusUsed } from '../../spec/request';
 
 /** Rectangles of the timeline: enough for a page, and a file of a megabyte at most. */
 const maximumRectangles = 8000;
@@ -59,7 +60,7 @@ export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string
 
 function headSection(title: string, { request, parameters }: Plan, chosen: Candidate): string {
   const { model, training, cluster, layout } = request;
-  const gpus = layout.tensor * layout.pipeline * layout.data * layout.context;
+  const gpus = gpusUsed(layout);
   const sizes = (['tensor', 'pipeline', 'data', 'context', 'expert', 'virtualStages'] as const)
     .filter((size) => layout[size] > 1 || size === 'tensor' || size === 'pipeline' || size === 'data')
     .map((size) => `${size === 'virtualStages' ? 'virtual stages' : size} ${formatCount(layout[size])}`);

@@ -2,7 +2,7 @@ import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../../rules/derived';
 import { schedulesOf } from '../../schedules/registry';
-import { gpusOf, type LaunchSettings } from './launch-settings';
+import type { LaunchSettings } from './launch-settings';
 import {
   never,
   countSetting,
@@ -16,6 +16,7 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 import { counted, sentence, type Sentence } from '../../sentence';
+import { gpusUsed } from '../../spec/request';
 
 /**
  * What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this
@@ -69,7 +70,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     ...unsupported('sequenceLength', sentence`sequence length ${formatCount(sequenceLength)}`, script),
     ...unsupported(
       'data',
-      counted(gpusOf(plan), 'GPU'),
+      counted(gpusUsed(plan), 'GPU'),
       sentence`the launcher says how many; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
     ),
   ];

@@ -4,7 +4,7 @@ import type { ModelSpec } from '../../spec/model';
 import { formatCount, formatDuration, formatDurationRange } from '../../format';
 import { usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
-import type { CudaGraphScope, ExpertDispatcher, PlanRequest, TrainingSpec } from '../../spec/request';
+import { gpusUsed, type CudaGraphScope, type ExpertDispatcher, type PlanRequest, type TrainingSpec } from '../../spec/request';
 import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
@@ -190,7 +190,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
   const virtualStages = isPiped ? layout.virtualStages : 1;
   const { schedule, scheme, iterationMs, peakBytes, usableBytes, range } = predicted;
   const stageLayers = isPiped ? predicted.stageLayers : [model.layers];
-  const gpus = tensor * pipeline * data * context;
+  const gpus = gpusUsed(layout);
   const nodes = nodesFor(gpus, cluster.gpusPerNode);
   return {
     title,
@@ -274,11 +274,6 @@ function nodesFor(gpus: number, gpusPerNode: number): number {
   return nodes;
 }
 
-/** GPUs of the whole run. */
-export function gpusOf({ tensor, pipeline, data, context }: LaunchSettings): number {
-  return tensor * pipeline * data * context;
-}
-
 /** A remark about exported settings, for people. */
 export interface Remark {
   readonly what: Sentence;
@@ -293,7 +288,7 @@ export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): read
   const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
   return [
     printable(
-      `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusOf(plan))} ${gpu}.`,
+      `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusUsed(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
     ...gaps.map(({ what, reason }) => printable(`Not written: ${say(what)}: ${say(reason)}.`)),

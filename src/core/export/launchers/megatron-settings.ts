@@ -3,7 +3,7 @@ import { hybridLayersOf } from '../../formats/hybrid';
 import type { LauncherFormat } from '../../formats/config-format';
 import { formatCount } from '../../format';
 import { countOf, worldOf } from '../../rules/derived';
-import { gpusOf, runsSlices, type LaunchSettings } from './launch-settings';
+import { runsSlices, type LaunchSettings } from './launch-settings';
 import { megatronStages } from '../../rules/launchers/stage-layers';
 import { launcherTraitsOf } from '../../formats/registry';
 import { sum } from '../../numbers';
@@ -29,6 +29,7 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 import { counted, sentence } from '../../sentence';
+import { gpusUsed } from '../../spec/request';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
 export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
@@ -336,7 +337,7 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
 
 /** Data parallelism is what the GPUs leave, so that their number is what says it. */
 function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const gpus = gpusOf(plan);
+  const gpus = gpusUsed(plan);
   const { nodes, gpusPerNode } = plan;
   return {
     what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
