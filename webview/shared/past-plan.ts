@@ -1,10 +1,11 @@
 import { formatDuration } from '../../src/core/format';
 import type { PastPlan } from '../../src/protocol/what-if';
 import { t } from '../base/strings';
+import { isAsFast } from '../../src/core/planner/slower';
 
 /** How much longer a step takes: `+1.2 s`, `as fast`. */
 export function differenceText(before: PastPlan, after: PastPlan): string {
   const ms = after.figures.iterationMs - before.figures.iterationMs;
-  if (Math.abs(ms) < 0.0005 * before.figures.iterationMs) return t('as fast');
+  if (isAsFast(after.figures.iterationMs / before.figures.iterationMs)) return t('as fast');
   return `${ms > 0 ? '+' : '\u2212'}${formatDuration(Math.abs(ms))}`;
 }

@@ -2,6 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 import { clausesOf, counted, listOf, sentence, type Sentence, type Value } from '../sentence';
+import { isAsFast } from '../planner/slower';
 
 /** Parts that differ by less than this share of the longer step are not worth a word. */
 const worthSaying = 0.005;
@@ -29,7 +30,7 @@ function speedSentence(comparison: PlanComparison): Sentence {
     : sentence`${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
   const why = whyClause(comparison);
   const because = (said: Sentence): Sentence => (why === null ? sentence`${said}.` : sentence`${said}: ${why}.`);
-  if (Math.abs(speedup - 1) < 0.0005) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);
+  if (isAsFast(speedup)) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);
   const factor = speedup >= 1 ? speedup : 1 / speedup;
   const amount = factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`;
   const apart = speedup > 1 ? sentence`${amount} faster` : sentence`${amount} slower`;

@@ -2,6 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../for
 import type { PredictedMeasured, TraceComparison, TransferAgainst } from './against-trace';
 import { passText } from './pass-labels';
 import { counted, sentence, type Sentence } from '../sentence';
+import { isAsFast } from '../planner/slower';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
@@ -24,7 +25,7 @@ export function traceSentences(comparison: TraceComparison): Sentence[] {
 /** `4.2 % longer`, `1.2x as long`, `as long`: a measured time beside the predicted one. */
 export function ratioText({ predictedMs, measuredMs }: PredictedMeasured): Sentence {
   const ratio = measuredMs / predictedMs;
-  if (!Number.isFinite(ratio) || Math.abs(ratio - 1) < 0.0005) return sentence`as predicted`;
+  if (!Number.isFinite(ratio) || isAsFast(ratio)) return sentence`as predicted`;
   if (ratio >= 1.5) return sentence`${formatNumber(ratio)}x the predicted`;
   return ratio > 1
     ? sentence`${formatPercent(ratio - 1)} longer than predicted`

@@ -11,6 +11,7 @@ import type { SearchProblem } from './search-problem';
 import { fastestOf, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence } from '../sentence';
+import { isAsFast } from '../planner/slower';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
@@ -149,14 +150,13 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
       );
   const [longer, shorter] = [said(1), said(-1)];
   const ratio = plan.iterationMs / best.iterationMs;
-  const slower =
-    ratio < 0.9995
+  const slower = isAsFast(ratio)
+    ? sentence`as fast`
+    : ratio < 1
       ? sentence`${formatPercent(1 - ratio)} faster`
-      : ratio < 1.0005
-        ? sentence`as fast`
-        : ratio < 1.1
-          ? sentence`${formatPercent(ratio - 1)} slower`
-          : sentence`${formatNumber(ratio)}x the time`;
+      : ratio < 1.1
+        ? sentence`${formatPercent(ratio - 1)} slower`
+        : sentence`${formatNumber(ratio)}x the time`;
   const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
   const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;
   const lost = plan.peakBytes === best.peakBytes ? time : sentence`${time}; ${memoryApart(plan, best)}`;

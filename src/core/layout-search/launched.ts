@@ -11,6 +11,7 @@ import { sameTime, type FoundPlan, type SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
 import { counted, listOf, say, sentence, type Sentence } from '../sentence';
+import { isAsFast } from '../planner/slower';
 
 /** Whether the files launch a whole layout, on which the batch divides. */
 export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
@@ -88,16 +89,13 @@ function titleOf(launched: FoundPlan, best: FoundPlan): Sentence {
   if (!launched.fits) return sentence`as launched it does not fit, best that does ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
   const gain = launched.iterationMs / best.iterationMs - 1;
-  if (isAsFast(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
+  if (tiesWith(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
   const times = sentence`as launched ${own}, best ${least}`;
-  return gain < asFast ? times : sentence`${times}, ${formatPercent(gain)} faster`;
+  return gain <= 0 || isAsFast(1 + gain) ? times : sentence`${times}, ${formatPercent(gain)} faster`;
 }
 
-/** Steps that differ by less than this share are as fast. */
-const asFast = 0.0005;
-
 /** Whether a launched layout ties with the best, which then has less memory. */
-function isAsFast(launched: FoundPlan, best: FoundPlan): boolean {
+function tiesWith(launched: FoundPlan, best: FoundPlan): boolean {
   return launched.fits && launched.iterationMs < best.iterationMs && best.iterationMs <= sameTime * launched.iterationMs;
 }
 
@@ -117,7 +115,7 @@ function against(launched: FoundPlan, best: FoundPlan): Sentence {
   if (!best.fits)
     return launched.iterationMs === best.iterationMs ? sentence`no layout fits` : sentence`no layout fits; least memory has ${other}`;
   if (isSame(launched, best)) return sentence`this is the best layout`;
-  if (isAsFast(launched, best)) return sentence`as fast as the best within ${formatPercent(sameTime - 1)}; least memory has ${other}`;
+  if (tiesWith(launched, best)) return sentence`as fast as the best within ${formatPercent(sameTime - 1)}; least memory has ${other}`;
   if (launched.iterationMs < best.iterationMs)
     return launched.fits ? sentence`the best that launchers accept is ${other}` : sentence`the best that fits is ${other}`;
   return sentence`${whyLost(launched, best)}; against ${other}`;

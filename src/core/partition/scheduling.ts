@@ -56,6 +56,9 @@ export function isPostValidated({ postValidated }: Pick<ScheduleKind, 'postValid
   return postValidated && runtimeOf(training).postValidates;
 }
 
+/** A simulation of more operations is too long to try something that a plan only mentions. */
+export const mostTriedOperations = 200_000;
+
 /** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */
 export function operationCount({ chunks, splitsBackward }: NamedKind, { pipeline }: Pick<Layout, 'pipeline'>, scheme: Scheme): number {
   return (splitsBackward ? 3 : 2) * pipeline * chunks * unitCount(scheme);

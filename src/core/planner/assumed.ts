@@ -1,8 +1,7 @@
 import { gpuPresets } from '../cluster/presets';
 import type { CancelSignal } from '../errors';
 import { formatCount, formatNumber } from '../format';
-import { unlessUnmet } from '../partition/scheduling';
-import { scheduleKind } from '../schedules/registry';
+import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../partition/scheduling';
 import { sentence, type Value } from '../sentence';
 import type { Assumption, PlanRequest } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
@@ -16,10 +15,7 @@ import { stepMs } from './predict';
  */
 
 /** What of a way to run the step its assumptions are weighed by. */
-type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'chunksPerStage' | 'iterationMs'>;
-
-/** Operations of a schedule that is simulated for this, at most: several are, and none may take long. */
-const mostOperations = 200_000;
+type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'iterationMs'>;
 
 /**
  * The assumptions of a plan with what the deciding ones move, the most first: the step with other values, by the same schedule, slices and
@@ -72,9 +68,9 @@ function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: 
   });
 }
 
-function isLong({ layout }: PlanRequest, { schedule, scheme, chunksPerStage }: WeighedWay): boolean {
-  const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  return scheduleKind(schedule).planned || 3 * units * layout.pipeline * chunksPerStage > mostOperations;
+function isLong({ layout }: PlanRequest, { schedule, scheme }: WeighedWay): boolean {
+  const kind = kindFor(schedule, layout);
+  return kind.planned || operationCount(kind, layout, scheme) > mostTriedOperations;
 }
 
 /** The chosen slices on as many sequences as a replica has after a change. */

@@ -1,15 +1,12 @@
 import { counted, sentence } from '../sentence';
 import type { ScheduleName } from '../spec/schedule-names';
 import { defaultUnit, type PlanRequest } from '../spec/request';
-import { kindFor, operationCount, unlessUnmet } from '../partition/scheduling';
+import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../partition/scheduling';
 import { cutAlike } from './makespan-problem';
 import type { Pipeline } from './pipeline';
 import { candidateIdOf, peakBytesOf } from './plan';
 import { measure, type CandidateSpec, type Prediction } from './predict';
 import type { SlicingListener } from './sliced';
-
-/** Passes that one number of slices may have. */
-const mostOperations = 200_000;
 
 /**
  * A schedule of equal slices (SlimPipe) with the number of them, of all into which the sequence can be cut, with which its step is
@@ -35,7 +32,7 @@ export function equalSlicesSpec(
       { microBatches, microBatch },
       Array.from({ length: slices }, () => tokens / slices),
     );
-    if (operationCount(kind, layout, scheme) > mostOperations) break;
+    if (operationCount(kind, layout, scheme) > mostTriedOperations) break;
     const name = sentence`${schedule}, ${counted(slices, 'equal slice')}`;
     const spec: CandidateSpec = { id: candidateIdOf[schedule], name, schedule, scheme, certificate: null };
     const measured = unlessUnmet(() => measure(pipeline, spec, signal));

@@ -1,7 +1,7 @@
 import { ordersDiffer } from '../cluster/boundaries';
-import { ExpectedError, type CancelSignal } from '../errors';
+import type { CancelSignal } from '../errors';
 import { formatDuration } from '../format';
-import { kindFor, operationCount } from '../partition/scheduling';
+import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../partition/scheduling';
 import { sentence, type Sentence } from '../sentence';
 import type { RankOrder } from '../spec/rank-order';
 import type { PlanRequest } from '../spec/request';
@@ -10,8 +10,6 @@ import { pipelineOf } from './pipeline';
 import type { Candidate } from './plan';
 import { stepMs } from './predict';
 
-/** A step of more operations is not timed a second time. */
-const mostOperations = 200_000;
 /** A difference below this share of the step is not worth a line. */
 const worthSaying = 0.005;
 
@@ -20,10 +18,11 @@ export function orderReason(request: PlanRequest, chosen: Candidate, signal: Can
   const { layout, cluster } = request;
   const kind = kindFor(chosen.schedule, layout);
   if (cluster.groups !== undefined || request.costTable !== null || kind.planned || !ordersDiffer(layout, cluster)) return [];
-  if (operationCount(kind, layout, chosen.scheme) > mostOperations) return [];
+  if (operationCount(kind, layout, chosen.scheme) > mostTriedOperations) return [];
   const order = rankOrderOf(request);
   const other = otherOrder(order);
-  const otherMs = timeIn(other, request, chosen, signal);
+  const inOther = { ...request, layout: { ...layout, order: other } };
+  const otherMs = unlessUnmet(() => stepMs(pipelineOf(inOther), chosen, signal));
   if (otherMs === null || Math.abs(otherMs - chosen.iterationMs) < worthSaying * chosen.iterationMs) return [];
   const time = formatDuration(otherMs);
   return [
@@ -35,13 +34,4 @@ export function orderReason(request: PlanRequest, chosen: Candidate, signal: Can
 
 function otherOrder(order: RankOrder): RankOrder {
   return order === 'tp-cp-ep-dp-pp' ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
-}
-
-function timeIn(order: RankOrder, request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): number | null {
-  try {
-    return stepMs(pipelineOf({ ...request, layout: { ...request.layout, order } }), chosen, signal);
-  } catch (error) {
-    if (error instanceof ExpectedError) return null;
-    throw error;
-  }
 }

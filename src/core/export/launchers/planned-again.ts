@@ -17,7 +17,7 @@ import type { Located } from '../../spec/located';
 import { pipelineOf } from '../../planner/pipeline';
 import { measure } from '../../planner/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
-import { kindFor, operationCount, plainName } from '../../partition/scheduling';
+import { mostTriedOperations, kindFor, operationCount, plainName } from '../../partition/scheduling';
 import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/splits';
 import { scheduleKind } from '../../schedules/registry';
@@ -26,9 +26,6 @@ import type { EditableFormat } from './editors';
 import type { PlannedStep, Remark } from './launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
 import { say, sentence, type Value } from '../../sentence';
-
-/** A step has so many operations at most to be simulated again: the same request takes the same time however long that takes to see. */
-const maximumSimulated = 200_000;
 
 /** The file that was written for a step, and what is known of it. */
 export interface Written {
@@ -333,7 +330,7 @@ function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part
     layout: Object.assign({}, request.layout, ...parts.map(({ layout }) => layout)) as Layout,
     training: Object.assign({}, request.training, ...parts.map(({ training }) => training)) as TrainingSpec,
   };
-  if (operationCount(kindFor(schedule, asked.layout), asked.layout, scheme) > maximumSimulated) return null;
+  if (operationCount(kindFor(schedule, asked.layout), asked.layout, scheme) > mostTriedOperations) return null;
   const name: ScheduleName = schedule;
   return measure(pipelineOf(asked), { id: '1f1b', name, schedule: name, scheme, certificate: null }).iterationMs;
 }

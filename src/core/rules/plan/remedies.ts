@@ -18,7 +18,7 @@ import { searchKeys } from '../../spec/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import type { ScheduleName } from '../../spec/schedule-names';
 import type { Scheme } from '../../spec/scheme';
-import { memoryOf, unlessUnmet } from '../../partition/scheduling';
+import { mostTriedOperations, memoryOf, unlessUnmet } from '../../partition/scheduling';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
 import type { Change, Remedy, SetValue } from './remedy';
@@ -135,9 +135,6 @@ function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): 
 function mayRun(request: PlanRequest, { schedule }: Candidate): boolean {
   return request.runs?.includes(schedule) ?? isRun(schedule, request);
 }
-
-/** Operations of a schedule with which a change is tried, at most. */
-const mostTrialOperations = 200_000;
 
 interface TriedChange extends Change {
   readonly request: PlanRequest;
@@ -278,7 +275,7 @@ function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   if (scheduleKind(chosen.schedule).sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
   const scheme = schemeAfter(change, chosen.schedule, chosen.scheme);
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTrialOperations) return false;
+  if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTriedOperations) return false;
   const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
   return memory !== null && fitsMemory(memory);
 }
