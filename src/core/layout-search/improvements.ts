@@ -9,7 +9,7 @@ import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import type { SearchProblem } from './search-problem';
 import { setterOf, type SetBy } from '../spec/capabilities';
-import { searchKeys, type SearchKey } from '../spec/layout-choices';
+import { searchKeys, sizeKeys, type SearchKey } from '../spec/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
 
@@ -17,19 +17,6 @@ interface Change {
   readonly change: Sentence;
   readonly problem: SearchProblem;
 }
-
-/** The sizes of parallel groups are let go together: alone none of them can move. */
-const sizeKeys: readonly SearchKey[] = [
-  'tensor',
-  'pipeline',
-  'data',
-  'context',
-  'expert',
-  'expertTensor',
-  'virtualStages',
-  'order',
-  'microBatch',
-];
 
 const onHost = sentence`the optimizer on the GPU or the host, chosen freely`;
 
@@ -111,6 +98,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
     ...(triesHost || fixed.has('offloadOptimizer') || training.optimizer === 'none' ? [] : [withHost(changed(onHost, {}))]),
     ...levels.flatMap((level, index) => {
       const reached = levels.slice(0, index + 1);
+      // only together can they move
       const keys = sizeKeys.filter((key) => reached.includes(who(key)));
       const isNew = keys.some((key) => who(key) === level && isFree(key));
       return isNew ? [changed(saidOutside(sentence`all sizes of parallel groups chosen freely`, reached), {}, keys)] : [];

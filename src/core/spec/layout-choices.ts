@@ -1,5 +1,5 @@
-/** What of a layout may be chosen. `data` follows from the other sizes and the number of GPUs. */
-export const searchKeys = [
+/** The sizes of parallel groups and what goes with them. `data` follows from the other sizes and the number of GPUs. */
+export const sizeKeys = [
   'tensor',
   'pipeline',
   'data',
@@ -9,6 +9,11 @@ export const searchKeys = [
   'virtualStages',
   'order',
   'microBatch',
+] as const;
+
+/** What of a layout may be chosen. */
+export const searchKeys = [
+  ...sizeKeys,
   'recompute',
   'zeroStage',
   'offloadOptimizer',

@@ -140,7 +140,6 @@ describe('hovers on a launcher', () => {
     assert.match(hover.said, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
     assert.match(hover.said, /^2 layers on each of 4 stages\.$/m);
     assert.match(hover.said, /^Bubble [\d.]+ % of the step\.$/m);
-    assert.match(hover.said, /^Bubble [\d.]+ % of/m);
     assert.match(hoverOn(state, shell, '--vocab-size 5')?.said ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
     assert.match(hoverOn(state, shell, '--num-layers 8')?.said ?? '', /^32\.1M parameters\.$/m);
   });

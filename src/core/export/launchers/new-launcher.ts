@@ -137,7 +137,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
         : value,
   );
   const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
-  const rows: readonly [string, SettingValue][] = [
+  const rows: readonly (readonly [string, SettingValue])[] = [
     ...given,
     ...bridgePositions(plan.model),
     ['model.attention_dropout', attentionDropout],
@@ -166,11 +166,11 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
 }
 
 /** What a recipe of another model of the family may have otherwise. */
-function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: ModelSpec): readonly [string, SettingValue][] {
+function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: ModelSpec): readonly (readonly [string, SettingValue])[] {
   return [
     ...(positions === 'rotary' && base !== undefined ? [['model.rotary_base', base] as const] : []),
     ...(normEpsilon === undefined ? [] : [['model.layernorm_epsilon', normEpsilon] as const]),
-  ].map(([path, value]) => [path, value]);
+  ];
 }
 
 /** What the flavor or recipe must have, in words: no key of the file gives it. Null: the config does not say. */
