@@ -58,7 +58,7 @@ async function configIn(folder: string, shell: () => Promise<LauncherReader>): P
   );
 }
 
-/** The files that configs draw on besides themselves: the model of a launcher's file is not a config of its own. */
+/** The files that configs draw on: the model of a launcher's file is not a config of its own. */
 async function drawnOn(configs: readonly SourceText[], shell: () => Promise<LauncherReader>): Promise<Set<string>> {
   const drawn = new Set<string>();
   for (const { file, text } of configs) {

@@ -139,7 +139,7 @@ function causeName(cause: BubbleCause, stage: number, stages: number): string {
   return stage === stages - 1 ? t('waiting for the last stage, the slowest') : t('waiting for stage {0}, the slowest', stage);
 }
 
-/** Fixes that are named beside the search. */
+/** Fixes that are named next to the search. */
 const shownFixes = 2;
 
 /**

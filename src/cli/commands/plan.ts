@@ -54,7 +54,7 @@ export const planCommand = defineCommand({
       help: "set FILE beside another config, or beside a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a log of Megatron-LM",
       also: {
         value: 'best',
-        help: 'set the layout of FILE beside the best one, as --search finds it; launched: the other way round',
+        help: 'compare the layout of FILE with the best one, as --search finds it; launched: the other way round',
       },
     },
   },

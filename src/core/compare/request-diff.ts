@@ -24,7 +24,7 @@ export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candid
     .filter((difference) => difference.a !== difference.b);
 }
 
-/** Where figures come from, and what neither time nor memory depends on, is no difference of its own. */
+/** Keys that are not compared: sources of figures, and what neither time nor memory depends on. */
 const untold = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.normEpsilon)$/u;
 
 function requestValues({ request }: Plan, candidate: Candidate): Map<string, string> {

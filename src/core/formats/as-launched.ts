@@ -45,7 +45,7 @@ function silentFacts({ name, silent }: Capabilities, open: readonly FactName[]):
 
 /**
  * A file with what its launcher takes where it is silent, so that a run is planned as it would be launched.
- * @param isJoined beside a model config, which defaults of Megatron-LM's model would contradict.
+ * @param isJoined with a model config, which defaults of Megatron-LM's model would contradict.
  */
 export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
   const capabilities = capabilitiesOf(launcher);

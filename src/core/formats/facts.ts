@@ -136,7 +136,7 @@ export interface FactValues {
   readonly contextCommunication: string;
   /** Megatron's `--hierarchical-context-parallel-sizes`: ranks of the all-to-all within, of the ring around. */
   readonly contextLevels: readonly number[];
-  /** Megatron-DeepSpeed's `--no-pipeline-parallel`: false where the model is no pipeline module. */
+  /** Megatron-DeepSpeed's `--no-pipeline-parallel`: false where the model is not a pipeline module. */
   readonly pipelineModule: boolean;
   readonly dataReplicate: number;
   /** -1: what is left of the GPUs. */

@@ -100,7 +100,7 @@ function wordOf({ words = [], meant = {} }: Rule<unknown>, value: unknown): unkn
   return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);
 }
 
-/** Whether two names are the same but for case, dashes, underscores and spaces. */
+/** Whether two names are the same, in any case, with or without dashes, underscores and spaces. */
 export function sameWord(a: string, b: string): boolean {
   const plain = (word: string): string => word.toLowerCase().replaceAll(/[-_\s]/g, '');
   return a.length <= 200 && b.length <= 200 && plain(a) === plain(b);

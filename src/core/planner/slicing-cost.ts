@@ -46,7 +46,7 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   });
 }
 
-/** How long a stage and those beside it take to hand on a slice of a token. */
+/** How long a stage and its neighbours take to send a slice of one token. */
 function linksBeside(pipeline: Pipeline, stage: number): number[] {
   return [blockingSends(pipeline, stage)(1, 1)];
 }

@@ -6,7 +6,7 @@ import { linksWith, presetLinks } from '../formats/terapipe/cluster-section';
 import { sentence, type Sentence, type Value } from '../sentence';
 import type { Located, Place } from '../spec/located';
 
-/** The machine that a person asks for beside a config: flags of a command line. Null: not said. */
+/** The machine that flags of a command line ask for. Null: the flag is not given. */
 export interface Machine {
   readonly gpu: GpuPresetName | null;
   /** GPUs of all nodes together. */

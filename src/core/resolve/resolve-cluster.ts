@@ -9,7 +9,7 @@ import { fewestNodes, mostAssumedNodes, requestedGpus, type FoundCluster, type F
 import { keptFallback, type Scenario } from './scenario';
 import { sentence, type Sentence } from '../sentence';
 
-/** The cluster but for its number of nodes, which is 1 here. */
+/** The cluster with one node; how many it has is decided later. */
 export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueOrDefault): ClusterSpec {
   const assumed = run.gpu === undefined ? assumedGpu(run, defaults) : null;
   if (assumed !== null) valueOrDefault('cluster.gpu', undefined, () => ({ value: assumed.gpu.name, reason: assumed.reason }));

@@ -15,7 +15,7 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
  * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone,
  * and
  * each makes its finding go away.
- * @param model what is known of the model beside the file: sizes of its name, or of a config.json.
+ * @param model what is known of the model in addition to the file: sizes of its name, or of a config.json.
  */
 export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {
   const file = { ...written, facts: withModelSizes(written.facts, model) };

@@ -25,7 +25,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'memory-over-capacity',
-    doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. It is a warning, "may not fit", where it needs some of what is kept free for fragmentation alone, of which a run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); besides, layouts that fit can be searched. Where no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.',
+    doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. It is a warning, "may not fit", where it only needs some of what is kept free for fragmentation, of which a run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); layouts that fit can be searched too. Where no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.',
   },
   {
     code: 'gpu-number-format',

@@ -58,8 +58,8 @@ export interface RuntimeProfile {
   /** How often eager kernels read and write what fused ones do once. */
   readonly eagerTraffic: number;
   /**
-   * Bytes that unfused attention reads and writes for each score beside its products, of two-byte elements; absent: what one fused kernel
-   * of mask and softmax does, eager or not.
+   * Bytes that unfused attention reads and writes for each score in addition to its products, of two-byte elements; absent: what one
+   * fused kernel of mask and softmax does, eager or not.
    */
   readonly softmaxBytes?: { readonly forward: number; readonly backward: number };
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */

@@ -213,7 +213,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.fusedCrossEntropy': { meaning: (t) => t('Computes the loss without a second copy of the logits.') },
   'training.dropout': { meaning: (t) => t('Dropout costs time for its masks, and memory to keep them.') },
-  'training.optimizerStateBytes': { meaning: (t) => t('Bytes that the optimizer keeps for each parameter besides its master weight.') },
+  'training.optimizerStateBytes': { meaning: (t) => t('Bytes that the optimizer keeps for each parameter, without its master weight.') },
   'training.masterWeightBytes': {
     meaning: (t) => t('Bytes of the copy of each 16-bit weight that the optimizer updates; 0 where it updates the weights themselves.'),
   },

@@ -98,7 +98,7 @@ function sequenceParallelAlone({ facts }: ConfigView): Issue | null {
   };
 }
 
-/** Ulysses by itself, whose rank holds one part of the sequence: there is no balance of front and back. */
+/** Ulysses without a ring: a rank holds one part of the sequence, so front and back need no balance. */
 function isUlysses({ contextCommunication }: Facts): boolean {
   return contextCommunication?.value === 'ulysses';
 }

@@ -76,7 +76,7 @@ function estimatedMs(change: TriedChange, { schedule, scheme }: Candidate, signa
 
 /**
  * The allocator's setting with which no memory is lost to fragmentation, where that is all that a step lacks: the tensors of every stage
- * fit what is beside them. Runtimes that set it themselves lose none.
+ * fit in what other uses leave. Runtimes that set it themselves lose none.
  */
 function environmentRemedy({ request, candidates, chosen: id }: Plan): Remedy[] {
   const chosen = candidates.find((candidate) => candidate.id === id);
@@ -190,7 +190,7 @@ function together(first: TriedChange, second: TriedChange): TriedChange {
   return { sets: [...first.sets, ...second.sets], label: sentence`${first.label}, ${lowerFirst(second.label)}`, request: second.request };
 }
 
-/** Recompute of parts of every layer, of those that save memory beyond what is recomputed already. */
+/** Recompute of parts of every layer that saves more memory than what is recomputed already. */
 function selectiveRecomputes(request: PlanRequest): TriedChange[] {
   const { training, model } = request;
   if (training.recompute !== 'none') return [];
