@@ -5,7 +5,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { until } from './until';
 import { wideScript } from './wide-script';
-import { openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
+import { askFromPalette, openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
 
 /**
  * From a launched layout to the best, in a workspace that gets the script of a run: see it, compare, look at the change, apply it, save it,
@@ -86,7 +86,7 @@ function layoutSteps(
       name: 'the run as launched is drawn above the best on one time scale',
       act: async () => {
         await showEditor(page, 'train.sh');
-        await runFromPalette(page, 'TeraPipe: Compare with another config or a run');
+        await askFromPalette(page, 'TeraPipe: Compare with another config or a run', 'As launched against best');
         await pickRow(page, 'As launched against best');
         const tab = await pageFrame(page, 'tab');
         const comparison = tab.getByRole('region', { name: 'Comparison' });

@@ -6,7 +6,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame, type Figures } from './plan-page';
 import { smallConfig } from './small-config';
 import { until } from './until';
-import { editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+import { askFromPalette, editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 /** Another cut of the layers, tried and written; the plan before it, pinned and compared with; and all of it undone. */
 export async function walkPlans(
@@ -91,8 +91,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
     {
       name: 'the list of what to compare with offers the pinned plan',
       act: async () => {
-        await runFromPalette(page, 'TeraPipe: Compare with another config or a run');
-        await page.locator('.quick-input-list').getByText('Pinned plans', { exact: true }).waitFor();
+        await askFromPalette(page, 'TeraPipe: Compare with another config or a run', 'Pinned plans');
         const rows = page.locator('.quick-input-list .monaco-list-row', { hasText: /Plan \d+/ });
         await rows.first().waitFor();
         await page.keyboard.press('Escape');

@@ -77,18 +77,35 @@ const quickInput = '.quick-input-widget input[type=text]';
 
 /** Runs a command by its title from the command palette. */
 export async function runFromPalette(page: Page, title: string): Promise<void> {
-  const input = page.locator(quickInput);
+  await typeInPalette(page, `>${title}`);
+  await pickRow(page, title);
+}
+
+/** Runs a command that asks with a list, until the list shows `row`: a page that takes the focus closes a list as it closes the palette. */
+export async function askFromPalette(page: Page, title: string, row: string): Promise<void> {
+  await again(async () => {
+    await runFromPalette(page, title);
+    await page.locator('.quick-input-list').getByText(row, { exact: true }).waitFor({ timeout: 20_000 });
+  });
+}
+
+async function typeInPalette(page: Page, text: string): Promise<void> {
   // A page that takes the focus as it opens closes the palette: a person presses the key again.
-  for (let pressed = 1; ; pressed += 1) {
+  await again(async () => {
     await page.keyboard.press('F1');
+    await page.locator(quickInput).fill(text, { timeout: 10_000 });
+  });
+}
+
+async function again(action: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
     try {
-      await input.fill(`>${title}`, { timeout: 10_000 });
-      break;
+      await action();
+      return;
     } catch (error) {
-      if (pressed === 10) throw error;
+      if (tries === 10) throw error;
     }
   }
-  await pickRow(page, title);
 }
 
 /** Picks a row of the quick pick that is open. */
@@ -102,8 +119,8 @@ export async function pickRow(page: Page, row: string): Promise<void> {
  */
 export async function openFile(page: Page, file: string): Promise<void> {
   const name = path.basename(file);
-  await page.keyboard.press('F1');
-  await fillQuickInput(page, file, name);
+  await typeInPalette(page, file);
+  await pickRow(page, name);
   await page.locator('.tab.active', { hasText: name }).first().waitFor();
   await page.locator(`.monaco-editor[data-uri$="/${name}"]`).first().waitFor();
 }
@@ -124,15 +141,10 @@ export async function showEditor(page: Page, name: string): Promise<void> {
 export async function goBehind(page: Page, text: string): Promise<void> {
   // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later. One that is pressed while the
   // focus moves is lost.
-  for (let pressed = 1; ; pressed += 1) {
+  await again(async () => {
     await page.keyboard.press('Control+1');
-    try {
-      await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor({ timeout: 10_000 });
-      break;
-    } catch (error) {
-      if (pressed === 10) throw error;
-    }
-  }
+    await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor({ timeout: 10_000 });
+  });
   await page.keyboard.press('Control+F');
   const input = page.locator('.find-widget.visible .find-part textarea');
   await input.fill(text);
