@@ -1,5 +1,4 @@
 import type { CancelSignal } from '../errors';
-import { kindFor } from '../partition/scheduling';
 import { coveringAssumed } from '../planner/assumed';
 import type { PlanRequest } from '../spec/request';
 import type { CostProvenance } from '../spec/slice-cost';
@@ -13,8 +12,6 @@ export function statedRange(
   { range }: Pick<CostProvenance, 'range'>,
   signal: CancelSignal | undefined,
 ): CostProvenance['range'] {
-  const { schedule, layout } = found.point;
   const { scheme, iterationMs } = found;
-  const chunksPerStage = kindFor(schedule, layout).chunks;
-  return coveringAssumed(range, requestOf(request, found), { schedule, scheme, chunksPerStage, iterationMs }, signal);
+  return coveringAssumed(range, requestOf(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
 }
