@@ -31,10 +31,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'model', 'cluster', 'slice-times'],
   },
   'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['spec', 'model', 'schedules'] },
-  logs: {
-    about: 'reads the logs of training runs, a file for each trainer: steps, memory, FLOPs, and what run they are of',
-    imports: ['spec', 'model', 'cluster'],
-  },
   formats: {
     about: 'reads files into located values, a folder for each format: Hugging Face, terapipe.json, launchers',
     imports: ['spec', 'model', 'cluster', 'slice-times'],
@@ -66,7 +62,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'slice-times',
       'time-model',
       'memory-model',
-      'logs',
       'formats',
       'partition',
       'planner',
@@ -84,8 +79,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'slice-times', 'formats', 'rules'],
   },
   compare: {
-    about: 'a plan against another plan, a trace, step times or the log of a run',
-    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'logs', 'formats', 'partition', 'planner'],
+    about: 'a plan against another plan, a trace or step times',
+    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
@@ -225,8 +220,8 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side', 'tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
-    imports: ['tabs/compare', 'tabs/elastic', 'tabs/layout', 'tabs/profile', 'tabs/timeline'],
+      '`host` talks to the extension, `store` holds what it said, `view-state` and `view-settings/` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
+    imports: [],
   },
   shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions, the list of keys', imports: ['tabs/layout'] },
   tabs: {

@@ -1,6 +1,6 @@
 import { formatCount } from '../../src/core/format';
 import { fill, h, icon, type Child } from './dom';
-import { pageAround, type Page } from '../tabs/timeline/table-rows';
+import { pageAround, type Page } from './pages';
 import { t } from './strings';
 import { iconButton } from './ui';
 

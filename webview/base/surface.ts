@@ -60,3 +60,20 @@ export function makeSurface(className: string, draw: (surface: Surface) => void)
   watchScale();
   return surface;
 }
+
+/** Diagonal lines, for kinds that high contrast must not tell apart by colour alone. */
+export function hatchPattern(context: CanvasRenderingContext2D, color: string, distance = 5): CanvasPattern | null {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = distance;
+  const pen = tile.getContext('2d');
+  if (pen === null) return null;
+  pen.strokeStyle = color;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (const offset of [-distance, 0, distance]) {
+    pen.moveTo(offset, distance);
+    pen.lineTo(offset + distance, 0);
+  }
+  pen.stroke();
+  return context.createPattern(tile, 'repeat');
+}

@@ -1,13 +1,12 @@
-import { initialComparisonSettings, type ComparisonViewSettings } from '../tabs/compare/view-settings';
-import { compareColumns, type CompareOrder } from '../tabs/compare/order';
+import { initialComparisonSettings, type ComparisonViewSettings } from './view-settings/comparison';
+import { compareColumns, type CompareOrder } from './view-settings/candidate-order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
 import type { ProfilePart } from '../../src/core/spec/profile';
 import { isRecord } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
-import { epochWidths, type EpochWidth } from '../tabs/elastic/epochs';
-import { initialLook, readLook, type TimelineLook } from '../tabs/timeline/look';
-import { initialRows, readRows, type RowSettings } from '../tabs/timeline/rows';
-import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from '../tabs/layout/view-settings';
+import { initialLook, readLook, type TimelineLook } from './view-settings/look';
+import { initialRows, readRows, type RowSettings } from './view-settings/rows';
+import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from './view-settings/layout';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
 
@@ -21,6 +20,10 @@ export type Selection =
       readonly firstStage: number;
       readonly lastStage: number;
     };
+
+/** How wide an epoch is drawn: as long as it takes, or all alike. */
+const epochWidths = ['time', 'equal'] as const;
+export type EpochWidth = (typeof epochWidths)[number];
 
 /** The view state: tab, selection and zoom. VS Code keeps it over reloads; it holds nothing of the plan itself. */
 export interface ViewState {

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../src/protocol/layout';
 import { plansOf } from '../../../src/core/layout-search/plans';
 import { planContent } from '../../../webview/tabs/layout/content';
-import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/tabs/layout/view-settings';
+import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/base/view-settings/layout';
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
 import { sentence } from '../../../src/core/sentence';

@@ -12,7 +12,7 @@ import {
   toggleNode,
   toggleNodes,
   togglePin,
-} from '../../../webview/tabs/timeline/rows';
+} from '../../../webview/base/view-settings/rows';
 
 /** Nodes of `size` stages each, in order or dealt out one by one. */
 function nodesOf(stages: number, size: number, dealt: boolean): StageNode[] {

@@ -1,6 +1,6 @@
 import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../../src/core/format';
 import { niceTicks, timeLabels } from './ticks';
-import { signedPercent } from '../../tabs/profile/labels';
+import { signedPercent } from './ticks';
 
 export type Scale = 'linear' | 'log';
 

@@ -1,3 +1,5 @@
+import { formatNumber } from '../../../src/core/format';
+
 /** Marks of an axis: where, and what is written there. */
 export interface Ticks {
   readonly values: readonly number[];
@@ -46,4 +48,20 @@ export function timeLabels(stepMs: number, largestMs: number): (ms: number) => s
 export function formatTime(ms: number, spanMs: number, ofFile = false): string {
   const step = 10 ** Math.floor(Math.log10(Math.max(spanMs, 1e-9) / 500));
   return ofFile ? stepLabels(step)(ms) : timeLabels(step, Math.max(Math.abs(ms), spanMs / 10))(ms);
+}
+
+/** `+1.2 %`: the fit is above what was measured. */
+export function signedPercent(percent: number): string {
+  const rounded = hundredths(percent);
+  return `${rounded > 0 ? '+' : rounded < 0 ? '−' : ''}${formatNumber(Math.abs(rounded))} %`;
+}
+
+/** `1.24 %`, or a dash. */
+export function percentText(percent: number): string {
+  return `${formatNumber(hundredths(percent))} %`;
+}
+
+/** Clocks do not resolve differences below a hundredth of a percent. */
+function hundredths(percent: number): number {
+  return Math.round(percent * 100) / 100;
 }

@@ -7,7 +7,7 @@ import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
 import { affordableCandidates, isWithheld } from '../../base/withheld';
 import { onThemeChange } from '../../base/theme';
-import { ordered, pressed, type CompareColumn } from './order';
+import { ordered, pressed, type CompareColumn } from '../../base/view-settings/candidate-order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
 import { say } from '../../../src/core/sentence';
 

@@ -5,7 +5,7 @@ import { between, fitAll, fitOperation, reveal, type Extent, type Viewport } fro
 import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
 import type { ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
-import type { SideId } from './view-settings';
+import type { SideId } from '../../base/view-settings/comparison';
 
 /** What a person does with the lanes. */
 export interface LaneCommands {

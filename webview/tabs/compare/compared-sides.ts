@@ -3,7 +3,7 @@ import { operationAt, type Operation, type Operations } from '../../base/operati
 import { indexedTimeline, type Store } from '../../base/store';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { counterpartOf } from './counterpart';
-import type { ComparisonViewSettings, SideId } from './view-settings';
+import type { ComparisonViewSettings, SideId } from '../../base/view-settings/comparison';
 
 export const sides = ['a', 'b'] as const;
 export const otherSide = { a: 'b', b: 'a' } as const;

@@ -4,7 +4,7 @@ import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../sr
 import { partName } from '../layout/labels';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import type { SideId } from './view-settings';
+import type { SideId } from '../../base/view-settings/comparison';
 import { say } from '../../../src/core/sentence';
 
 /** What the sides are called in tables and captions. */

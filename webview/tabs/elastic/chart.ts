@@ -4,11 +4,12 @@ import { partFocusAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
-import { place } from '../timeline/pane';
+import { place } from '../../base/dom';
 import { drawEpochs, drawMark } from './draw';
-import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, type SpanBox } from './epochs';
+import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type SpanBox } from './epochs';
 import { axisPx, rowsOf, zoneAt } from './layout';
 import { tooltipLines } from './labels';
+import { type EpochWidth } from '../../base/view-state';
 
 /** Props of the chart. */
 export interface EpochChartProps {

@@ -1,9 +1,6 @@
 import type { ElasticSpan } from '../../../src/core/elastic/answer';
 import type { PageElastic } from '../../../src/protocol/page';
-
-/** How wide an epoch is drawn: as long as it takes, or all alike. */
-export const epochWidths = ['time', 'equal'] as const;
-export type EpochWidth = (typeof epochWidths)[number];
+import { type EpochWidth } from '../../base/view-state';
 
 /** Epochs that run alike, and where they lie on the axis, 0..1. */
 export interface SpanBox {

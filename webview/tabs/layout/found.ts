@@ -13,7 +13,7 @@ import { planContent } from './content';
 import { layoutDetail } from './detail';
 import { layoutFacts } from './facts';
 import { layoutHead } from './head';
-import { pressedColumn, type LayoutViewSettings } from './view-settings';
+import { pressedColumn, type LayoutViewSettings } from '../../base/view-settings/layout';
 import { launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
 import { searchButton } from './states';
 import { layoutTable } from './table';

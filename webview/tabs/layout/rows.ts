@@ -1,5 +1,5 @@
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
-import type { LayoutColumn, LayoutViewSettings } from './view-settings';
+import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
 import { settingsText, sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 import { t } from '../../base/strings';

@@ -4,7 +4,7 @@ import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import type { LayoutColumn, LayoutViewSettings } from './view-settings';
+import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
 import { gpuHoursOf, type LayoutRow } from './rows';
 import { settingsText, sizesText } from './labels';
 import { say } from '../../../src/core/sentence';

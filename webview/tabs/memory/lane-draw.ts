@@ -7,7 +7,7 @@ import type { Theme } from '../../base/theme';
 import { niceTicks } from '../../base/chart/ticks';
 import type { Viewport } from '../../base/viewport';
 import { gutters } from '../timeline/draw-frame';
-import { hatchPattern } from '../timeline/paint';
+import { hatchPattern } from '../../base/surface';
 import { peakPoints } from './curve';
 import { partPaint } from './part-paint';
 import { axisBytes, staticParts } from './summary';

@@ -6,7 +6,7 @@ import { makePagedTable } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
-import { place } from '../timeline/pane';
+import { place } from '../../base/dom';
 import { operationAt } from '../../base/operations';
 import { makeBars } from './bars';
 import { detailsOf } from './detail';

@@ -4,7 +4,8 @@ import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { goalPercent } from './content';
 import type { Direction } from './points';
-import { attentionText, methodSentence, percentText, providerName, sampleCount, whenText } from './labels';
+import { attentionText, methodSentence, providerName, sampleCount, whenText } from './labels';
+import { percentText } from '../../base/chart/ticks';
 
 /** What the header says of a profile beside what is in it. */
 export interface HeadOptions {

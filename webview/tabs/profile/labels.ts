@@ -2,6 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatTokens, plural } from 
 import type { FitError, Profile, ProviderName } from '../../../src/core/spec/profile';
 import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
+import { signedPercent, percentText } from '../../base/chart/ticks';
 
 /** What a tooltip says of a point; the first line is its title. */
 export function pointLines({ sample, direction, measuredMs, fittedMs, errorPercent }: Point): string[] {
@@ -24,24 +25,8 @@ export function ratioLines(ratio: Ratio, direction: Direction): string[] {
   return [what, t('{0}× the time', formatNumber(ratio[direction]))];
 }
 
-/** `+1.2 %`: the fit is above what was measured. */
-export function signedPercent(percent: number): string {
-  const rounded = hundredths(percent);
-  return `${rounded > 0 ? '+' : rounded < 0 ? '−' : ''}${formatNumber(Math.abs(rounded))} %`;
-}
-
-/** `1.24 %`, or a dash. */
-export function percentText(percent: number): string {
-  return `${formatNumber(hundredths(percent))} %`;
-}
-
 function unbroken(text: string): string {
   return text.replace(' ', '\u00a0');
-}
-
-/** Clocks do not resolve differences below a hundredth of a percent. */
-function hundredths(percent: number): number {
-  return Math.round(percent * 100) / 100;
 }
 
 /** Where small slices stop paying, in a sentence. */

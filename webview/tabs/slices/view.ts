@@ -7,7 +7,7 @@ import { sentence } from '../../shared/sentence';
 import { isProved } from '../../shared/incumbent';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
-import { place } from '../timeline/pane';
+import { place } from '../../base/dom';
 import { makeSliceBar, sliceAt } from './bar';
 import { cutCells, cutRows, type CutRow } from './cuts';
 import { makeCutEditor } from './editor';

@@ -4,7 +4,7 @@ import type { Tail, TailPart } from '../../../src/core/planner/tail';
 import type { Theme } from '../../base/theme';
 import { xAt, type Viewport } from '../../base/viewport';
 import { seenRows, type LaneArea, type RowBox } from './draw-lanes';
-import { hatchPattern } from './paint';
+import { hatchPattern } from '../../base/surface';
 
 /** Names of what follows the passes. */
 export function tailName(kind: TailPart['kind']): string {

@@ -2,6 +2,7 @@ import { part as parts, type Part } from '../../../src/core/schedules/parts';
 import { css, mix, readableOn, withAlpha, type Rgba } from '../../base/color';
 import type { Theme } from '../../base/theme';
 import { shadeOf } from './columns';
+import { hatchPattern } from '../../base/surface';
 
 /** Colours of operations in one theme, computed once per theme. */
 export interface Paints {
@@ -68,21 +69,4 @@ function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
 /** A colour as image data has it in 32 bits, on the little-endian machines that browsers run on. */
 function packed(red: number, green: number, blue: number, alpha: number): number {
   return ((Math.round(alpha * 255) << 24) | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0;
-}
-
-/** Diagonal lines, for kinds that high contrast must not tell apart by colour alone. */
-export function hatchPattern(context: CanvasRenderingContext2D, color: string, distance = 5): CanvasPattern | null {
-  const tile = document.createElement('canvas');
-  tile.width = tile.height = distance;
-  const pen = tile.getContext('2d');
-  if (pen === null) return null;
-  pen.strokeStyle = color;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (const offset of [-distance, 0, distance]) {
-    pen.moveTo(offset, distance);
-    pen.lineTo(offset + distance, 0);
-  }
-  pen.stroke();
-  return context.createPattern(tile, 'repeat');
 }

@@ -1,5 +1,5 @@
 import { css, withAlpha } from '../../base/color';
-import { fill, h } from '../../base/dom';
+import { place, fill, h } from '../../base/dom';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
@@ -10,7 +10,7 @@ import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';
 import { gutterPx } from './gutter';
-import { plainRows, type LaneRow, type RowList } from './rows';
+import { plainRows, type LaneRow, type RowList } from '../../base/view-settings/rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../../base/chart/ticks';
 import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';
@@ -264,12 +264,4 @@ function strokeOperation(area: LaneArea, viewport: Viewport, operation: Operatio
     const outset = line / 2 + grow;
     context.strokeRect(x0 - outset, box.top - outset, x1 - x0 + 2 * outset, box.height + 2 * outset);
   }
-}
-
-/** Puts a tooltip beside the pointer, inside its pane. */
-export function place(tooltip: HTMLElement, x: number, y: number, width: number, height: number): void {
-  const { width: ownWidth, height: ownHeight } = tooltip.getBoundingClientRect();
-  const left = x + 14 + ownWidth > width ? Math.max(0, x - 14 - ownWidth) : x + 14;
-  const top = y + 18 + ownHeight > height ? Math.max(0, y - 10 - ownHeight) : y + 18;
-  tooltip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
 }

@@ -5,7 +5,7 @@ import { pinnedRows, reveal, rowTop, type Extent, type Viewport } from '../../ba
 import { gutters } from './draw-frame';
 import type { Pane, Pointer } from './pane';
 import { nodeText } from './row-names';
-import type { LaneRow, RowList } from './rows';
+import type { LaneRow, RowList } from '../../base/view-settings/rows';
 
 /** Props of the buttons of rows. */
 export interface RowButtonProps {

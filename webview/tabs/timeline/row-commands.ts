@@ -3,7 +3,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { stageText } from './labels';
 import { nodeName } from './row-names';
-import { areCollapsed, isCollapsed, toggleNode, toggleNodes, togglePin, type RowSettings } from './rows';
+import { areCollapsed, isCollapsed, toggleNode, toggleNodes, togglePin, type RowSettings } from '../../base/view-settings/rows';
 import type { ShownTimeline } from './shown';
 
 /** What a person does with the rows of a timeline. */

@@ -7,7 +7,7 @@ import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } 
 import type { Tail } from '../../../src/core/planner/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
-import { laneRows, type RowList, type RowSettings } from './rows';
+import { laneRows, type RowList, type RowSettings } from '../../base/view-settings/rows';
 
 /** What the timeline shows of the page's state. */
 export interface ShownTimeline {

@@ -7,7 +7,7 @@ import { tailName } from './draw-tail';
 import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from './labels';
 import type { Pointer } from './pane';
 import { nodeText } from './row-names';
-import type { LaneRow } from './rows';
+import type { LaneRow } from '../../base/view-settings/rows';
 
 /** What a tooltip is about. */
 export interface Pointed {

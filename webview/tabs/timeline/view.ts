@@ -19,12 +19,12 @@ import { makeOperationTable } from './table';
 import type { TimelineActionProps } from './actions';
 import { gutterPx } from './gutter';
 import { makeRowButtons } from './row-buttons';
-import { areCollapsed } from './rows';
+import { areCollapsed } from '../../base/view-settings/rows';
 import { tooltipLines } from './tooltips';
 import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { timeText } from './labels';
 import { makeLegend } from './legend';
-import { hiddenTail, lookedAt } from './look';
+import { hiddenTail, lookedAt } from '../../base/view-settings/look';
 import { shownTimeline, type ShownTimeline } from './shown';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */

@@ -1,5 +1,5 @@
 import type { OperationKind } from '../../../src/core/schedules/schedule';
-import type { Viewport } from '../../base/viewport';
+import type { Viewport } from '../viewport';
 
 /** Which side of a comparison. */
 export type SideId = 'a' | 'b';
