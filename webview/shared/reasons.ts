@@ -88,9 +88,9 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
   );
 }
 
-/** Findings of a search of layouts, whose plans are in the Layout tab. */
+/** A finding of a search of layouts, whose plans are in the Layout tab. */
 function isOfSearch(code: string): boolean {
-  return code === 'layout-slower' || code === 'layout-too-large';
+  return code === 'layout-slower';
 }
 
 function layoutsButton(host: Host, index: number): HTMLElement {

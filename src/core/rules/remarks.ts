@@ -2,7 +2,7 @@
  * Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its
  * page in docs/findings.md.
  */
-export const remarks: readonly { readonly code: string; readonly doc: string }[] = [
+export const remarks: readonly { readonly code: string; readonly alias?: string; readonly doc: string }[] = [
   {
     code: 'unknown-key',
     doc: 'A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the quick fix does.',
@@ -25,6 +25,7 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   },
   {
     code: 'memory-over-capacity',
+    alias: 'layout-too-large',
     doc: 'The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL buffers and fragmentation. It is a warning, "may not fit", where it only needs some of what is kept free for fragmentation, of which a run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, +31 %`); layouts that fit can be searched too. Where no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.',
   },
   {
@@ -38,10 +39,6 @@ export const remarks: readonly { readonly code: string; readonly doc: string }[]
   {
     code: 'layout-slower',
     doc: 'The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of the prediction. It stands at the value that costs most. The quick fix shows the best layout as a change of the file, which nothing is written of before it is accepted. Only in the editor; on a terminal `terapipe plan --search --free all` says the same.',
-  },
-  {
-    code: 'layout-too-large',
-    doc: 'The layout that the files fix needs more memory than is usable of the GPUs, and another one for the same model, GPUs and batch fits. The quick fix shows that one as a change of the file.',
   },
   {
     code: 'more-informations',

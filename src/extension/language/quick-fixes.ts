@@ -28,7 +28,6 @@ export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearch
           ...layouts
             .findingsOf(state.file)
             .filter(isHere)
-            .filter(({ code }) => code !== 'layout-too-large' || !hasMemoryFinding(state))
             .map((finding) => applyAction(finding, state, context)),
         ];
       }),
@@ -64,10 +63,6 @@ function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vsco
   action.diagnostics = diagnosticsFor(finding, state, context);
   action.edit = editOf(fix, state);
   return action;
-}
-
-function hasMemoryFinding({ findings }: SessionState): boolean {
-  return findings.some(({ code }) => code === 'memory-over-capacity');
 }
 
 /** What makes a plan fit, cheapest first, the best layout of a search that has ended among it; then other machines, and a search. */

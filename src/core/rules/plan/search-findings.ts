@@ -2,11 +2,9 @@ import type { Run } from '../../formats/run';
 import { joinedGpus, type ClusterSpec } from '../../spec/cluster';
 import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
-import { mayFit, verdictSentence } from '../../memory-model/verdict';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';
-import { lowerFirst, sentence, type Sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 import { crossingText, layoutText } from '../../layout-search/labels';
-import { isGpuGiven } from './memory-findings';
 import { findingAt, settingAt } from '../settings';
 
 /** From here on a layout is slow enough for a warning: as many times the best's step time. */
@@ -26,27 +24,14 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
   optimizer: ['training.offloadOptimizer', 'training.zeroStage', 'layout.data'],
 };
 
-/** Where a layout that does not fit can give way. */
-const memoryCauses = ['training.recompute', 'training.microBatch', 'layout.pipeline', 'layout.tensor', 'training.zeroStage'];
-
 /**
  * What a search says of the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs
- * most, or that it does not fit where another one does. Empty where it is
- * as good as the best, or no better one fits.
+ * most. Empty where it is as good as the best, no better one fits, or it does not fit itself, which the findings of its plan say.
  * @param launched the files' own layout, predicted as the others are; null where they fix none.
  */
 export function searchFindings(run: Run, launched: FoundPlan | null, { best, request, cost }: SearchResult): Finding[] {
-  if (launched === null || !best.fits) return [];
+  if (launched?.fits !== true || !best.fits) return [];
   const remedy = sentence`apply the best layout: ${layoutText(best.point)}, ${best.name}, ${formatDuration(best.iterationMs)} a step`;
-  if (!launched.fits) {
-    const verdict = verdictSentence(launched.verdict);
-    if (!isGpuGiven(run)) {
-      const message = sentence`On ${request.cluster.gpu.name}, which is assumed: ${lowerFirst(verdict)}`;
-      return [findingAt(run, '', 'layout-too-large', 'information', { message, remedy })];
-    }
-    const key = blamed(run, launched, best, memoryCauses) ?? '';
-    return [findingAt(run, key, 'layout-too-large', mayFit(launched.verdict) ? 'warning' : 'error', { message: verdict, remedy })];
-  }
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];
   const slower = ratio < 1.1 ? sentence`${formatPercent(ratio - 1)} slower` : sentence`${formatNumber(ratio)}x slower`;
