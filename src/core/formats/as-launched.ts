@@ -1,13 +1,26 @@
 import { sentence } from '../sentence';
+import { interleavedPair } from '../spec/capabilities';
 import { byDefault } from '../spec/located';
-import type { Capabilities, FactName, Facts, LauncherFile } from './facts';
+import type { Capabilities, Fact, FactName, Facts, LauncherFile } from './facts';
 import type { LauncherTraits } from './launcher';
+import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';
 import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';
 import { isLauncher, launchers, launcherTraitsOf } from './registry';
 
 /** What the launcher of a file, or the program of its family that it starts, can run; null: the file is of none. */
-export function capabilitiesOf({ format, program }: Pick<LauncherFile, 'format' | 'program'>): Capabilities | null {
-  return program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
+export function capabilitiesOf(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Capabilities | null {
+  const { format, program, facts } = file;
+  if (settingOfDeepSpeed(file) !== undefined) return megatronDeepSpeedCapabilities(facts);
+  const stated = program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
+  const isPairRefused = facts.overlapP2p?.value === false && programTraitsOf(file).runtime === 'megatron';
+  return stated === null || !isPairRefused ? stated : { ...stated, refuses: [...stated.refuses, interleavedPair] };
+}
+
+/** The setting by which arguments of Megatron-LM are those of Megatron-DeepSpeed; undefined: they are not. */
+export function settingOfDeepSpeed(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Fact<unknown> | undefined {
+  const { runtime, takesMegatronArguments } = programTraitsOf(file);
+  const { zeroStage, activationCheckpointing } = file.facts;
+  return takesMegatronArguments && runtime === 'megatron' ? (zeroStage ?? activationCheckpointing) : undefined;
 }
 
 /** In what the launcher of a file differs, or the program of its family that it starts. */
@@ -20,20 +33,28 @@ const parallelSizes = ['tensor', 'pipeline'] as const;
 /** Remarks of readers that a part of the run is not there to be read. */
 const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
 
-/**
- * Sizes that a file leaves open: it can say them, and is a part of the run, or takes them from a variable that nobody sets, or builds on a
- * recipe that decides them.
- */
-function openSizes({ remarks, isPart, placeholders }: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
-  const unknown = remarks
+/** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */
+export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, 'remarks' | 'isPart' | 'placeholders'>): {
+  readonly flags: readonly string[];
+  readonly isPart: boolean;
+} {
+  const flags = remarks
     .filter(({ code }) => code === 'flag-unknown-value')
     .flatMap(({ message: { values } }) => {
       const [name] = values;
       return typeof name === 'string' ? [name] : [];
     });
-  const hasHoles = unknown.length === 0 && placeholders.length > 0;
-  const isIncomplete = leavesOpen || isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code));
-  return parallelSizes.filter((size) => setBy[size] === 'file' && (isIncomplete || unknown.some((flag) => flag.includes(size))));
+  const hasHoles = flags.length === 0 && placeholders.length > 0;
+  return { flags, isPart: isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code)) };
+}
+
+/**
+ * Sizes that a file leaves open: it can say them, and is a part of the run, or takes them from a variable that nobody sets, or builds on a
+ * recipe that decides them.
+ */
+function openSizes(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
+  const { flags, isPart } = unsaidIn(launcher);
+  return parallelSizes.filter((size) => setBy[size] === 'file' && (leavesOpen || isPart || flags.some((flag) => flag.includes(size))));
 }
 
 /** What a launcher takes where its file is silent, each value marked as its default; sizes of `open` are left open. */

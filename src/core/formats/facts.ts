@@ -1,4 +1,5 @@
 import type { Finding } from '../findings';
+import type { FusedAttentionKernel } from '../spec/attention-kernel';
 import type { Located, Place, TextRange } from '../spec/located';
 import type { RopeScaling, StateKind } from '../spec/model';
 import type { Fp8Recipe } from '../spec/number-formats';
@@ -184,6 +185,8 @@ export interface FactValues {
   readonly activationCheckpointing: boolean;
   readonly sequenceParallel: boolean;
   readonly attention: 'flash' | 'unfused';
+  /** What computes fused attention, where the file names it. */
+  readonly attentionKernel: FusedAttentionKernel;
   /** Megatron: activations of whole layers go to the host; of how many. */
   readonly cpuOffloading: boolean;
   readonly activationOffloadLayers: number;

@@ -8,7 +8,8 @@ import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './terapipe/inline-model';
-import { capabilitiesOf, programTraitsOf } from './as-launched';
+import { capabilitiesOf, programTraitsOf, settingOfDeepSpeed } from './as-launched';
+import { batchPerReplicaOf } from './batch-of-replica';
 import { launcherTraitsOf } from './registry';
 import { frequencyPattern, latentOf, traitsOf } from './traits';
 import type { Run, RunModel } from './run';
@@ -59,7 +60,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     training: { ...trainingOf(facts, model.layers.value), ...runtimeOfLauncher(launcher), ...mtpOf(launcher) },
     ...(launcher.adapters && { adapters: launcher.adapters }),
     layout: layoutOf(facts, model.layers.value),
-    ...batchPerReplicaOf(facts, format),
+    ...batchPerReplicaOf(launcher),
     ...(schedule === undefined ? {} : { schedule }),
     ...splitOf(facts),
     constants: {},
@@ -215,6 +216,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
       'globalBatch',
       'sequenceParallel',
       'attention',
+      'attentionKernel',
       'overlapGradReduce',
       'overlapParamGather',
       'asyncTensorParallel',
@@ -270,20 +272,6 @@ function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<Train
   };
 }
 
-/**
- * TorchTitan's local batch; the micro-batches that DeepSpeed accumulates, 1 unless given. Both launch as many sequences as there are
- * replicas for them.
- */
-function batchPerReplicaOf(
-  { localBatch, microBatch, gradientAccumulation }: Facts,
-  format: LauncherFile['format'],
-): Pick<Run, 'batchPerReplica'> {
-  const { batchOfReplica } = launcherTraitsOf(format);
-  if (batchOfReplica === 'local') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };
-  if (batchOfReplica === null || microBatch === undefined) return {};
-  return { batchPerReplica: from(microBatch, microBatch.value * (gradientAccumulation?.value ?? 1)) };
-}
-
 /** Layers whose activations go to the host: Megatron's number, or all layers that DeepSpeed keeps inputs of. */
 function offloadOf(
   { cpuOffloading, activationOffloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
@@ -297,11 +285,10 @@ function offloadOf(
 
 /** Frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
 function runtimeOfLauncher(launcher: LauncherFile): Given<TrainingSpec> {
-  const { zeroStage, activationCheckpointing } = launcher.facts;
-  const { runtime, takesMegatronArguments } = programTraitsOf(launcher);
+  const { runtime } = programTraitsOf(launcher);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };
-  const sign = zeroStage ?? activationCheckpointing;
-  return takesMegatronArguments && sign !== undefined ? { runtime: from(sign, 'deepspeed' as const) } : {};
+  const sign = settingOfDeepSpeed(launcher);
+  return sign === undefined ? {} : { runtime: from(sign, 'deepspeed' as const) };
 }
 
 /**

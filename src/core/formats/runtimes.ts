@@ -1,12 +1,12 @@
 import type { Capabilities } from './facts';
 import type { Runtime } from '../spec/runtime';
-import { setBy, zeroWithPipeline } from '../spec/capabilities';
+import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline } from '../spec/capabilities';
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 
 /** What a runtime runs that a file of no launcher names: such a file can say all of it. */
 export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
-  megatron: megatronCapabilities,
+  megatron: { ...megatronCapabilities, refuses: [shardedPipeline] },
   torchtitan: torchtitan.capabilities,
   fsdp1: {
     name: 'FSDP',
@@ -15,11 +15,18 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     refuses: [],
     silent: {},
   },
+  ddp: {
+    name: 'DDP',
+    source: 'torch/nn/parallel/distributed.py of PyTorch 2.6: data parallelism',
+    setBy: setBy(['microBatch', 'recompute']),
+    refuses: [],
+    silent: {},
+  },
   deepspeed: {
     name: 'DeepSpeed',
     source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
     setBy: setBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
-    refuses: [zeroWithPipeline],
+    refuses: [zeroWithPipeline, zero3WithExperts],
     silent: {},
   },
   terapipe: {

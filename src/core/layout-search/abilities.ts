@@ -3,10 +3,11 @@ import { isLauncher, launchers } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { runtimeCapabilities } from '../formats/runtimes';
 import { schedulesOf } from '../schedules/registry';
+import type { Runtime } from '../spec/runtime';
 import type { CapabilitiesWith } from '../spec/capabilities';
 import type { ScheduleName } from '../spec/schedule-names';
 
-/** What a launcher can do. Null: no launcher and no runtime is named, and nothing is known of it. */
+/** What a launcher can do, or a runtime. */
 export interface Abilities {
   readonly schedules: readonly ScheduleName[];
   readonly capabilities: CapabilitiesWith;
@@ -17,8 +18,16 @@ export function schedulesOfFormat(format: ConfigFormat): readonly ScheduleName[]
   return isLauncher(format) ? schedulesOf(launchers[format].traits.runtime) : null;
 }
 
-/** What the launcher of a run can do, or the runtime that its files name where they are of no launcher. */
-export function abilitiesOf({ capabilities: ofLauncher, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>): Abilities | null {
-  const capabilities = ofLauncher ?? (runtime?.value === undefined ? undefined : runtimeCapabilities[runtime.value]);
-  return capabilities === undefined ? null : { schedules: schedulesOf(runtime?.value ?? 'megatron'), capabilities };
+/** What the launcher of a run can do, or the runtime that its files name where they are of no launcher, or else the one that is assumed. */
+export function abilitiesOf({ capabilities, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>, assumed: Runtime): Abilities {
+  const { value } = runtime ?? {};
+  return {
+    schedules: schedulesOf(value ?? (capabilities === undefined ? assumed : 'megatron')),
+    capabilities: capabilities ?? runtimeCapabilities[value ?? assumed],
+  };
+}
+
+/** Whether files say who runs a run: they are a launcher's, or name a runtime. */
+export function namesRuntime({ capabilities, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>): boolean {
+  return capabilities !== undefined || runtime?.value !== undefined;
 }

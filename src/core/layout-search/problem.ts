@@ -5,6 +5,7 @@ import { keptFreeFor } from '../memory-model/kept-free';
 import { notInFile } from '../spec/capabilities';
 import type { Located } from '../spec/located';
 import type { PlanRequest } from '../spec/request';
+import { namesRuntime } from './abilities';
 import type { SearchProblem } from './search-problem';
 import { searchKeys, type SearchKey } from '../spec/layout-choices';
 
@@ -48,7 +49,7 @@ export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly 
     keptFree: keptFreeFor(request.training, run.keepFree?.value),
     fixed: new Set([...fixed, ...(capabilities === undefined ? [] : notInFile(capabilities))]),
     ...(request.runs === undefined ? {} : { schedules: request.runs }),
-    ...(capabilities === undefined ? {} : { strict: true }),
+    ...(namesRuntime(run) ? { strict: true } : {}),
     ...(released.has('offloadOptimizer') ? { triesHost: true } : {}),
     ...(run.layout.tensor !== undefined && run.layout.pipeline !== undefined ? { launched: true } : {}),
   };

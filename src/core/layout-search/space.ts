@@ -7,13 +7,14 @@ import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../spec/cluster';
 import { rankOrders } from '../spec/rank-order';
-import { runtimeOf, usualSequenceParallel } from '../spec/runtime';
+import { runtimeOf, splitsSequences, usualSequenceParallel } from '../spec/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
 import { refusedTogether } from '../spec/capabilities';
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
+import { emptyStagesOf } from '../partition/stages';
 import { settingsAgainst } from '../schedules/split-runtimes';
 import type { ScheduleName } from '../spec/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
@@ -63,7 +64,7 @@ export function* candidateGroups(
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
     const batch = training.globalBatch / sizes.data;
-    const allowed = optimizers.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }) === undefined);
+    const allowed = optimizers.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }, model) === undefined);
     if (allowed.length === 0) continue;
     const held = allowed
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
@@ -77,10 +78,9 @@ export function* candidateGroups(
       const count = batch / microBatch;
       const alike = `${sizes.pipeline},${sizes.data},${sizes.context > 1},${count}`;
       const possible = memoized(choices, alike, () => scheduleChoices(problem, sizes, count));
-      const schedules = possible.map((choice) => ({
-        ...choice,
-        layout: { ...sizes, virtualStages: choice.virtualStages },
-      }));
+      const schedules = possible
+        .map((choice) => ({ ...choice, layout: { ...sizes, virtualStages: choice.virtualStages } }))
+        .filter(({ layout }) => refusedTogether(capabilities, layout, model) === undefined);
       skipping.onSkipped(schedules.length * recomputes.length * comms.length * (allowed.length - held.length));
       if (held.length === 0) continue;
       for (const [recompute, alike, comm] of recomputes.flatMap((recompute) =>
@@ -160,15 +160,6 @@ function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): 
   return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
-/**
- * Whether a run has no pipeline and can have none: whole layers on the host, or gradients that are sharded in every micro-batch (ZeRO 2 and
- * 3, the rule `zero-with-pp`) but under TorchTitan, which shards once a step then.
- */
-function staysOneStage({ request: { training, layout }, launched = false }: SearchProblem): boolean {
-  const { zeroStage, runtime } = training;
-  return offloadsAlone(training) || (launched && layout.pipeline === 1 && zeroStage >= 2 && runtime !== 'torchtitan');
-}
-
 function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const { request, fixed } = problem;
   const { model, layout, training, cluster } = request;
@@ -183,7 +174,12 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
       size === 1 ||
       (model.stacks === undefined && training.sequenceLength >= size * leastContextTokens && training.sequenceLength % (2 * size) === 0),
   );
-  const pipelines = among('pipeline', (size) => size <= (staysOneStage(problem) ? 1 : Math.min(model.layers, mostStages)));
+  const pipelines = among(
+    'pipeline',
+    (size) =>
+      size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)) &&
+      (training.runtime !== 'deepspeed' || emptyStagesOf(model.layers, size) === 0),
+  );
   for (const tensor of tensors)
     for (const context of contexts)
       for (const pipeline of pipelines) {
@@ -208,11 +204,6 @@ function ordersFor({ request: { layout, cluster, training }, fixed }: SearchProb
   const usual = runtimeOf(training).rankOrder;
   const free = rankOrders.filter((one) => one === 'tp-cp-ep-dp-pp' || expert === 1 || expert * expertTensor === tensor * context);
   return free.map((one) => (one === usual ? {} : { order: one })).sort((a, b) => Number('order' in a) - Number('order' in b));
-}
-
-/** Whether sequence parallelism of this size divides the sequences. */
-function splitsSequences({ sequenceLength, decoderSequenceLength = 0 }: TrainingSpec, tensor: number): boolean {
-  return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
 }
 
 /**

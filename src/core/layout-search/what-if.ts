@@ -240,7 +240,7 @@ function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes
 }
 
 /** Whether the launcher runs sizes: what neither its file nor its script can say stays, and it refuses none of them together. */
-function isRun({ layout, training, capabilities }: PlanRequest, sizes: WhatIfSizes): boolean {
+function isRun({ model, layout, training, capabilities }: PlanRequest, sizes: WhatIfSizes): boolean {
   const named = {
     tensor: sizes['layout.tensor'],
     pipeline: sizes['layout.pipeline'],
@@ -251,7 +251,7 @@ function isRun({ layout, training, capabilities }: PlanRequest, sizes: WhatIfSiz
   const kept = Object.entries(named).every(
     ([key, size]) => capabilities?.setBy[key as keyof typeof named] !== 'nobody' || size === layout[key as keyof typeof named],
   );
-  return kept && refusedTogether(capabilities, { ...named, zeroStage: training.zeroStage }) === undefined;
+  return kept && refusedTogether(capabilities, { ...named, zeroStage: training.zeroStage }, model) === undefined;
 }
 
 /** As the rules of `src/core/rules/checks` have it, for the sizes that a step of `key` changes. */

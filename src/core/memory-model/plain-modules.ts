@@ -8,11 +8,11 @@ import type { MemoryInputs } from './memory-inputs';
  */
 
 /**
- * Whether the layers are plain modules: always under TorchTitan and FSDP; under DeepSpeed where the model is one of Transformers and
+ * Whether the layers are plain modules: always under TorchTitan, FSDP and DDP; under DeepSpeed where the model is one of Transformers and
  * nothing divides it but ZeRO.
  */
 export function isPlain({ model, training: { runtime }, layout }: MemoryInputs): boolean {
-  if (runtime === 'torchtitan' || runtime === 'fsdp1') return true;
+  if (runtime === 'torchtitan' || runtime === 'fsdp1' || runtime === 'ddp') return true;
   return runtime === 'deepspeed' && model.modelType !== 'custom' && layout.tensor === 1 && layout.pipeline === 1;
 }
 
@@ -31,12 +31,17 @@ export function normCopyBytes(inputs: MemoryInputs): number {
   return copies ? (inputs.training.adapter === undefined ? 4 : 4 - elementBytes(inputs.training)) : 0;
 }
 
+/** Whether models are those of Transformers: a Trainer's under DeepSpeed or DDP. */
+function runsTransformers({ training: { runtime } }: MemoryInputs): boolean {
+  return runtime === 'deepspeed' || runtime === 'ddp';
+}
+
 /** Models of Transformers whose GELU is written out in Python (`NewGELUActivation`). */
 const writtenGelu: ReadonlySet<string> = new Set(['gpt2', 'gpt_neo', 'gptj', 'codegen', 'phi']);
 
 /** Tensors of the feed-forward width that the activation keeps beside its input: the tanh, half the input, and 1 plus the tanh. */
 export function activationCopies(inputs: MemoryInputs): number {
-  return inputs.training.runtime === 'deepspeed' && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
+  return runsTransformers(inputs) && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
 }
 
 /**
@@ -45,10 +50,10 @@ export function activationCopies(inputs: MemoryInputs): number {
  */
 export function repeatsKeysAndValues(inputs: MemoryInputs): boolean {
   const { runtime, attention } = inputs.training;
-  return runtime === 'torchtitan' || (runtime === 'deepspeed' && attention === 'unfused' && isPlain(inputs));
+  return runtime === 'torchtitan' || (runsTransformers(inputs) && attention === 'unfused' && isPlain(inputs));
 }
 
 /** Bytes a cell of the softmax that unfused attention saves in fp32 beside its cast (Transformers' Llama and its like). */
 export function softmaxCopyBytes(inputs: MemoryInputs): number {
-  return inputs.training.runtime === 'deepspeed' && normCopyBytes(inputs) > 0 ? 4 : 0;
+  return runsTransformers(inputs) && normCopyBytes(inputs) > 0 ? 4 : 0;
 }

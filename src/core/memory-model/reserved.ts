@@ -50,6 +50,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
   switch (runtimeOf(inputs.training).id) {
     case 'megatron':
     case 'terapipe':
+    case 'ddp':
       return usual;
     case 'deepspeed':
       return usual + zeroBlocks(inputs, trainedOf(inputs, stage), embeddingBackwardBytes(inputs, stage));

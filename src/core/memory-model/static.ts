@@ -4,6 +4,7 @@ import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatr
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { traitsOfOptimizer } from '../spec/optimizer';
 import { runtimeOf } from '../spec/runtime';
+import { replicatedBytes } from './ddp';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';
 import { heldBytes, layerOfRank, trainedOf, type Held, type StaticBytes } from './held';
@@ -26,6 +27,7 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
     terapipe: megatronBytes,
     torchtitan: shardedBytes,
     fsdp1: shardedBytes,
+    ddp: replicatedBytes,
     deepspeed: deepspeedBytes,
   }[runtimeOf(training).id];
   const trained = count(inputs, stage, held);

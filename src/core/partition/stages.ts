@@ -32,6 +32,17 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
 }
 
 /**
+ * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers
+ * / stages), so the last ones may stay empty. Seen
+ * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than
+ * stages.
+ */
+export function emptyStagesOf(layers: number, stages: number, balanced = true): number {
+  if (layers <= stages || !balanced) return Math.max(0, stages - layers);
+  return stages - Math.ceil(layers / Math.ceil(layers / stages));
+}
+
+/**
  * Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens.
  */
 export function cutContents(stageLayers: readonly number[], model?: ModelSpec): StageContents[] {

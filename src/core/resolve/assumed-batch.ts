@@ -38,7 +38,13 @@ export function batchFallback(
   kept: Scenario | undefined,
 ): Fallback<number> {
   if (each !== undefined)
-    return { value: each.value * layout.data, reason: sentence`${formatCount(each.value)} on each replica, as the files say` };
+    return {
+      value: each.value * layout.data,
+      reason:
+        each.source.kind === 'default'
+          ? sentence`${formatCount(each.value)} on each replica: ${each.source.reason}`
+          : sentence`${formatCount(each.value)} on each replica, as the files say`,
+    };
   const assumed = { value: assumedGlobalBatch(training, layout), reason: reasonOfAssumed(training) };
   const before = keptBatch(kept);
   if (before === null || before === assumed.value) return assumed;

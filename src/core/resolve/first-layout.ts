@@ -8,6 +8,7 @@ import { defaultConstants } from '../spec/cost-constants';
 import { limitsOn } from '../memory-model/reserved';
 import { fitsMemory, verdictOf } from '../memory-model/verdict';
 import { splitsHeads } from '../model/mixers';
+import { refusedTogether, type CapabilitiesWith } from '../spec/capabilities';
 import type { ModelSpec } from '../spec/model';
 import { divisorsOf, greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
@@ -28,6 +29,8 @@ export interface PlannedModel {
   readonly model: ModelSpec;
   readonly draft: TrainingDraft;
   readonly signal?: CancelSignal | undefined;
+  /** What the runtime refuses is no first layout, unless everything is. */
+  readonly capabilities?: Pick<CapabilitiesWith, 'refuses'> | undefined;
   /** The scenario of the last plan, whose batch the layout has to divide. */
   readonly kept?: Scenario | undefined;
 }
@@ -254,14 +257,15 @@ function peakOf(
  * Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share
  * out a given expert size, where there are any.
  */
-function possibleLayouts(given: LayoutGiven, { model, draft, kept }: PlannedModel, cluster: ClusterSpec): Layout[] {
+function possibleLayouts(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
+  const { model, draft, kept, capabilities } = planned;
   const { layout: fixed } = given;
   const context = fixed.context?.value ?? 1;
   const shared: Pick<Layout, 'expertTensor' | 'stageLayers'> = {
     ...(fixed.expertTensor === undefined ? {} : { expertTensor: fixed.expertTensor.value }),
     ...(fixed.stageLayers?.value === undefined ? {} : { stageLayers: fixed.stageLayers.value }),
   };
-  const layouts = possibleSizes(fixed, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context).flatMap((sizes) =>
+  const all = possibleSizes(fixed, model, cluster, (cluster.nodes * cluster.gpusPerNode) / context).flatMap((sizes) =>
     expertSizes(given, model, { ...sizes, context }).map((expert) => ({
       ...sizes,
       context,
@@ -270,6 +274,8 @@ function possibleLayouts(given: LayoutGiven, { model, draft, kept }: PlannedMode
       virtualStages: fixed.virtualStages?.value ?? 1,
     })),
   );
+  const isRun = (layout: Layout): boolean => refusedTogether(capabilities, { ...layout, zeroStage: draft.zeroStage }, model) === undefined;
+  const layouts = all.some(isRun) ? all.filter(isRun) : all;
   const batch = fixedBatch(given, kept);
   const dividing = layouts.filter(
     ({ data, tensor, expert, expertTensor = tensor }) =>

@@ -61,6 +61,7 @@ export function resolveTraining(
     ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: sentence`usual practice in pre-training` })),
     ...recipe,
+    ...(runtime.overlapsGradReduce === true ? { overlapGradReduce: true } : {}),
     ...givenValues(optional(given)),
     ...resolveAdapter(run, model, valueOrDefault),
     ...named,

@@ -14,7 +14,6 @@ import type { NamedProfile } from '../spec/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
 import { isLauncher } from '../formats/registry';
-import { schedulesOf } from '../schedules/registry';
 import { runtimeOf, usualSequenceParallel } from '../spec/runtime';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';
@@ -56,7 +55,8 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
   const { kept } = defaults;
   const draft = resolveTraining(run, model, oneNode, valueOrDefault, defaults);
-  const planned = { model, draft, signal, kept };
+  const abilities = abilitiesOf(run, runtimeOf(draft).id);
+  const planned = { model, draft, signal, kept, capabilities: abilities.capabilities };
   const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
   const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
   const assumed = mixed === null ? resolveNodes(given, defaults, planned, oneNode, valueOrDefault) : null;
@@ -67,8 +67,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
       ? resolveLayout(given, planned, cluster, assumed?.found ?? null, valueOrDefault)
       : resolveMixedLayout(given, planned, mixed, constants, valueOrDefault);
   const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
-  const abilities = abilitiesOf(run);
-  const runs = run.schedules?.value ?? defaults.schedules ?? abilities?.schedules ?? schedulesOf(runtimeOf(training).id);
+  const runs = run.schedules?.value ?? defaults.schedules ?? abilities.schedules;
   const request: PlanRequest = {
     title: run.title,
     model,
@@ -79,7 +78,7 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
     ...(runs === 'all' ? {} : { runs }),
     ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
     ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
-    ...(abilities === null ? {} : { capabilities: abilities.capabilities }),
+    capabilities: abilities.capabilities,
     slicing: slicingOf(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,

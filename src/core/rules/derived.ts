@@ -99,6 +99,16 @@ export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | nu
 }
 
 /**
+ * Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not
+ * divide.
+ */
+export function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
+  if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
+  const stages = virtualStagesOf(facts, format);
+  return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
+}
+
+/**
  * TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when
  * the file does not show it.
  */

@@ -176,6 +176,12 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'you do not read that report.',
   },
   'zero-with-pp': { source: deepspeed('deepspeed/runtime/pipe/engine.py', 'line 77'), ignore: neverStarts },
+  'zero-with-tp': { source: deepspeed('deepspeed/runtime/engine.py', '`_configure_tensor_parallel`'), ignore: neverStarts },
+  'zero-with-experts': {
+    source: `${deepspeed('deepspeed/runtime/engine.py', 'line 1890')}; GPT-NeoX at ea7aefd8, \`megatron/neox_arguments/arguments.py\`, line 1089`,
+    ignore: neverStarts,
+  },
+  'tied-with-pp': { source: torchtitan('torchtitan/models/common/decoder.py', 'line 168'), ignore: neverStarts },
   'ds-batch-triangle': {
     source: deepspeed('deepspeed/runtime/config.py', 'line 938'),
     ignore: 'the number of replicas in the file is not the one that you start.',
@@ -245,11 +251,6 @@ export const guidance: Readonly<Record<string, Guidance>> = {
       'a tensor size of 16 on nodes of 8 GPUs, whose all-reduces cross the network, where a tensor size of 8 with more stages is faster.',
     source: '[docs/accuracy.md](accuracy.md): how far predictions are off.',
     ignore: 'the layout is fixed by something that no file says, such as checkpoints.',
-  },
-  'layout-too-large': {
-    example: 'Llama 3 70B with `layout.pipeline` 2 on 64 H100-80GB, where 8 stages fit.',
-    source: '[docs/model/memory.md](model/memory.md).',
-    ignore: 'the run is known to fit.',
   },
   'base-not-found': {
     example: '`extends: llama3_base.yaml`, opened without that file. ""llama3_base.yaml" is not here, so what it sets is not known"',

@@ -16,6 +16,7 @@ const modelFacts = [
   'denseLayers',
   'firstDenseLayers',
   'latentAttention',
+  'tiedEmbeddings',
   'kvLoraRank',
   'qLoraRank',
   'qkNopeHeadDim',

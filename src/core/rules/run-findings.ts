@@ -19,7 +19,7 @@ import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
  * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
-  const view = viewOfRun(run, plan?.request.layout);
+  const view = viewOfRun(run, plan?.request);
   const ofRules = rules.flatMap((rule) => issuesWithFixes(rule, view).map((issue) => findingOf(run, view, rule, issue)));
   return mostSevereFirst([...ofRules, ...formatFindings(run, plan), ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
 }

@@ -8,6 +8,7 @@ import { memoryRules } from './checks/memory-rules';
 import { modelRules } from './checks/model-rules';
 import { pipelineLayoutRules } from './checks/pipeline-layout-rules';
 import { recomputeRules } from './checks/recompute-rules';
+import { refusalRules } from './checks/refusal-rules';
 import { scheduleRules } from './checks/schedule-rules';
 import { sequenceRules } from './checks/sequence-rules';
 import { sliceRules } from './checks/slice-rules';
@@ -33,6 +34,7 @@ export const rules: readonly Rule[] = [
   ...sliceRules,
   ...recomputeRules,
   ...memoryRules,
+  ...refusalRules,
   ...deepspeedRules,
   ...torchtitanRules,
   ...runRules,
@@ -58,8 +60,7 @@ export function documentedCodes(): DocumentedCode[] {
   const pages = new Map<string, DocumentedCode>();
   const documented: readonly Documented[] = [...rules, ...remarks];
   for (const { code, alias, doc: own } of documented) {
-    const doc =
-      alias === undefined ? own : `${own} It was called \`${alias}\` on a terapipe.json; \`terapipe-ignore\` and settings take both.`;
+    const doc = alias === undefined ? own : `${own} It was called \`${alias}\`, which \`terapipe-ignore\` and settings take too.`;
     const before = pages.get(code);
     if (before !== undefined) pages.set(code, { ...before, doc: `${before.doc}\n\n${doc}` });
     else pages.set(code, { code, doc, rule: code, guidance: guidanceOf(code) });

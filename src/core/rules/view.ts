@@ -1,16 +1,18 @@
 import type { ConfigFormat } from '../formats/config-format';
 import type { LauncherTraits } from '../formats/launcher';
-import { programTraitsOf } from '../formats/as-launched';
+import { capabilitiesOf, programTraitsOf } from '../formats/as-launched';
 import { launcherTraitsOf } from '../formats/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { largest } from '../formats/limits';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
+import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
 import { recipeCut } from '../resolve/recipe-cut';
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec } from '../spec/cluster';
-import type { Layout } from '../spec/request';
+import type { Refusal } from '../spec/capabilities';
+import type { Layout, PlanRequest } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
 import { settingAt } from './settings';
 import { sentence } from '../sentence';
@@ -33,6 +35,10 @@ export interface ConfigView {
   readonly format: ConfigFormat;
   /** What is known of the launcher, or of the program of its family that the file starts. */
   readonly launcher: LauncherTraits;
+  /** What it refuses with such settings, or the runtime of a run that no launcher starts. */
+  readonly refusesWith: (facts: Facts) => readonly Refusal[];
+  /** No file names a launcher or a runtime. */
+  readonly assumesRuntime: boolean;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
   /** A setting, the cluster or a recipe that is taken where the file is silent deals the layers to the stages otherwise than evenly. */
@@ -54,7 +60,9 @@ export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'pr
   const launcher = programTraitsOf(file);
   const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= largest.layers ? traitsOf(facts) : {};
-  return { facts, format, launcher, traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
+  const refusesWith: ConfigView['refusesWith'] = (given) => capabilitiesOf({ ...file, facts: given })?.refuses ?? [];
+  const known = { traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
+  return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };
 }
 
 /** The key of terapipe.json that says what a fact does, by the name of the fact. */
@@ -66,6 +74,7 @@ const settingKeys = {
   headDim: 'model.headDim',
   ffn: 'model.ffn',
   vocab: 'model.vocab',
+  tiedEmbeddings: 'model.tiedEmbeddings',
   maxPositions: 'model.maxPositions',
   positions: 'model.positions',
   experts: 'model.experts',
@@ -106,8 +115,8 @@ export function settingOf(name: SettingName): string | undefined {
 /** Sizes that the planner takes for 1 where a terapipe.json is silent; the other ones it chooses. */
 const ones = ['context', 'microBatch'] as const;
 
-/** A run of a terapipe.json or a model config as rules see it. @param planned the layout of its plan, where there is one. */
-export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
+/** A run of a terapipe.json or a model config as rules see it. @param planned what its plan is of, where there is one. */
+export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigView {
   const facts: Partial<Record<SettingName, Fact<unknown>>> = {};
   for (const name of ones) facts[name] = { value: 1, source: { kind: 'default', reason: sentence`the planner takes 1` } };
   for (const [name, key] of Object.entries(settingKeys)) {
@@ -131,11 +140,13 @@ export function viewOfRun(run: Run, planned: Layout | null = null): ConfigView {
     facts: facts as ViewFacts,
     format: run.format,
     launcher: launcherTraitsOf(run.format),
+    refusesWith: () => (planned?.capabilities ?? abilitiesOf(run, 'megatron').capabilities).refuses,
+    assumesRuntime: !namesRuntime(run),
     traits,
     dealsOtherwise,
     gpus: gpusOf(run),
     nvlinkDomain: nvlinkDomainOf(run),
-    planned,
+    planned: planned?.layout ?? null,
   };
 }
 

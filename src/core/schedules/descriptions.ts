@@ -23,7 +23,7 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
   },
   '1F1B': {
     text: sentence`After a warm-up one micro-batch forward and one backward in turn, so that no more are in flight than there are stages (PipeDream-flush).`,
-    runtimes: ['megatron', 'torchtitan', 'fsdp1', 'deepspeed'],
+    runtimes: ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed'],
     elsewhere: null,
   },
   Interleaved1F1B: {

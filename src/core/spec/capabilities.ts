@@ -1,15 +1,38 @@
 import { searchKeys, type SearchKey } from './layout-choices';
+import { sentence, type Sentence } from '../sentence';
 
 /** What sets a choice of a launcher's run: its file; its script, command line or another of its files; nothing, as it cannot run it. */
 export type SetBy = 'file' | 'elsewhere' | 'nobody';
 
 /** Sizes of a run of which a launcher refuses some together. */
 export type RefusedSize = 'tensor' | 'pipeline' | 'context' | 'expert' | 'virtualStages' | 'zeroStage';
+export type RefusedSizes = Readonly<Partial<Record<RefusedSize, number>>>;
 
-/** Sizes that a launcher refuses together. */
+/** What a model has that some sizes do not go with. */
+export interface RefusedModel {
+  readonly tiedEmbeddings: boolean;
+  /** Null: it has none. */
+  readonly experts: unknown;
+}
+
+/** The rules of refusals, by their codes. */
+export type RefusalCode = 'zero-with-pp' | 'zero-with-tp' | 'zero-with-experts' | 'tied-with-pp' | 'vpp-needs-overlap-or-pp3';
+
+/** Sizes that a launcher refuses together, or only with some models. */
 export interface Refusal {
-  /** It refuses runs in which each of these is at least as large. */
-  readonly atLeast: Readonly<Partial<Record<RefusedSize, number>>>;
+  readonly code: RefusalCode;
+  /** It refuses runs in which each of these is at least as large; the first is the one to make smaller. */
+  readonly atLeast: RefusedSizes;
+  /** And none of these larger. */
+  readonly atMost?: RefusedSizes;
+  /** Only of models with it. */
+  readonly model?: keyof RefusedModel;
+  /** Why: the end of a sentence. */
+  readonly why: Sentence;
+  /** What mends it, where that is not to make one of the sizes smaller. */
+  readonly remedy?: Sentence;
+  /** It starts them, and they take much longer than is planned: a search leaves them out, and the finding is a warning. */
+  readonly isSlow?: true;
   /** The check in its code. */
   readonly source: string;
 }
@@ -54,24 +77,77 @@ export function notInFile(capabilities: Pick<CapabilitiesWith, 'setBy'>): readon
   return searchKeys.filter((key) => capabilities.setBy[key] !== 'file');
 }
 
-/** The combination that a launcher refuses; undefined: it runs these sizes. */
+/** All combinations that a launcher refuses of these sizes and this model. */
+export function refusalsOf(refuses: readonly Refusal[], sizes: RefusedSizes, model: RefusedModel): readonly Refusal[] {
+  return refuses.filter(
+    ({ atLeast, atMost = {}, model: trait }) =>
+      Object.entries(atLeast).every(([name, least]) => sizeIn(sizes, name as RefusedSize) >= least) &&
+      Object.entries(atMost).every(([name, most]) => sizeIn(sizes, name as RefusedSize) <= most) &&
+      (trait === undefined || (model[trait] !== null && model[trait] !== false)),
+  );
+}
+
+/** A combination that a launcher refuses; undefined: it runs these sizes of this model. */
 export function refusedTogether(
   capabilities: Pick<CapabilitiesWith, 'refuses'> | undefined,
-  sizes: Readonly<Partial<Record<RefusedSize, number>>>,
+  sizes: RefusedSizes,
+  model: RefusedModel,
 ): Refusal | undefined {
-  return capabilities?.refuses.find(({ atLeast }) =>
-    Object.entries(atLeast).every(([name, least]) => (sizes[name as RefusedSize] ?? (name === 'zeroStage' ? 0 : 1)) >= least),
-  );
+  return refusalsOf(capabilities?.refuses ?? [], sizes, model)[0];
+}
+
+/** A size that nothing sets is 1, and ZeRO's stage 0. */
+export function sizeIn(sizes: RefusedSizes, name: RefusedSize): number {
+  return sizes[name] ?? (name === 'zeroStage' ? 0 : 1);
 }
 
 /** `PipelineEngine` asserts a stage below 2. */
 export const zeroWithPipeline: Refusal = {
+  code: 'zero-with-pp',
   atLeast: { zeroStage: 2, pipeline: 2 },
+  why: sentence`it would reduce gradients after every micro-batch, which DeepSpeed's pipeline engine refuses`,
   source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/pipe/engine.py 76',
+};
+
+/** The same of a model that is a pipeline module with one stage too. */
+export const zeroWithModule: Refusal = {
+  code: 'zero-with-pp',
+  atLeast: { zeroStage: 2 },
+  why: sentence`Megatron-DeepSpeed makes a pipeline module of the model, of 1 stage too, and its engine refuses it`,
+  remedy: sentence`use ZeRO stage 1, or 1 stage and --no-pipeline-parallel`,
+  source: 'microsoft/Megatron-DeepSpeed at f4157bea, pretrain_gpt.py, and deepspeed/runtime/pipe/engine.py 76',
+};
+
+/** FSDP2 in Megatron-LM refuses pipelines; Megatron-FSDP takes them, and exchanges in every micro-batch. */
+export const shardedPipeline: Refusal = {
+  code: 'zero-with-pp',
+  atLeast: { zeroStage: 2, pipeline: 2 },
+  why: sentence`it reduces gradients after every micro-batch, which is not planned`,
+  isSlow: true,
+  source: 'NVIDIA/Megatron-LM at d98e8a64, megatron/training/arguments.py 1034 and 1118, --use-torch-fsdp2 and --use-megatron-fsdp',
 };
 
 /** `_configure_tensor_parallel` asserts a stage of at most 2. */
 export const zero3WithAutoTensor: Refusal = {
+  code: 'zero-with-tp',
   atLeast: { zeroStage: 3, tensor: 2 },
+  why: sentence`DeepSpeed's AutoTP takes stages up to 2`,
   source: 'deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _configure_tensor_parallel',
+};
+
+/** Layers of DeepSpeed's own with experts. */
+export const zero3WithExperts: Refusal = {
+  code: 'zero-with-experts',
+  atLeast: { zeroStage: 3, expert: 2 },
+  why: sentence`DeepSpeed's layers with experts take stages up to 2`,
+  source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/engine.py 1890',
+};
+
+/** Two stages that interleave send to each other both ways at once. */
+export const interleavedPair: Refusal = {
+  code: 'vpp-needs-overlap-or-pp3',
+  atLeast: { virtualStages: 2, pipeline: 2 },
+  atMost: { pipeline: 2 },
+  why: sentence`the same two GPUs send to each other both ways at once, which needs overlapped communication`,
+  source: 'NVIDIA/Megatron-LM at d98e8a64, megatron/training/arguments.py 1006',
 };

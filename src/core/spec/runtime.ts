@@ -3,7 +3,7 @@ import type { RankOrder } from './rank-order';
 import { sentence, type Sentence } from '../sentence';
 
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
-export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'deepspeed', 'terapipe'] as const;
+export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed', 'terapipe'] as const;
 export type Runtime = (typeof runtimes)[number];
 
 /**
@@ -64,6 +64,8 @@ export interface RuntimeProfile {
   readonly softmaxBytes?: { readonly forward: number; readonly backward: number };
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
+  /** Gradients are exchanged beside backward where no file says otherwise. */
+  readonly overlapsGradReduce?: true;
   /**
    * On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`,
    * `buffered_allreduce_fallback`).
@@ -101,8 +103,42 @@ const megatron: RuntimeProfile = {
   gradAccumulationFp32: { value: true, reason: sentence`Megatron-LM accumulates in fp32` },
 };
 
+const fsdp1: RuntimeProfile = {
+  id: 'fsdp1',
+  name: 'PyTorch FSDP1',
+  shortName: 'FSDP1',
+  gatedWidths: 4,
+  keepsNarrow: false,
+  sends: 'asynchronous',
+  sendsWhole: false,
+  rankOrder: 'tp-cp-ep-dp-pp',
+  postValidates: false,
+  splitKeeps: 'graph',
+  attentionKernels: ['flash1', 'flash2', 'cudnn'],
+  compiles: false,
+  eagerTraffic: 2.2,
+  overlapsTensorParallel: false,
+  reducesWhole: false,
+  tensorBusShare: 1,
+  fusesGradAccumulation: false,
+  zeroStage: { value: 3, reason: sentence`FSDP shards everything` },
+  gradAccumulationFp32: { value: false, reason: sentence`FSDP keeps gradients in the training precision, summed in it` },
+};
+
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   megatron,
+  fsdp1,
+  // torch/nn/parallel/distributed.py of PyTorch 2.6: buckets are all-reduced while backward runs
+  ddp: {
+    ...fsdp1,
+    id: 'ddp',
+    name: 'PyTorch DDP',
+    shortName: 'DDP',
+    attentionKernels: ['flash2', 'flash1', 'cudnn'],
+    overlapsGradReduce: true,
+    zeroStage: { value: 0, reason: sentence`DDP shards nothing` },
+    gradAccumulationFp32: { value: true, reason: sentence`gradients are of the type of the weights, which are in fp32 under autocast` },
+  },
   torchtitan: {
     id: 'torchtitan',
     name: 'TorchTitan (FSDP2)',
@@ -123,27 +159,6 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     fusesGradAccumulation: false,
     zeroStage: { value: 3, reason: sentence`FSDP2 shards everything` },
     gradAccumulationFp32: { value: true, reason: sentence`TorchTitan reduces in fp32` },
-  },
-  fsdp1: {
-    id: 'fsdp1',
-    name: 'PyTorch FSDP1',
-    shortName: 'FSDP1',
-    gatedWidths: 4,
-    keepsNarrow: false,
-    sends: 'asynchronous',
-    sendsWhole: false,
-    rankOrder: 'tp-cp-ep-dp-pp',
-    postValidates: false,
-    splitKeeps: 'graph',
-    attentionKernels: ['flash1', 'flash2', 'cudnn'],
-    compiles: false,
-    eagerTraffic: 2.2,
-    overlapsTensorParallel: false,
-    reducesWhole: false,
-    tensorBusShare: 1,
-    fusesGradAccumulation: false,
-    zeroStage: { value: 3, reason: sentence`FSDP shards everything` },
-    gradAccumulationFp32: { value: false, reason: sentence`FSDP keeps gradients in the training precision, summed in it` },
   },
   deepspeed: {
     id: 'deepspeed',
@@ -191,12 +206,21 @@ export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeP
 
 /** Whether sequence parallelism is on where no file says, and why. */
 export function usualSequenceParallel(
-  { runtime }: { readonly runtime?: Runtime },
+  training: { readonly runtime?: Runtime; readonly sequenceLength: number; readonly decoderSequenceLength?: number },
   tensor: number,
 ): { readonly value: boolean; readonly reason: Sentence } {
   if (tensor === 1) return { value: false, reason: sentence`needs tensor parallelism` };
-  if (runtime === 'terapipe') return { value: false, reason: sentence`TeraPipe's runtime has no sequence parallelism` };
+  if (training.runtime === 'terapipe') return { value: false, reason: sentence`TeraPipe's runtime has no sequence parallelism` };
+  if (!splitsSequences(training, tensor)) return { value: false, reason: sentence`it wants sequences that the tensor size divides` };
   return { value: true, reason: sentence`usual with tensor parallelism` };
+}
+
+/** Whether sequence parallelism of this size divides the sequences. */
+export function splitsSequences(
+  { sequenceLength, decoderSequenceLength = 0 }: { readonly sequenceLength: number; readonly decoderSequenceLength?: number },
+  tensor: number,
+): boolean {
+  return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
 }
 
 /** In which order the ranks of a run are numbered: as its layout says, else as its runtime does. */
@@ -260,7 +284,8 @@ export function usualLoss({
 }): { readonly value: boolean; readonly reason: Sentence } {
   if (runtime === 'fsdp1')
     return { value: true, reason: sentence`llm-foundry's loss_fn is fused_crossentropy unless its file says otherwise` };
-  if (runtime === 'deepspeed' && modelType !== 'custom') return { value: false, reason: sentence`Transformers computes it in fp32` };
+  if ((runtime === 'deepspeed' || runtime === 'ddp') && modelType !== 'custom')
+    return { value: false, reason: sentence`Transformers computes it in fp32` };
   if (runtime !== 'torchtitan') return { value: true, reason: sentence`usual practice` };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
   const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;

@@ -266,12 +266,18 @@ export function gradientCollectives(inputs: CostInputs, stage: StageLayers, besi
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
   const isScattered = sharded && !(layout.pipeline > 1 && runtimeOf(training).reducesWhole);
-  const gradient = training.gradAccumulationFp32 && sharded ? 4 : element;
+  const isReplicated = runtimeOf(training).id === 'ddp';
+  const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
   const { joined: inNode, sharing } = replicaLinks(layout, cluster, rankOrderOf(inputs), ranks);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
-  const bucket = Math.max(...parts.map((part) => ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, bucketParameters(ranks))));
+  const bucket = Math.max(
+    ...parts.map(
+      (part) =>
+        ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, isReplicated ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
+    ),
+  );
   const waitedMs = (bytes: number, overlaps: boolean | undefined, beside: readonly TimeFor[]): number => {
     const ms = (1e3 * bytes * volume) / bandwidth;
     if (overlaps !== true) return ms;
@@ -284,6 +290,9 @@ export function gradientCollectives(inputs: CostInputs, stage: StageLayers, besi
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
 }
+
+/** A bucket of PyTorch's DistributedDataParallel by default (`bucket_cap_mb`). */
+const bucketBytesOfDdp = 25 * 2 ** 20;
 
 /** Parameters in one gradient bucket of Megatron-LM by default (`DistributedDataParallel`). */
 function bucketParameters(ranks: number): number {

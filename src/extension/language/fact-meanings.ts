@@ -126,6 +126,7 @@ export const meanings: Readonly<Record<FactName, Meaning>> = {
   activationCheckpointing: (t) => t('Settings for recomputing activations; whether that happens is up to the code of the model.'),
   sequenceParallel: 'training.sequenceParallel',
   attention: 'training.attention',
+  attentionKernel: 'training.attentionKernel',
   cpuOffloading: (t) => t('Activations are kept in the memory of the host: less on the GPU, more on its link.'),
   activationOffloadLayers: (t) => t('Layers whose activations are kept in the memory of the host between forward and backward.'),
   cpuCheckpointing: (t) => t('Whether what recomputing keeps goes to the memory of the host.'),

@@ -127,7 +127,11 @@ export function onMegatron(request: PlanRequest): PlanRequest {
       ...without(training, 'runtime'),
       zeroStage,
       gradAccumulationFp32: unless('gradAccumulationFp32', accumulation, training.gradAccumulationFp32),
-      sequenceParallel: unless('sequenceParallel', usualSequenceParallel({}, layout.tensor), training.sequenceParallel),
+      sequenceParallel: unless(
+        'sequenceParallel',
+        usualSequenceParallel(without(training, 'runtime'), layout.tensor),
+        training.sequenceParallel,
+      ),
       fusedCrossEntropy: unless('fusedCrossEntropy', loss, training.fusedCrossEntropy),
     },
     assumptions: assumptions.filter(({ key }) => !assumedByRuntime.includes(key)),

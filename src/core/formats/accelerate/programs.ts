@@ -15,6 +15,9 @@ export const accelerateCapabilities: Capabilities = {
   silent: {},
 };
 
+/** Transformers' loss, and PyTorch's own attention (since 2.2), without DeepSpeed. */
+const silent: Capabilities['silent'] = { fusedCrossEntropy: false, attentionKernel: 'flash2' };
+
 /** By `distributed_type`. */
 const programs: Readonly<Record<string, Program>> = {
   DEEPSPEED: {
@@ -25,6 +28,11 @@ const programs: Readonly<Record<string, Program>> = {
       setBy: setBy(['zeroStage', 'offloadOptimizer'], ['tensor', 'context', 'expert', 'microBatch', 'recompute']),
     },
   },
+  MULTI_GPU: {
+    name: 'Accelerate with DDP',
+    traits: { runtime: 'ddp' },
+    capabilities: { ...accelerateCapabilities, refuses: [], silent },
+  },
   FSDP: {
     name: 'Accelerate with FSDP',
     traits: { runtime: 'fsdp1' },
@@ -32,7 +40,7 @@ const programs: Readonly<Record<string, Program>> = {
       ...accelerateCapabilities,
       setBy: setBy(['recompute', 'context'], ['tensor', 'expert', 'microBatch', 'zeroStage', 'offloadOptimizer']),
       refuses: [],
-      silent: { fusedCrossEntropy: false },
+      silent,
     },
   },
   MEGATRON_LM: {

@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
@@ -14,7 +14,7 @@ export const deepspeed: Launcher = {
     name: 'DeepSpeed',
     source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/config.py, zero/config.py 95 and pipe/engine.py 76',
     setBy: setBy(['microBatch', 'zeroStage', 'offloadOptimizer'], ['tensor', 'pipeline', 'context', 'expert', 'recompute']),
-    refuses: [zeroWithPipeline, zero3WithAutoTensor],
+    refuses: [zeroWithPipeline, zero3WithAutoTensor, zero3WithExperts],
     silent: { gradientAccumulation: 1 },
   },
 };

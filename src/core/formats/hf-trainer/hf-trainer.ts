@@ -3,7 +3,7 @@ import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
 import type { Facts, LauncherFile, Program } from '../facts';
-import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
+import { axolotl, keepsHalf, llamaFactory, trainerProgramOf, trl } from './programs';
 import { count, fixed, on } from '../shell/flag-reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../trainer-files';
@@ -25,6 +25,10 @@ const trainerKeys: KeyTable = {
   gradientAccumulation: [key('gradient_accumulation_steps', count(1))],
   precision: [
     key(
+      'pure_bf16',
+      anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'bf16' : undefined)),
+    ),
+    key(
       'bf16',
       anyOf((written) => (/^(true|full|auto|yes|on)$/i.test(written) ? 'bf16' : undefined)),
     ),
@@ -38,6 +42,13 @@ const trainerKeys: KeyTable = {
     key(
       'flash_attn',
       anyOf((written) => (/^(fa2|fa3|auto)$/i.test(written) ? 'flash' : undefined)),
+    ),
+  ],
+  attentionKernel: [
+    key('flash_attention', lenient(fixed('flash2'))),
+    key(
+      'flash_attn',
+      anyOf((written) => (/^fa[23]$/i.test(written) ? (`flash${written.at(-1) === '3' ? 3 : 2}` as const) : undefined)),
     ),
   ],
   optimizer: [
@@ -78,7 +89,7 @@ export const trainerFiles: Composition = {
     const facts = withCheckpointing(written);
     return {
       ...launcherFile(own, 'hf-trainer', facts, reader),
-      program: programOf(own),
+      program: programOf(own, facts, reader.one('pure_bf16', on(true))?.value === true),
       ...adaptersOf(reader),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
@@ -90,11 +101,14 @@ function parsed({ file, text }: Layer): YamlDocument {
 }
 
 /** Axolotl has `base_model`, LLaMA-Factory keys of its own; any other file is TRL's. */
-function programOf(own: YamlDocument): Program {
+function programOf(own: YamlDocument, facts: Facts, isPure: boolean): Program {
   const { entries } = own.root;
   const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
   const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
-  return trainerProgramOf(capabilities, isFsdp(own));
+  const named = own.root.entries.get('deepspeed')?.value;
+  const hasDeepSpeed = named !== undefined && !(named.kind === 'scalar' && /^(null|~|)$/.test(named.text));
+  const runtime = isFsdp(own) ? 'fsdp1' : hasDeepSpeed ? 'deepspeed' : 'ddp';
+  return trainerProgramOf(capabilities, runtime, isPure || keepsHalf(capabilities, runtime, facts));
 }
 
 /** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */

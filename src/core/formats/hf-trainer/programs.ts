@@ -1,5 +1,5 @@
 import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
-import type { Capabilities, Program } from '../facts';
+import type { Capabilities, Facts, Program } from '../facts';
 
 /** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */
 export const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
@@ -41,17 +41,41 @@ export const axolotl: Capabilities = {
   silent: { gradientAccumulation: 1, precision: 'bf16', sequenceLength: 512 },
 };
 
-/** A program of the Trainer's family. FSDP keeps and gathers otherwise than DeepSpeed, and has no AutoTP to refuse. */
-export function trainerProgramOf(capabilities: Capabilities, isFsdp: boolean): Program {
+/** What divides the states of a Trainer's run over its replicas; `ddp`: nothing does. */
+export type TrainerRuntime = 'deepspeed' | 'fsdp1' | 'ddp';
+
+/**
+ * A program of the Trainer's family. FSDP and DDP keep and exchange otherwise than DeepSpeed, and have no AutoTP to refuse.
+ * @param isHalf weights are in 16 bits, and the optimizer updates them as they are: no master copy, gradients of their type.
+ */
+export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRuntime, isHalf = false): Program {
   const { name, silent, refuses } = capabilities;
-  if (!isFsdp) return { name, traits: {}, capabilities };
+  if (runtime === 'deepspeed') return { name, traits: {}, capabilities };
   return {
     name,
-    traits: { runtime: 'fsdp1' },
+    traits: { runtime },
     capabilities: {
       ...capabilities,
       refuses: refuses.filter((refusal) => refusal !== zero3WithAutoTensor),
-      silent: { fusedCrossEntropy: false, ...silent },
+      silent: {
+        fusedCrossEntropy: false,
+        // of PyTorch's own attention since 2.2
+        attentionKernel: 'flash2',
+        ...(runtime === 'ddp' && { zeroStage: 0 }),
+        ...(isHalf && { masterWeightBytes: 0, gradAccumulationFp32: false }),
+        ...silent,
+      },
     },
   };
+}
+
+/**
+ * Whether a program leaves weights in bf16 as it loads them. FSDP makes its shards fp32 whatever they are loaded in (`fsdp2_prepare_model`
+ * of accelerate/utils/fsdp_utils.py). Axolotl loads in bf16 (utils/config/__init__.py 191), ms-swift in the checkpoint's type (usually
+ * bf16); LLaMA-Factory and TRL make trained weights fp32 (`model/adapter.py` 338, `trainer/utils.py` 1144), and of other scripts of a
+ * Trainer nothing is known.
+ */
+export function keepsHalf({ name }: Capabilities, runtime: TrainerRuntime, { precision }: Facts): boolean {
+  const loadsHalf = name === axolotl.name || name === 'ms-swift';
+  return runtime === 'ddp' && loadsHalf && (precision?.value ?? 'bf16') === 'bf16';
 }

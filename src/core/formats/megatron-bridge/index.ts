@@ -1,4 +1,5 @@
 import { composing } from '../composition';
+import { shardedPipeline } from '../../spec/capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';
@@ -16,6 +17,7 @@ export const megatronBridge: Launcher = {
     ...megatronCapabilities,
     name: 'Megatron-Bridge',
     source: 'NVIDIA-NeMo/Megatron-Bridge at 067f987d, src/megatron/bridge/training/config.py',
+    refuses: [shardedPipeline],
   },
   modelNamed: modelOfBridge,
 };

@@ -1,5 +1,5 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
-import { choice, count, fixed, keep, on, positiveNumber, share } from '../shell/flag-reads';
+import { choice, count, fixed, keep, on, positiveNumber, share, type FlagRead } from '../shell/flag-reads';
 import { optimizerKeys } from '../optimizer-facts';
 import { key, lenient, type KeyTable } from '../yaml/key-table';
 import { anyOf, layerPattern, layoutPattern, windowSize, words, phrase } from '../yaml/reads';
@@ -19,7 +19,9 @@ const norms = {
   low_precision_layernorm: 'layernorm',
   rmsnorm: 'rmsnorm',
 } as const;
-const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
+export const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
+/** FlashAttention 2: version 3 is there only where it was built (`dpa_utils/utils.py` of Transformer Engine). */
+export const backendKernels = { flash: 'flash2', fused: 'cudnn', unfused: null, local: null, auto: null } as const;
 /** `custom` is a function of the user's own. */
 export const fp8RecipeWords = {
   delayed: 'delayed',
@@ -33,10 +35,8 @@ export const graphScopes = { local: 'layers', transformer_engine: 'layers', full
 export const flexDispatchers = { deepep: 'deepep', hybridep: 'hybridep' } as const;
 export const tokenDispatchers = { alltoall: 'alltoall', allgather: null, flex: null, alltoall_seq: null } as const;
 /** `attnbackend.flash` is how Megatron-Bridge writes the enumeration out. */
-const backendOf = lenient({
-  words: 'one',
-  of: ([written = '']) => choice(backends).of([written.replace(/^attnbackend\./i, '')]),
-} as const);
+const ofBackend = <const T extends string>(meanings: Readonly<Record<string, T | null>>): FlagRead<T> =>
+  lenient({ words: 'one', of: ([written = '']) => choice(meanings).of([written.replace(/^attnbackend\./i, '')]) });
 
 /** What gates the feed-forward, by the names of NeMo and Megatron. */
 export const gated = anyOf((written) =>
@@ -121,7 +121,8 @@ export const coreKeys: KeyTable = {
   recomputeLayers: [key('recompute_num_layers', count(0))],
   recomputeModules: [key('recompute_modules', words)],
   sequenceParallel: [key('sequence_parallel', on(true))],
-  attention: [key('attention_backend', backendOf), key('use_flash_attn', fixed('flash'))],
+  attention: [key('attention_backend', ofBackend(backends)), key('use_flash_attn', fixed('flash'))],
+  attentionKernel: [key('attention_backend', ofBackend(backendKernels))],
   cpuOffloading: [key('cpu_offloading', on(true))],
   activationOffloadLayers: [key('cpu_offloading_num_layers', count(0))],
   variableSequenceLengths: [key('variable_seq_lengths', on(true))],

@@ -3,7 +3,7 @@ import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import type { Fact, Facts } from '../facts';
 import { isHybrid } from '../hybrid';
-import { flexDispatchers, fp8RecipeWords, graphScopes, tokenDispatchers } from './core-keys';
+import { backendKernels, backends, flexDispatchers, fp8RecipeWords, graphScopes, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
 import { scalingOf } from './rope-scaling';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
@@ -59,7 +59,6 @@ const positionKinds = {
   absolute: 'learned',
   alibi: 'none',
 } as const;
-const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
 
 /**
  * The flags of Megatron-LM (`megatron/training/arguments.py`), of Megatron-DeepSpeed where it has its own, and of the launchers in front of
@@ -209,6 +208,7 @@ const flagTable: FlagTable = {
     rule('use-flash-attn-v2', fixed('flash')),
     rule('use-flash-attn-triton', fixed('flash')),
   ],
+  attentionKernel: [rule('attention-backend', choice(backendKernels)), rule('use-flash-attn-v2', fixed('flash2'))],
   cpuOffloading: [rule('cpu-offloading', on(true)), rule('cpu-offloading-num-layers', any)],
   activationOffloadLayers: [rule('cpu-offloading-num-layers', count(0))],
   activationCheckpointing: [rule('deepspeed-activation-checkpointing', on(true))],

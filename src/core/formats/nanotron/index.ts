@@ -14,7 +14,7 @@ export const nanotron: Launcher = {
     name: 'nanotron',
     source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
     setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
-    refuses: [{ atLeast: { zeroStage: 2 }, source: 'huggingface/nanotron at 2411b022, src/nanotron/config/config.py 409' }],
+    refuses: [],
     silent: {},
   },
 };

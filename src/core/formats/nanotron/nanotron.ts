@@ -48,7 +48,13 @@ const nanotronKeys: KeyTable = {
   gradientAccumulation: [key('tokens.batch_accumulation_per_replica', count(1))],
   precision: [key('model.dtype', lenient(choice(dtypes)))],
   optimizer: [key('optimizer.optimizer_factory.name', word)],
-  zeroStage: [key('optimizer.zero_stage', count(0, 3))],
+  // any stage above 0 is stage 1 (src/nanotron/helpers.py 409)
+  zeroStage: [
+    key(
+      'optimizer.zero_stage',
+      anyOf((stage) => (/^[0-3]$/.test(stage) ? Math.min(1, Number(stage)) : undefined)),
+    ),
+  ],
   gradAccumulationFp32: [key('optimizer.accumulate_grad_in_fp32', on(true))],
 };
 

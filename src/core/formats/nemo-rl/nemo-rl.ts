@@ -55,13 +55,14 @@ const dtensorKeys: KeyTable = joined(policyKeys, {
 /** DTensor has no pipeline, and FSDP2 shards everything. */
 const onTensors: Program = {
   name: 'NeMo-RL with DTensor',
-  traits: {},
+  traits: { runtime: 'fsdp1' },
   capabilities: {
     name: 'NeMo-RL with DTensor',
-    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/dtensor_policy_worker.py',
+    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/workers/dtensor_policy_worker.py 300 and nemo_rl/models/dtensor/parallelize.py 507',
     setBy: setBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
     refuses: [],
-    silent: {},
+    // reductions and logits in fp32
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, attentionKernel: 'flash2' },
   },
 };
 

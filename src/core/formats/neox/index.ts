@@ -18,7 +18,16 @@ export const gptNeox: Launcher = {
       ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer', 'expert', 'sequenceParallel'],
       ['context'],
     ),
-    refuses: [zeroWithPipeline],
+    refuses: [
+      zeroWithPipeline,
+      {
+        code: 'zero-with-experts',
+        atLeast: { zeroStage: 2 },
+        model: 'experts',
+        why: sentence`GPT-NeoX trains experts with stages up to 1`,
+        source: 'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/arguments.py 1089',
+      },
+    ],
     silent: {},
   },
 };

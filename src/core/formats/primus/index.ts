@@ -1,3 +1,4 @@
+import { shardedPipeline } from '../../spec/capabilities';
 import { composing } from '../composition';
 import { familiarModel, hubModel, modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';
@@ -39,7 +40,12 @@ export const primusBridge: Launcher = {
   isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
   reader: async () => composing((await import('./backends')).primusBridgeFiles),
   traits: { ...megatronTraits, leavesOpen: true },
-  capabilities: { ...megatronCapabilities, name: 'Primus', source: 'AMD-AGI/Primus, primus/backends/megatron_bridge' },
+  capabilities: {
+    ...megatronCapabilities,
+    name: 'Primus',
+    source: 'AMD-AGI/Primus, primus/backends/megatron_bridge',
+    refuses: [shardedPipeline],
+  },
   modelNamed: (flavor) => (hubModel(flavor) === null ? modelOfPreset(flavor) : modelOfHub(flavor)),
 };
 

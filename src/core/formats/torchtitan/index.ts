@@ -34,7 +34,15 @@ export const torchtitan: Launcher = {
       'recompute',
       'offloadOptimizer',
     ]),
-    refuses: [],
+    refuses: [
+      {
+        code: 'tied-with-pp',
+        atLeast: { pipeline: 2 },
+        model: 'tiedEmbeddings',
+        why: sentence`TorchTitan has the embedding on the first stage and the head on the last`,
+        source: 'pytorch/torchtitan at b5bcd76c, torchtitan/models/common/decoder.py 168',
+      },
+    ],
     silent: { sequenceLength: 2048 },
   },
   modelNamed: (flavor, { modelType }) => ({

@@ -5,7 +5,7 @@ import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../spec/located';
 import { quoted } from '../../text';
 import type { Capabilities, Facts, LauncherFile, Program } from '../facts';
-import { llamaFactory, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
+import { keepsHalf, llamaFactory, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
@@ -25,6 +25,10 @@ import { sentence } from '../../sentence';
 function toggle<const T>(value: T): FlagRead<T> {
   return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
 }
+
+/** `attn_implementation` of Transformers. */
+const attentionWord = lenient(choice({ flash_attention_2: 'flash', flash_attention_3: 'flash', sdpa: 'flash', eager: 'unfused' }));
+const kernelWord = lenient(choice({ flash_attention_2: 'flash2', flash_attention_3: 'flash3', sdpa: null, eager: null }));
 
 /** A switch with a value for on and one for off. */
 function either<const T, const U>(on: T, off: U): FlagRead<T | U> {
@@ -80,7 +84,14 @@ const table: FlagTable = {
   microBatch: rules(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
   globalBatch: [rule('train-batch-size', sizes)],
   gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
-  precision: [rule('bf16', toggle('bf16')), rule('fp16', toggle('fp16')), rule('mixed-precision', mixedPrecision)],
+  precision: [
+    rule('pure-bf16', toggle('bf16')),
+    rule('bf16', toggle('bf16')),
+    rule('fp16', toggle('fp16')),
+    rule('mixed-precision', mixedPrecision),
+  ],
+  attention: [rule('attn-implementation', attentionWord)],
+  attentionKernel: [rule('attn-implementation', kernelWord)],
   recomputeGranularity: [
     rule('disable-gradient-checkpointing', either('none', 'full')),
     rule('gradient-checkpointing', either('full', 'none')),
@@ -158,7 +169,11 @@ const programs: readonly (readonly [Capabilities, called: RegExp, flags: readonl
   [openRlhf, /\bopenrlhf\b/i, ['micro-train-batch-size']],
   [swift, /\bswift[ \t]+(?:sft|pt|rlhf)\b/, ['train-type', 'sft-type', 'tuner-type']],
   [llamaFactory, /llama-?_?factory/i, ['finetuning-type']],
-  [trl, /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/, []],
+  [
+    trl,
+    /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/,
+    ['use-peft', 'packing', 'completion-only-loss', 'assistant-only-loss'],
+  ],
 ];
 
 /** The program that a script starts, with what shards its states. */
@@ -169,7 +184,23 @@ function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers
   const [named = trainer] = programs.find(([, called, keys]) => called.test(text) || has(...keys)) ?? [];
   const ofAccelerate = layers.map(accelerateProgramOf).find((program) => program !== undefined);
   const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
-  return trainerProgramOf(isMetaseq ? metaseq : named, isFsdp);
+  const capabilities = isMetaseq ? metaseq : named;
+  const runtime = isFsdp ? 'fsdp1' : isReplicated(capabilities, facts, flags, ofAccelerate) ? 'ddp' : 'deepspeed';
+  const isPure = factOf(flags.get('pure-bf16'), toggle(true))?.value === true;
+  return trainerProgramOf(capabilities, runtime, isPure || keepsHalf(capabilities, runtime, facts));
+}
+
+/** Whether nothing that the launch names shards states: no DeepSpeed, and no file of Accelerate that is not here to say so. */
+function isReplicated(
+  capabilities: Capabilities,
+  { zeroStage }: Facts,
+  flags: ReadonlyMap<string, LocatedFlag>,
+  ofAccelerate: Program | undefined,
+): boolean {
+  // prettier-ignore
+  if (capabilities === metaseq || capabilities === openRlhf || deepspeedKeys.some((key) => flags.has(key))) return false;
+  if (ofAccelerate !== undefined) return ofAccelerate.traits.runtime === 'ddp';
+  return !flags.has(accelerateKey) && zeroStage === undefined;
 }
 
 function isOn(flag: LocatedFlag | undefined): boolean {

@@ -80,13 +80,14 @@ for (const key of [
 /** Its FSDP engine splits no weights: Ulysses divides sequences. */
 const onFsdp: Program = {
   name: 'verl with FSDP',
-  traits: {},
+  traits: { runtime: 'fsdp1' },
   capabilities: {
     name: 'verl with FSDP',
     source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 169 to 174',
     setBy: setBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
-    silent: {},
+    // weights and reductions in fp32, flash_attention_2 (verl/workers/fsdp_workers.py)
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, attentionKernel: 'flash2' },
   },
 };
 

@@ -1,21 +1,14 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
-import { countOf, countOrZeroOf, dataOf, product, quotient, sizeOf } from '../derived';
-import { deepspeedFormats, isPlannedAlone, megatronLmFormats, runFormats } from '../formats';
+import { countOf, dataOf, product, quotient, sizeOf } from '../derived';
+import { emptyStagesOf } from '../../partition/stages';
+import { deepspeedFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
 
 /** What DeepSpeed's engine checks, or should. */
 export const deepspeedRules: readonly Rule[] = [
-  {
-    code: 'zero-with-pp',
-    alias: 'zero-with-pipeline',
-    severity: 'error',
-    formats: [...deepspeedFormats, ...megatronLmFormats, ...runFormats],
-    check: (view) => (megatronLmFormats.some((format) => format === view.format) ? zeroWithModule(view) : zeroWithPipeline(view)),
-    doc: 'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given.',
-  },
   {
     code: 'ds-batch-triangle',
     severity: 'error',
@@ -31,37 +24,6 @@ export const deepspeedRules: readonly Rule[] = [
     doc: 'A stage without a layer has no parameters, and its rank fails when the optimizer is made. DeepSpeed before 0.12 (and GPT-NeoX, which builds on it) fills stages up to the largest load and can leave the last ones empty although there are enough layers: 5 layers on 4 stages become 2, 2, 1 and 0.',
   },
 ];
-
-function zeroWithPipeline({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
-  const zero = countOrZeroOf(facts, 'zeroStage');
-  if (stages === null || zero === null || zero < 2) return null;
-  if (stages === 1) return null;
-  return {
-    at: ['zeroStage', 'pipeline'],
-    severity: isPlannedAlone(format) ? 'warning' : 'error',
-    message: sentence`ZeRO stage ${formatNumber(zero)} does not go with ${many(stages, 'pipeline stage')}: it would reduce gradients after every micro-batch${isPlannedAlone(format) ? sentence`, which DeepSpeed refuses` : ''}`,
-    remedy: sentence`use ZeRO stage 1, or 1 pipeline stage`,
-    changes: setTo('zeroStage', [1]),
-  };
-}
-
-/** Megatron-DeepSpeed: `GPTModelPipe` is made unless the flag is there, and its engine asserts a stage below 2. */
-function zeroWithModule({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
-  const zero = countOrZeroOf(facts, 'zeroStage');
-  if (stages === null || zero === null || zero < 2) return null;
-  if (facts.pipelineModule?.value === false || facts.zeroStage?.source.kind !== 'file') return null;
-  return {
-    at: ['zeroStage'],
-    message: sentence`ZeRO stage ${formatNumber(zero)} does not go with the pipeline module that Megatron-DeepSpeed makes of the model${stages === 1 ? sentence`, with 1 stage too` : ''}`,
-    remedy:
-      stages === 1
-        ? sentence`add --no-pipeline-parallel, or use ZeRO stage 1`
-        : sentence`use ZeRO stage 1, or 1 stage and --no-pipeline-parallel`,
-    changes: setTo('zeroStage', [1]),
-  };
-}
 
 const triangle = ['globalBatch', 'microBatch', 'gradientAccumulation'] as const;
 
@@ -104,17 +66,6 @@ function droppable(batch: number, micro: number | null, steps: number | null, da
 /** Without a train batch DeepSpeed takes the product of the other two. */
 function removals(facts: Facts): Change[] {
   return facts.microBatch !== undefined && facts.gradientAccumulation !== undefined ? remove('globalBatch') : [];
-}
-
-/**
- * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers
- * / stages), so the last ones may stay empty. Seen
- * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than
- * stages.
- */
-function emptyStagesOf(layers: number, stages: number, balanced: boolean): number {
-  if (layers <= stages || !balanced) return Math.max(0, stages - layers);
-  return stages - Math.ceil(layers / Math.ceil(layers / stages));
 }
 
 function emptyStage({ facts, format }: ConfigView): Issue | null {

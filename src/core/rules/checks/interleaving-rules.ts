@@ -1,11 +1,10 @@
 import type { ConfigView } from '../view';
-import type { Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf, virtualStagesOf } from '../derived';
+import { countOf, isInterleaved, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
+import { refusalIn } from './refusal-rules';
 import { sentence } from '../../sentence';
 
 /** Interleaved 1F1B: several virtual stages on each GPU. */
@@ -58,17 +57,8 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
   };
 }
 
-/**
- * Whether some setting asks for more than one virtual stage on each GPU; true also when their number follows from layers that do not
- * divide.
- */
-export function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
-  if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
-  const stages = virtualStagesOf(facts, format);
-  return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
-}
-
-function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
+function stagesForInterleaving(view: ConfigView): Issue | null {
+  const { facts, format } = view;
   const stages = sizeOf(facts, format, 'pipeline');
   if (stages === null || !isInterleaved(facts, format)) return null;
   if (stages === 1) {
@@ -80,11 +70,12 @@ function stagesForInterleaving({ facts, format }: ConfigView): Issue | null {
       changes: remove(...settings),
     };
   }
-  if (stages !== 2 || facts.overlapP2p?.value !== false) return null;
+  const refusal = refusalIn(view, 'vpp-needs-overlap-or-pp3');
+  if (refusal === undefined) return null;
   const overlap: Change[] = [...setTo('overlapP2p', [true]), ...remove('overlapP2p')];
   return {
     at: ['overlapP2p', 'pipeline'],
-    message: sentence`With 2 stages and virtual stages the same two GPUs send to each other both ways at once, which needs overlapped communication, and it is off`,
+    message: sentence`With 2 stages and virtual stages ${refusal.why}, and it is off`,
     remedy: sentence`turn communication overlap on, or use 3 stages or more`,
     changes: isWritten(facts, 'overlapP2p') ? overlap : [],
   };

@@ -201,7 +201,8 @@ function modelOf(facts: Facts): ModelSpec | null {
   };
 }
 
-function estimateIgnores({ facts, format }: ConfigView): Issue | null {
+function estimateIgnores({ facts, format, launcher }: ConfigView): Issue | null {
+  if (launcher.runtime !== 'megatron') return null;
   const context = sizeOf(facts, format, 'context') ?? 1;
   const experts = countOf(facts, 'experts') ?? 1;
   if (context === 1 && experts === 1) return null;

@@ -142,10 +142,10 @@ interface TriedChange extends Change {
 
 /** A change with who says it where the file cannot; none where the launcher does not run it. */
 function withSpeaker(change: TriedChange): TriedChange[] {
-  const { capabilities, layout, training } = change.request;
+  const { capabilities, layout, training, model } = change.request;
   const names = change.sets.map(([key]) => key.split('.').at(-1));
   const keys = searchKeys.filter((key) => names.includes(key));
-  const isRefused = refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }) !== undefined;
+  const isRefused = refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }, model) !== undefined;
   if (isRefused || keys.some((key) => setterOf(capabilities, key) === 'nobody')) return [];
   const isElsewhere = keys.some((key) => setterOf(capabilities, key) === 'elsewhere');
   return [isElsewhere ? { ...change, label: sentence`${change.label} (in the training script)` } : change];

@@ -130,7 +130,7 @@ describe('the layouts of a launcher that are searched', () => {
       let groups = 0;
       for (const { layout, training } of candidateGroups(problem)) {
         groups++;
-        assert.equal(refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }), undefined);
+        assert.equal(refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }, request.model), undefined);
         for (const key of kept) {
           const own = key in layout || key in request.layout ? request.layout[key as 'tensor'] : undefined;
           if (own !== undefined) assert.equal(layout[key as 'tensor'], own, key);

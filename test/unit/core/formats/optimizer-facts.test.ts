@@ -41,14 +41,14 @@ const megatron = 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --
 describe('the optimizer of a launcher', () => {
   it('is the one that Axolotl, LLaMA-Factory and scripts of a Trainer name', async () => {
     for (const name of ['adamw_torch_fused', 'adamw_bnb_8bit', 'paged_adamw_32bit', 'adafactor', 'muon', 'ademamix'])
-      assert.deepEqual(await optimizerOf('a.yaml', `${axolotl}optimizer: ${name}\n`), [name, none, none, none]);
+      assert.deepEqual(await optimizerOf('a.yaml', `${axolotl}optimizer: ${name}\n`), [name, none, 0, none]);
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}optim: lion_8bit\n`), ['lion_8bit', none, none, none]);
     const script = 'torchrun train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --optim adamw_8bit';
     assert.deepEqual(await optimizerOf('run.sh', script), ['adamw_8bit', none, none, none]);
   });
 
   it('has no momentum where a Trainer takes SGD, and has where Megatron-LM does', async () => {
-    assert.deepEqual(await optimizerOf('a.yaml', `${axolotl}optimizer: sgd\n`), ['sgd-no-momentum', none, none, none]);
+    assert.deepEqual(await optimizerOf('a.yaml', `${axolotl}optimizer: sgd\n`), ['sgd-no-momentum', none, 0, none]);
     assert.deepEqual(await optimizerOf('run.sh', `${megatron}--optimizer sgd`), ['sgd', none, none, none]);
   });
 

@@ -1,3 +1,5 @@
+import { setsAllExceptOrder, zero3WithExperts, zeroWithModule, zeroWithPipeline } from '../../../spec/capabilities';
+import type { Capabilities, Facts } from '../../facts';
 import type { MegatronFork } from '../fork';
 
 /** Both forks have them, and no other program of the family. */
@@ -39,3 +41,14 @@ export const bigscience: MegatronFork = {
   choices: { 'position-embedding-type': ['rotary', 'absolute', 'alibi'] },
   traits: { refusesUnevenLayers: false },
 };
+
+/** What either runs: ZeRO 2 and 3 where the model is no pipeline module. */
+export function megatronDeepSpeedCapabilities({ pipelineModule }: Facts): Capabilities {
+  return {
+    name: 'Megatron-DeepSpeed',
+    source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
+    setBy: setsAllExceptOrder,
+    refuses: [pipelineModule?.value === false ? zeroWithPipeline : zeroWithModule, zero3WithExperts],
+    silent: {},
+  };
+}

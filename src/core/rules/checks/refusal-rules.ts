@@ -1,0 +1,133 @@
+import type { ConfigView } from '../view';
+import { formatNumber } from '../../format';
+import type { ConfigFormat } from '../../formats/config-format';
+import { megatronDeepSpeedCapabilities } from '../../formats/megatron/forks/deepspeed';
+import { launcherFormats, launchers } from '../../formats/registry';
+import {
+  refusalsOf,
+  sizeIn,
+  type Refusal,
+  type RefusalCode,
+  type RefusedModel,
+  type RefusedSize,
+  type RefusedSizes,
+} from '../../spec/capabilities';
+import { countOf, countOrZeroOf, isInterleaved, sizeOf, virtualStagesOf } from '../derived';
+import { megatronLmFormats, runFormats } from '../formats';
+import { isWritten, many, setTo, type Issue, type Rule } from '../rule';
+import { allOf, either, sentence, type Sentence } from '../../sentence';
+
+/** Formats of whose launchers one at least refuses it; arguments of Megatron-LM may be those of Megatron-DeepSpeed. */
+function formatsOf(code: RefusalCode): readonly ConfigFormat[] {
+  const refuses = (all: readonly Refusal[]): boolean => all.some((refusal) => refusal.code === code);
+  const ofDeepSpeed = refuses(megatronDeepSpeedCapabilities({}).refuses) ? megatronLmFormats : [];
+  const stated = launcherFormats.filter((format) => refuses(launchers[format].capabilities.refuses));
+  return [...new Set([...stated, ...ofDeepSpeed, ...runFormats])];
+}
+
+function ofCode(code: RefusalCode, doc: string, alias?: string): Rule {
+  const formats = formatsOf(code);
+  return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code), doc };
+}
+
+/** What launchers refuse together: their own statements (`capabilities.refuses` of each folder of `src/core/formats`), which searches ask too. */
+export const refusalRules: readonly Rule[] = [
+  ofCode(
+    'zero-with-pp',
+    'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given. Megatron-LM refuses a pipeline with `--use-torch-fsdp2`; with Megatron-FSDP it runs, and what it exchanges in every micro-batch is not planned (a warning).',
+    'zero-with-pipeline',
+  ),
+  ofCode(
+    'zero-with-tp',
+    "DeepSpeed's tensor parallelism (AutoTP) shards weights itself and goes with ZeRO stages 0 to 2: its engine asserts that.",
+  ),
+  ofCode(
+    'zero-with-experts',
+    'DeepSpeed: "MoE not supported with Stage 3", of layers with experts that are its own and shared out over ranks. GPT-NeoX takes no stage above 1 with experts. Experts of a model of Transformers are ordinary layers, and go with any stage.',
+  ),
+  ofCode(
+    'tied-with-pp',
+    'TorchTitan: "Weight tying is not supported with Pipeline Parallel". The embedding is on the first stage and the head on the last, and its gradients are not added up between them. Use tensor parallelism, or one stage.',
+  ),
+];
+
+function refused(view: ConfigView, code: RefusalCode): Issue | null {
+  const { facts, assumesRuntime } = view;
+  const sizes = sizesOf(view);
+  const refusal = refusalIn(view, code);
+  if (refusal === undefined) return null;
+  const names = namesOf(refusal);
+  if (!names.some((name) => isWritten(facts, name) || facts[name]?.source.kind === 'override')) return null;
+  const { why, remedy, isSlow } = refusal;
+  const [first] = names;
+  return {
+    at: names,
+    severity: isSlow === true || assumesRuntime ? 'warning' : 'error',
+    message: sentence`${subjectOf(refusal, sizes)}: ${why}`,
+    remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, leastOf(refusal, name) - 1)))}`,
+    ...(first === undefined ? {} : { changes: setTo(first, [leastOf(refusal, first) - 1]) }),
+  };
+}
+
+/** What of a code the launcher of a run refuses of it; undefined: it runs it, as far as its sizes are known. */
+export function refusalIn(view: ConfigView, code: RefusalCode): Refusal | undefined {
+  const refuses = view.refusesWith(view.facts).filter((refusal) => refusal.code === code);
+  return refusalsOf(refuses, sizesOf(view), modelOf(view))[0];
+}
+
+/** The sizes of a run that refusals are about, as far as they are known. */
+function sizesOf({ facts, format }: ConfigView): RefusedSizes {
+  const known: Partial<Record<RefusedSize, number>> = {};
+  for (const name of ['tensor', 'pipeline', 'context', 'expert'] as const) {
+    const size = sizeOf(facts, format, name);
+    if (size !== null) known[name] = size;
+  }
+  return {
+    ...known,
+    virtualStages: virtualStagesOf(facts, format) ?? (isInterleaved(facts, format) ? 2 : 1),
+    zeroStage: countOrZeroOf(facts, 'zeroStage') ?? 0,
+  };
+}
+
+function modelOf({ facts }: ConfigView): RefusedModel {
+  return { tiedEmbeddings: facts.tiedEmbeddings?.value === true, experts: (countOf(facts, 'experts') ?? 1) > 1 };
+}
+
+function namesOf({ atLeast }: Refusal): readonly RefusedSize[] {
+  return Object.keys(atLeast) as RefusedSize[];
+}
+
+function leastOf({ atLeast }: Refusal, name: RefusedSize): number {
+  return atLeast[name] ?? 1;
+}
+
+/** `ZeRO stage 3 does not go with 2 pipeline stages`, `Experts do not go with ZeRO stage 2`; of one size of any model `ZeRO stage 2 is refused`. */
+function subjectOf(refusal: Refusal, sizes: RefusedSizes): Sentence {
+  const [first, ...others] = namesOf(refusal).map((name) => sizeText(name, sizeIn(sizes, name)));
+  const { model } = refusal;
+  if (model !== undefined) return sentence`${modelTexts[model]} do not go with ${allOf([first ?? '', ...others])}`;
+  return others.length === 0 ? sentence`${first ?? ''} is refused` : sentence`${first ?? ''} does not go with ${allOf(others)}`;
+}
+
+const modelTexts: Readonly<Record<keyof RefusedModel, Sentence>> = {
+  tiedEmbeddings: sentence`Tied embeddings`,
+  experts: sentence`Experts`,
+};
+
+function sizeText(name: RefusedSize, size: number): Sentence {
+  const number = formatNumber(size);
+  switch (name) {
+    case 'tensor':
+      return sentence`a tensor size of ${number}`;
+    case 'pipeline':
+      return many(size, 'pipeline stage');
+    case 'context':
+      return sentence`a context size of ${number}`;
+    case 'expert':
+      return sentence`an expert size of ${number}`;
+    case 'virtualStages':
+      return many(size, 'virtual stage');
+    case 'zeroStage':
+      return sentence`ZeRO stage ${number}`;
+  }
+}
