@@ -15,8 +15,8 @@ export const accelerateCapabilities: Capabilities = {
   silent: {},
 };
 
-/** Transformers' loss, and PyTorch's own attention (since 2.2), without DeepSpeed. */
-const silent: Capabilities['silent'] = { fusedCrossEntropy: false, attentionKernel: 'flash2' };
+/** Transformers' own loss, without DeepSpeed. */
+const silent: Capabilities['silent'] = { fusedCrossEntropy: false };
 
 /** By `distributed_type`. */
 const programs: Readonly<Record<string, Program>> = {

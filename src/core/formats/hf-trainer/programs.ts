@@ -59,8 +59,6 @@ export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRun
       refuses: refuses.filter((refusal) => refusal !== zero3WithAutoTensor),
       silent: {
         fusedCrossEntropy: false,
-        // of PyTorch's own attention since 2.2
-        attentionKernel: 'flash2',
         ...(runtime === 'ddp' && { zeroStage: 0 }),
         ...(isHalf && { masterWeightBytes: 0, gradAccumulationFp32: false }),
         ...silent,

@@ -62,7 +62,7 @@ const onTensors: Program = {
     setBy: setBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
     refuses: [],
     // reductions and logits in fp32
-    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, attentionKernel: 'flash2' },
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false },
   },
 };
 

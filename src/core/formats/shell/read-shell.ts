@@ -15,6 +15,7 @@ import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from './mapped-text';
 import { oneNode } from './one-node';
 import { forkOf } from '../megatron/forks';
+import type { FlagWord } from '../megatron/located-flag';
 import { purposeOf } from '../purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { leftOutFlags } from '../megatron/left-out-flags';
@@ -26,6 +27,7 @@ import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from './script-texts';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from './shell-parser';
+import { isJson, optimizerOfDeepSpeed, shardingOf } from '../trainer-files';
 import { sentence } from '../../sentence';
 
 /**
@@ -68,7 +70,8 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     ...written.flatMap((found) => found?.remarks ?? []),
     ...syntaxRemarks(file, root),
   ];
-  const ofDocuments = Object.assign({}, ...written.map((found) => found?.facts ?? {})) as Facts;
+  const ofJson = layers.slice(0, -1).filter(isJson).map((layer) => ({ ...shardingOf(layer), ...optimizerOfDeepSpeed(layer) })); // prettier-ignore
+  const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
   return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
 }
 
@@ -89,14 +92,21 @@ function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
   if (/\.(?:ya?ml|json)$/i.test(file)) return shellPrograms.flatMap(({ basesOfFile }) => basesOfFile?.(layer) ?? []);
   const program = programOf(text);
   const sources = /(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text);
-  if (!(sources || program?.filesOf !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
+  const namesJson = program === undefined && /--deepspeed[-_]config\b/.test(text);
+  if (!(sources || namesJson || program?.filesOf !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
   const root = parser.parse(text);
   if (root === null) return [];
   const texts = scriptTexts(file, text);
   const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced: () => null });
-  const named = program?.filesOf?.(launchOf(texts, evaluation, program.settings).flags) ?? [];
+  const named = program === undefined ? (namesJson ? jsonOf(launchOf(texts, evaluation).flags) : []) : (program.filesOf?.(launchOf(texts, evaluation, program.settings).flags) ?? []); // prettier-ignore
   const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
   return [...settings, ...sourcedBases(texts, evaluation)];
+}
+
+/** The DeepSpeed JSON that a launch of Megatron-DeepSpeed names. */
+function jsonOf(flags: LaunchFlags): readonly FlagWord[] {
+  const [path] = flags.get('deepspeed-config')?.words ?? [];
+  return path !== undefined && /^[^/].*\.json$/i.test(path.text ?? '') ? [path] : [];
 }
 
 /** The files that a script sources and that may lie beside it. */

@@ -12,8 +12,8 @@ const megatron = (flags: string) => `torchrun --nnodes 1 --nproc_per_node 6 pret
 `;
 
 /** Codes of the errors in a file. */
-async function errorsOf(name: string, text: string): Promise<readonly string[]> {
-  const { findings } = await loadConfig(name, text, { read: readerOf({}), shell: shellReader });
+async function errorsOf(name: string, text: string, others: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  const { findings } = await loadConfig(name, text, { read: readerOf(others), shell: shellReader });
   return findings.flatMap(({ code, severity }) => (severity === 'error' ? [code] : [])).sort();
 }
 
@@ -53,6 +53,13 @@ describe('rules', () => {
     const flags = '--deepspeed --zero-stage 3';
     assert.deepEqual(await errorsOf('run.sh', megatron(flags)), ['zero-with-pp']);
     assert.deepEqual(await errorsOf('run.sh', megatron(`${flags} --no-pipeline-parallel`)), []);
+  });
+
+  it('know the ZeRO stage of the DeepSpeed JSON that a launch names', async () => {
+    const json = '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}';
+    const flags = '--deepspeed --deepspeed_config ds.json --pipeline-model-parallel-size 2';
+    assert.deepEqual(await errorsOf('run.sh', megatron(flags), { 'ds.json': json }), ['zero-with-pp']);
+    assert.deepEqual(await errorsOf('run.sh', megatron(flags)), []);
   });
 
   it('name the cause of a tensor size that divides nothing once', async () => {
