@@ -1,6 +1,6 @@
 import type { Capabilities } from './facts';
 import type { Runtime } from '../spec/runtime';
-import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline } from '../spec/capabilities';
+import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../spec/capabilities';
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 
@@ -13,6 +13,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     source: 'torch/distributed/fsdp/fully_sharded_data_parallel.py of PyTorch 2.6: data parallelism',
     setBy: setBy(['microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
   ddp: {
@@ -20,6 +21,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     source: 'torch/nn/parallel/distributed.py of PyTorch 2.6: data parallelism',
     setBy: setBy(['microBatch', 'recompute']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
   deepspeed: {
@@ -27,6 +29,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
     setBy: setBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
     refuses: [zeroWithPipeline, zero3WithExperts],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
   terapipe: {
@@ -34,6 +37,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     source: 'zhuohan123/terapipe, Megatron-LM of 2020',
     setBy: setBy(['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
 };

@@ -11,7 +11,7 @@ import { runtimeOf, splitsSequences, usualSequenceParallel } from '../spec/runti
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../spec/model';
 import type { Recompute, RecomputeModule } from '../spec/recompute';
-import { refusedTogether } from '../spec/capabilities';
+import { recomputesOf, refusedTogether, type RecomputeWay } from '../spec/capabilities';
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { emptyStagesOf } from '../partition/stages';
@@ -59,7 +59,7 @@ export function* candidateGroups(
     ? [training]
     : offloadsAlone(training)
       ? [{ recompute: 'none' }]
-      : recomputeChoices(model, training);
+      : recomputeChoices(model, training, recomputesOf(capabilities));
   const optimizers = optimizersOf(problem);
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
@@ -256,18 +256,24 @@ function microBatchesOf({ request, fixed }: SearchProblem, batch: number): numbe
 type RecomputeChoice = Recompute & { readonly share?: number };
 
 /** Recompute choices worth trying, those that cost least first. */
-export function recomputeChoices({ experts, latent }: ModelSpec, { attention }: Pick<TrainingSpec, 'attention'>): RecomputeChoice[] {
+export function recomputeChoices(
+  { experts, latent }: ModelSpec,
+  { attention }: Pick<TrainingSpec, 'attention'>,
+  ways: readonly RecomputeWay[],
+): RecomputeChoice[] {
   const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
   const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
   const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];
-  return [
-    { recompute: 'none' },
-    ...(scores.length > 0 ? [{ recompute: 'selective' as const }] : []),
-    { recompute: 'selective', recomputeModules: light },
-    { recompute: 'selective', recomputeModules: wide },
-    { recompute: 'full', share: 0.5 },
-    { recompute: 'full' },
+  const choices: readonly (readonly [RecomputeWay, RecomputeChoice])[] = [
+    ['none', { recompute: 'none' }],
+    ...(scores.length > 0 ? [['core', { recompute: 'selective' }] as const] : []),
+    ['modules', { recompute: 'selective', recomputeModules: light }],
+    ['modules', { recompute: 'selective', recomputeModules: wide }],
+    ['op', { recompute: 'op' }],
+    ['share', { recompute: 'full', share: 0.5 }],
+    ['full', { recompute: 'full' }],
   ];
+  return choices.flatMap(([way, choice]) => (ways.includes(way) ? [choice] : []));
 }
 
 function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: number, layers: number): TrainingSpec {

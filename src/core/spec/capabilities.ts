@@ -38,6 +38,20 @@ export interface Refusal {
 }
 
 /**
+ * Ways to recompute: nothing, attention's core, named modules, whole layers of a share of each chunk or of all, and TorchTitan's operations.
+ */
+export type RecomputeWay = 'none' | 'core' | 'modules' | 'share' | 'full' | 'op';
+/** Of launchers that recompute whole layers, or nothing. */
+export const wholeLayersOnly: readonly RecomputeWay[] = ['none', 'full'];
+/** Megatron-LM's. */
+const megatronRecomputes: readonly RecomputeWay[] = ['none', 'core', 'modules', 'share', 'full'];
+
+/** The ways in which a launcher recomputes; Megatron-LM's where nothing is known. */
+export function recomputesOf(capabilities: Pick<CapabilitiesWith, 'recomputes'> | undefined): readonly RecomputeWay[] {
+  return capabilities?.recomputes ?? megatronRecomputes;
+}
+
+/**
  * What a launcher can run and its file can set. `index.ts` of its folder states it, with the version that was read.
  * @typeParam Values what files set, by name.
  */
@@ -48,6 +62,8 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly source: string;
   readonly setBy: Readonly<Record<SearchKey, SetBy>>;
   readonly refuses: readonly Refusal[];
+  /** How it recomputes; absent: as Megatron-LM does. */
+  readonly recomputes?: readonly RecomputeWay[];
   /** What it takes where its file is silent; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;
 }

@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
 import type { Capabilities, Program } from '../facts';
 import { megatronCapabilities } from '../launcher';
 import { own } from '../../records';
@@ -12,6 +12,7 @@ export const accelerateCapabilities: Capabilities = {
   source,
   setBy: setBy(['context'], ['tensor', 'expert', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
   refuses: [zeroWithPipeline, zero3WithAutoTensor],
+  recomputes: wholeLayersOnly,
   silent: {},
 };
 
@@ -51,6 +52,7 @@ const programs: Readonly<Record<string, Program>> = {
       name: 'Accelerate',
       source,
       setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'recompute', 'zeroStage'], ['microBatch']),
+      recomputes: ['none', 'core'],
     },
   },
 };

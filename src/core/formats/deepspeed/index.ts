@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
@@ -15,6 +15,7 @@ export const deepspeed: Launcher = {
     source: 'deepspeedai/DeepSpeed at edaa7221, deepspeed/runtime/config.py, zero/config.py 95 and pipe/engine.py 76',
     setBy: setBy(['microBatch', 'zeroStage', 'offloadOptimizer'], ['tensor', 'pipeline', 'context', 'expert', 'recompute']),
     refuses: [zeroWithPipeline, zero3WithAutoTensor, zero3WithExperts],
+    recomputes: wholeLayersOnly,
     silent: { gradientAccumulation: 1 },
   },
 };

@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabilities';
 import type { Capabilities, Facts, Program } from '../facts';
 
 /** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */
@@ -13,6 +13,7 @@ export const trainer: Capabilities = {
   source: 'transformers 5.24.0, trainer.py 777, 2417, 2583 and training_args.py 777, 849, 926',
   setBy: ofTrainer,
   refuses: [zero3WithAutoTensor],
+  recomputes: wholeLayersOnly,
   silent: { microBatch: 8, gradientAccumulation: 1 },
 };
 

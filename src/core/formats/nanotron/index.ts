@@ -1,4 +1,4 @@
-import { setBy } from '../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -15,6 +15,7 @@ export const nanotron: Launcher = {
     source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
     setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
 };

@@ -4,7 +4,7 @@ import type { Finding } from '../../findings';
 import { optimizerKeys } from '../optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
-import { setBy } from '../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../spec/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../shell/flag-reads';
@@ -61,6 +61,7 @@ const onTensors: Program = {
     source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/workers/dtensor_policy_worker.py 300 and nemo_rl/models/dtensor/parallelize.py 507',
     setBy: setBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     // reductions and logits in fp32
     silent: { gradAccumulationFp32: true, fusedCrossEntropy: false },
   },

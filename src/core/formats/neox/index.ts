@@ -1,4 +1,4 @@
-import { setBy, zeroWithPipeline } from '../../spec/capabilities';
+import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';
@@ -28,6 +28,7 @@ export const gptNeox: Launcher = {
         source: 'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/arguments.py 1089',
       },
     ],
+    recomputes: wholeLayersOnly,
     silent: {},
   },
 };

@@ -43,6 +43,7 @@ export const torchtitan: Launcher = {
         source: 'pytorch/torchtitan at b5bcd76c, torchtitan/models/common/decoder.py 168',
       },
     ],
+    recomputes: ['none', 'op', 'full'],
     silent: { sequenceLength: 2048 },
   },
   modelNamed: (flavor, { modelType }) => ({

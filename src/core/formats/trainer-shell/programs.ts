@@ -1,5 +1,5 @@
 import type { Capabilities } from '../facts';
-import { setBy, zero3WithAutoTensor } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabilities';
 import { checkpoints, trainer } from '../hf-trainer/programs';
 
 /** Its launch flags have ZeRO and offloading too. */
@@ -8,6 +8,7 @@ export const openRlhf: Capabilities = {
   source: 'OpenRLHF/OpenRLHF at 3c3be623, openrlhf/cli/train_sft.py 166 to 284 and utils/deepspeed/deepspeed.py 78',
   setBy: setBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
   refuses: [zero3WithAutoTensor],
+  recomputes: wholeLayersOnly,
   silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048 },
 };
 
@@ -25,5 +26,6 @@ export const metaseq: Capabilities = {
   source: 'facebookresearch/metaseq at f7ffa5f, metaseq/launcher/opt_job_constants.py',
   setBy: setBy(['tensor', 'microBatch']),
   refuses: [],
+  recomputes: wholeLayersOnly,
   silent: {},
 };

@@ -1,7 +1,7 @@
 import { allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../spec/located';
-import { setBy } from '../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../spec/capabilities';
 import type { Fact, Facts, Program } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';
@@ -86,6 +86,7 @@ const onFsdp: Program = {
     source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 169 to 174',
     setBy: setBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
+    recomputes: wholeLayersOnly,
     // weights and reductions in fp32, flash_attention_2 (verl/workers/fsdp_workers.py)
     silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, attentionKernel: 'flash2' },
   },

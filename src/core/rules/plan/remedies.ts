@@ -13,7 +13,7 @@ import { pipelineOf } from '../../planner/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict';
 import { isRun } from '../../schedules/needs';
-import { refusedTogether, setterOf } from '../../spec/capabilities';
+import { recomputesOf, refusedTogether, setterOf } from '../../spec/capabilities';
 import { searchKeys } from '../../spec/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../spec/request';
 import type { ScheduleName } from '../../spec/schedule-names';
@@ -192,10 +192,9 @@ function together(first: TriedChange, second: TriedChange): TriedChange {
 
 /** Recompute of parts of every layer that saves more memory than what is recomputed already. */
 function selectiveRecomputes(request: PlanRequest): TriedChange[] {
-  const { training, model } = request;
+  const { training, model, capabilities } = request;
   if (training.recompute !== 'none') return [];
-  const choices = mayShareRecompute(training) ? recomputeChoices(model, training) : [{ recompute: 'selective' as const }];
-  return choices.flatMap(({ recompute, recomputeModules }) =>
+  return recomputeChoices(model, training, recomputesOf(capabilities)).flatMap(({ recompute, recomputeModules }) =>
     recompute !== 'selective'
       ? []
       : recomputeModules === undefined
@@ -239,7 +238,7 @@ function laidOut(request: PlanRequest, sizes: Partial<Layout> & Pick<Layout, 'da
  * not fewer do. Slices are solved for anew when it is planned: what is recomputed changes their times.
  */
 function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange {
-  const { training, layout, model } = request;
+  const { training, layout, model, capabilities } = request;
   const most = Math.ceil(model.layers / (layout.pipeline * layout.virtualStages));
   const of = (layers: number): TriedChange => {
     const isAll = layers === most;
@@ -253,7 +252,7 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
       request: { ...request, training: { ...training, recompute: 'full', ...(isAll ? {} : { recomputeLayers: layers }) } },
     };
   };
-  if (!mayShareRecompute(training)) return of(most);
+  if (!recomputesOf(capabilities).includes('share')) return of(most);
   let [below, fewest] = [0, most];
   while (fewest - below > 1) {
     const middle = (below + fewest) >> 1;
@@ -261,11 +260,6 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
     else below = middle;
   }
   return of(fewest);
-}
-
-/** Whether launchers recompute a part of a stage's layers: Megatron-LM's block method. Others know all of them. */
-function mayShareRecompute({ runtime = 'megatron' }: PlanRequest['training']): boolean {
-  return runtime === 'megatron' || runtime === 'terapipe';
 }
 
 /** By the memory of the chosen schedule alone. */

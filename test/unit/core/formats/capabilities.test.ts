@@ -142,6 +142,16 @@ describe('the layouts of a launcher that are searched', () => {
     }
   });
 
+  it('recompute only in ways that its file can say', async () => {
+    const waysOf = async (files: Readonly<Record<string, string>>): Promise<string[]> => {
+      const { run, request } = await planned(files);
+      const groups = [...candidateGroups(searchProblemOf(run, request))];
+      return [...new Set(groups.map(({ training }) => [training.recompute, training.recomputeLayers ?? '', ...(training.recomputeModules ?? [])].join(' ').trim()))].sort(); // prettier-ignore
+    };
+    assert.deepEqual(await waysOf(titan), ['full', 'none', 'op']);
+    assert.deepEqual(await waysOf(axolotl('fsdp_config:\n  fsdp_version: 2')), ['full', 'none']);
+  });
+
   it('have no pipeline under ZeRO 3 of DeepSpeed, whatever is asked for', async () => {
     const { run, request } = await planned(deepspeed);
     const { capabilities, ...open } = request;

@@ -1,4 +1,4 @@
-import { setsAllExceptOrder, zero3WithExperts, zeroWithModule, zeroWithPipeline } from '../../../spec/capabilities';
+import { setsAllExceptOrder, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../spec/capabilities';
 import type { Capabilities, Facts } from '../../facts';
 import type { MegatronFork } from '../fork';
 
@@ -49,6 +49,7 @@ export function megatronDeepSpeedCapabilities({ pipelineModule }: Facts): Capabi
     source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
     setBy: setsAllExceptOrder,
     refuses: [pipelineModule?.value === false ? zeroWithPipeline : zeroWithModule, zero3WithExperts],
+    recomputes: wholeLayersOnly,
     silent: {},
   };
 }
