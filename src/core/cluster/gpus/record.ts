@@ -1,4 +1,4 @@
-import type { GpuSpec, LinkSpec, PcieGeneration } from '../spec/cluster';
+import type { GpuSpec, LinkSpec, PcieGeneration } from '../../spec/cluster';
 
 export const mib = 2 ** 20;
 
@@ -21,3 +21,9 @@ export interface GpuRecord {
   readonly links: LinkSpec;
   readonly gpusPerNode: number;
 }
+
+/** Of GPUs whose GEMMs nobody measured: the H100's. */
+export const unmeasured = {
+  gemmEfficiency: 0.75,
+  gemmEfficiencyKnown: false,
+} as const;
