@@ -42,7 +42,7 @@ function layoutSteps(
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, 'train.sh');
-        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+ % faster$/).waitFor();
+        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+(?: % faster|x as fast)$/).waitFor();
         await squiggle.waitFor();
         const lenses = await page.locator('.codelens-decoration').first().boundingBox();
         assert.ok(lenses !== null && lenses.width < 1200, `the lenses take ${lenses?.width} px`);

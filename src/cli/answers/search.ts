@@ -17,7 +17,15 @@ import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/
 import type { SchedulePhase } from '../../core/layout-search/schedules';
 import { runtimeOf } from '../../core/spec/runtime';
 import { isRun } from '../../core/schedules/needs';
-import { keptFreeText, layoutText, notTried, ruleOfBest, stageLayersText, runtimesNeeded } from '../../core/layout-search/labels';
+import {
+  gainsOver,
+  keptFreeText,
+  layoutText,
+  notTried,
+  ruleOfBest,
+  stageLayersText,
+  runtimesNeeded,
+} from '../../core/layout-search/labels';
 import { costsText, sharesOf } from '../../core/planner/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -108,6 +116,7 @@ function searchText(result: SearchResult): string {
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
   const shown = improvements.slice(0, shownImprovements).map(({ says }) => say(says));
+  const over = gainsOver(result);
   const outside = request.capabilities === undefined ? [] : notInFile(request.capabilities);
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
@@ -125,7 +134,7 @@ function searchText(result: SearchResult): string {
     ),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),
-    ...section('What would help, each searched anew', shown.join('\n')),
+    ...section(['What would help, each searched again', ...(over === null ? [] : [say(over)])].join(', '), shown.join('\n')),
     ...section('Searched', searchedText(result)),
     ...section(
       'Times',
@@ -203,11 +212,11 @@ function planTable(plans: readonly FoundPlan[]): string {
 
 function searchedText(result: SearchResult): string {
   const { best, counts, lowerBoundMs, proved, paretoFront } = result;
-  const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
+  const { families, opened, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const more = paretoFront.length - shownFront;
   const free = keptFreeText(result);
   return [
-    `${formatCount(families)} layouts, ${formatCount(considered)} partitions of their layers: ${formatCount(overMemory)} need too much memory, ${formatCount(bounded)} are bounded away, ${formatCount(evaluated)} predicted${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
+    `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
       ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(gapOf(result))}`}`
       : 'none fits',

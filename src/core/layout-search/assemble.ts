@@ -19,7 +19,7 @@ import { isRun } from '../schedules/needs';
 import { sameMemory } from '../planner/reasons';
 import { withStagesOf } from '../planner/virtual-stages';
 import { plainName } from '../partition/scheduling';
-import { statedRange } from './stated-range';
+import { statedCost } from './stated-cost';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
 import { keepingFree } from './kept-free';
@@ -78,10 +78,10 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
   const start = found.best === null && nearest !== undefined ? nearest : equal;
   const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
-  const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= fastest.iterationMs * (1 + cost.errorPercent / 100) });
-  const front = paretoFrontOf([...(fastest.fits ? [fastest] : []), ...found.paretoFront.map(({ point }) => details.plan(point))]).map(tied);
-  const ofSchedules = perSchedule.map(tied);
-  const best = fastest.fits ? bestOfTies([...front, ...ofSchedules], tied(fastest), problem.request) : tied(fastest);
+  const front = paretoFrontOf([...(fastest.fits ? [fastest] : []), ...found.paretoFront.map(({ point }) => details.plan(point))]);
+  const taken = fastest.fits ? bestOfTies([...front, ...perSchedule], fastest, problem.request) : fastest;
+  const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= taken.iterationMs * (1 + cost.errorPercent / 100) });
+  const best = tied(taken);
   return {
     request: problem.request,
     gpus: gpusOf(problem),
@@ -89,13 +89,13 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     measured: measuredOf(asked),
     best,
     launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
-    paretoFront: front,
-    perSchedule: ofSchedules.sort((a, b) => a.iterationMs - b.iterationMs),
+    paretoFront: front.map(tied),
+    perSchedule: perSchedule.map(tied).sort((a, b) => a.iterationMs - b.iterationMs),
     runnersUp: runnersUp(found, best, (point) => tied(details.plan(point))),
     notFitting: notFitting(problem, found.excluded, best, evaluator),
     improvements: [],
     keptFree: keptFreeIn(problem, searched, best),
-    cost: { ...cost, range: statedRange(problem.request, best, cost, options.signal) },
+    cost: statedCost(problem.request, best, cost, options.signal),
     tokenBudget: options.tokenBudget ?? null,
     lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, fastest.iterationMs, ownMs),
     proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && fastest.iterationMs <= ownMs,

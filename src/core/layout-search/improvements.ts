@@ -80,7 +80,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
   const more = (nodes: number, words: Sentence): Change => changed(words, { cluster: { ...cluster, nodes } }, ['data']);
   const faster = { ...links, nicGBps: 2 * links.nicGBps };
   return [
-    more(cluster.nodes + 1, sentence`one node more`),
+    ...(cluster.nodes > 1 ? [more(cluster.nodes + 1, sentence`one node more`)] : []),
     more(2 * cluster.nodes, sentence`twice the nodes`),
     ...(cluster.nodes > 1 ? [changed(sentence`twice the network bandwidth`, { cluster: { ...cluster, links: faster } })] : []),
     changed(sentence`twice the memory of each GPU`, { cluster: { ...cluster, gpu: { ...gpu, memoryBytes: 2 * gpu.memoryBytes } } }),

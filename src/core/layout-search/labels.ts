@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
+import { costOf } from '../planner/slower';
 import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
@@ -10,8 +11,7 @@ import type { SearchPoint } from './known';
 import type { SearchProblem } from './search-problem';
 import { fastestOf, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
-import { counted, listOf, sentence, type Sentence } from '../sentence';
-import { isAsFast } from '../planner/slower';
+import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 
 /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
@@ -26,12 +26,27 @@ export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' |
     ...(order === undefined ? [] : [sentence`order ${order}`]),
     sentence`micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),
-    ...(data * context === 1 && training.zeroStage < 2 ? [] : [`ZeRO ${training.zeroStage}`]),
-    ...(training.offloadOptimizer === true ? [sentence`optimizer on the host`] : []),
-    ...((training.activationOffloadLayers ?? 0) > 0
-      ? [sentence`activations of ${counted(training.activationOffloadLayers ?? 0, 'layer')} on the host`]
-      : []),
+    ...shardingWords(layout, training),
   ])}`;
+}
+
+/** What tells layouts of the same sizes and recompute apart: `order tp-cp-ep-pp-dp, micro-batch 1, ZeRO 1`. */
+export function settingsText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Value {
+  return listOf([
+    ...(training.contextParallelComm === 'ring' ? [sentence`ring attention`] : []),
+    ...(layout.order === undefined ? [] : [sentence`order ${layout.order}`]),
+    sentence`micro-batch ${formatCount(training.microBatch)}`,
+    ...shardingWords(layout, training),
+  ]);
+}
+
+function shardingWords({ data, context }: CandidateGroup['layout'], training: CandidateGroup['training']): Value[] {
+  const { zeroStage, offloadOptimizer, activationOffloadLayers = 0 } = training;
+  return [
+    ...(data * context === 1 && zeroStage < 2 ? [] : [`ZeRO ${zeroStage}`]),
+    ...(offloadOptimizer === true ? [sentence`optimizer on the host`] : []),
+    ...(activationOffloadLayers > 0 ? [sentence`activations of ${counted(activationOffloadLayers, 'layer')} on the host`] : []),
+  ];
 }
 
 /** `full recompute`, `recompute of core_attn, mlp`; null for none. */
@@ -101,6 +116,12 @@ export function ruleOfBest(result: Pick<SearchResult, 'best' | 'paretoFront' | '
   return sentence`${rule}: ${slower} slower than the fastest, ${memoryApart(best, fastest)}`;
 }
 
+/** What gains are gains over, where that is not the best: `compared with the fastest layout, 31.9 s a step`. */
+export function gainsOver(result: Pick<SearchResult, 'best' | 'paretoFront'>): Sentence | null {
+  const { iterationMs } = fastestOf(result);
+  return iterationMs === result.best.iterationMs ? null : sentence`compared with the fastest layout, ${formatDuration(iterationMs)} a step`;
+}
+
 /** `crosses nodes of 8 GPUs`, `leaves the 72 GPUs that NVLink joins`: what a group does that is larger than `joinedGpus`. */
 export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>): Sentence {
   const joined = joinedGpus(cluster);
@@ -149,14 +170,7 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
           : sentence`${formatDuration(-ms)} less ${stepPartNames[part]}`,
       );
   const [longer, shorter] = [said(1), said(-1)];
-  const ratio = plan.iterationMs / best.iterationMs;
-  const slower = isAsFast(ratio)
-    ? sentence`as fast`
-    : ratio < 1
-      ? sentence`${formatPercent(1 - ratio)} faster`
-      : ratio < 1.1
-        ? sentence`${formatPercent(ratio - 1)} slower`
-        : sentence`${formatNumber(ratio)}x the time`;
+  const slower = costOf(plan.iterationMs / best.iterationMs - 1);
   const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
   const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;
   const lost = plan.peakBytes === best.peakBytes ? time : sentence`${time}; ${memoryApart(plan, best)}`;
@@ -179,8 +193,7 @@ export function whyTooLarge(
   best: FoundPlan,
   { keptFree }: SearchProblem,
 ): Sentence {
-  const gain = best.iterationMs / iterationMs;
-  const time = sentence`at best ${formatDuration(iterationMs)} (${formatPercent(gain - 1)} faster than the best)`;
+  const time = sentence`at best ${formatDuration(iterationMs)}, ${costOf(iterationMs / best.iterationMs - 1)}`;
   const needs = sentence`${time}, but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} are usable`;
   if (keptFree === undefined || peakBytes > usableBytes) return needs;
   return sentence`${needs}, and searches leave room to spare: ${formatBytes(roomyBytes)} with ${formatPercent(keptFree.share)} of GPU memory kept free`;

@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../format';
 import { verdictText } from '../memory-model/verdict';
+import { costOf } from '../planner/slower';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../spec/cluster';
 import type { ScheduleName } from '../spec/schedule-names';
@@ -11,7 +12,6 @@ import { sameTime, type FoundPlan, type SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
 import { counted, listOf, say, sentence, type Sentence } from '../sentence';
-import { isAsFast } from '../planner/slower';
 
 /** Whether the files launch a whole layout, on which the batch divides. */
 export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
@@ -88,10 +88,8 @@ function titleOf(launched: FoundPlan, best: FoundPlan): Sentence {
   if (launched.verdict.tight) return sentence`as launched it may not fit, best that does ${least}`;
   if (!launched.fits) return sentence`as launched it does not fit, best that does ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
-  const gain = launched.iterationMs / best.iterationMs - 1;
   if (tiesWith(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
-  const times = sentence`as launched ${own}, best ${least}`;
-  return gain <= 0 || isAsFast(1 + gain) ? times : sentence`${times}, ${formatPercent(gain)} faster`;
+  return sentence`as launched ${own}, best ${least}, ${costOf(best.iterationMs / launched.iterationMs - 1)}`;
 }
 
 /** Whether a launched layout ties with the best, which then has less memory. */

@@ -66,7 +66,7 @@ export interface Improvement {
   readonly method: 'search';
   /** Null when nothing fits, or no layout uses those GPUs. */
   readonly plan: FoundPlan | null;
-  /** Tokens per second over those of the best; 1 when nothing is gained. */
+  /** Tokens per second over those of the fastest that was found (`fastestOf`); 1 when nothing is gained. */
   readonly speedup: number;
   readonly says: Sentence;
 }

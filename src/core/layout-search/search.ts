@@ -13,16 +13,21 @@ import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } fro
 import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 
-/** How far a search is. */
+/**
+ * How far a search is. At its end each group was opened or ruled out, each layout of an opened one ruled out, simulated or skipped:
+ * `families + considered` is `opened + bounded + overMemory + evaluated + tooLarge`.
+ */
 export interface SearchCounts {
   /** Candidate groups: layouts that differ only in the cut of the layers. */
   readonly families: number;
+  /** Groups whose cuts were looked at. */
+  readonly opened: number;
   /** Layouts with a chosen cut, in the groups that were opened. */
   readonly considered: number;
-  /** Groups and layouts that a bound on time and memory ruled out, and those that a bound on memory alone ruled out. */
+  /** Groups and layouts that a bound on time ruled out, and those that a bound on memory did. */
   readonly bounded: number;
   readonly overMemory: number;
-  /** Predicted by simulation. */
+  /** Predicted by simulation, whether they fit or not. */
   readonly evaluated: number;
   /** Skipped: too many operations to simulate, or too many orders to plan. */
   readonly tooLarge: number;
@@ -108,7 +113,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<CandidateGroup | SearchPoint>();
   const kept = keeper(bestOnly);
-  const counts = { families: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
+  const counts = { families: 0, opened: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<CandidateGroup, Bound>();
   const excluded = new Map<string, Excluded>();
   /** Least bound of the points that are left out. */
@@ -140,9 +145,11 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     open.push(bound.iterationMs, node);
   };
   const cut = (group: CandidateGroup): void => {
+    counts.opened++;
     for (const stageLayers of cutsFor(problem, group)) {
-      counts.considered++;
       const point = { ...group, stageLayers };
+      if (point.solved === true && solvedFirst.has(pointKey(point))) continue;
+      counts.considered++;
       enter(point, evaluator.pointBound(point));
     }
   };
@@ -156,7 +163,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     }
     counts.evaluated++;
     if (predicted === 'unmet' || !predicted.fits) {
-      counts.overMemory++;
       if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { group: point, bound: predicted });
     } else if (kept.add(predicted)) progress();
   };
@@ -167,7 +173,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
       if (!('stageLayers' in entry)) cut(entry);
-      else if (entry.solved === true && solvedFirst.has(pointKey(entry))) continue;
       else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
       else predict(entry, bound);
     }
@@ -182,6 +187,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     // So that bounds are held against slices that were solved for from the first on.
     for (const point of phase === 'slices' ? fastestSliced(problem, kept.perSchedule) : []) {
       solvedFirst.add(pointKey(point));
+      counts.considered++;
       const bound = evaluator.pointBound(point);
       if (!ruledOut(point, bound)) predict(point, bound);
     }

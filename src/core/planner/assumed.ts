@@ -2,9 +2,10 @@ import { gpuPresets } from '../cluster/presets';
 import type { CancelSignal } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../partition/scheduling';
-import { sentence, type Value } from '../sentence';
+import { listOf, sentence, type Value } from '../sentence';
 import type { Assumption, PlanRequest } from '../spec/request';
 import type { Scheme } from '../spec/scheme';
+import type { CostProvenance } from '../spec/slice-cost';
 import { assumptionsByWeight, deciding, type AssumedMove, type DecidingKey, type WeighedAssumption } from './assumption-texts';
 import type { Candidate } from './plan';
 import { pipelineOf } from './pipeline';
@@ -34,26 +35,38 @@ export function weighedAssumptions(request: PlanRequest, chosen: WeighedWay, sig
   ];
 }
 
+/** Assumptions that the range of step times covers, and what each is called there. */
+const covered = {
+  'cluster.links.nicGBps': sentence`the network rate`,
+  'training.attentionKernel': sentence`the attention kernel`,
+} as const;
+
 /**
- * A range of step times that covers the network rate and the attention kernel that a plan assumes, too: with the range of measured runs,
- * whose errors they are independent of, as squares of logarithms.
+ * Error bars whose range covers the network rate and the attention kernel that a plan assumes, too: with the range of measured runs, whose
+ * errors they are independent of, as squares of logarithms. What widens it is said.
  */
-export function coveringAssumed(
-  range: readonly [number, number],
-  request: PlanRequest,
-  chosen: WeighedWay,
-  signal?: CancelSignal,
-): readonly [number, number] {
+export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chosen: WeighedWay, signal?: CancelSignal): CostProvenance {
   const assumed = new Set(request.assumptions.map(({ key }) => key));
-  const moves = (['cluster.links.nicGBps', 'training.attentionKernel'] as const)
+  const moves = (Object.keys(covered) as (keyof typeof covered)[])
     .filter((key) => assumed.has(key))
-    .map((key) => movesOf(request, chosen, key, signal).map(({ slower }) => 1 + slower));
+    .map((key) => ({ key, times: movesOf(request, chosen, key, signal).map(({ slower }) => 1 + slower) }));
   const end = (sign: 1 | -1, own: number): number => {
-    const logs = [own, ...moves.map((times) => Math.max(1, ...times.map((each) => each ** sign)) ** sign)].map(Math.log);
+    const logs = [own, ...moves.map(({ times }) => Math.max(1, ...times.map((each) => each ** sign)) ** sign)].map(Math.log);
     return Math.exp(sign * Math.hypot(...logs.map((log) => Math.max(0, sign * log))));
   };
-  return [Math.min(range[0], end(-1, range[0])), Math.max(range[1], end(1, range[1]))];
+  const [low, high] = cost.range;
+  const range = [Math.min(low, end(-1, low)), Math.max(high, end(1, high))] as const;
+  const says = ([from, to]: readonly [number, number]): string => `${formatNumber(from)} ${formatNumber(to)}`;
+  if (says(range) === says(cost.range)) return { ...cost, range };
+  const what = listOf(
+    moves.filter(({ times }) => times.some((each) => Math.abs(Math.log(each)) >= worthSaying)).map(({ key }) => covered[key]),
+  );
+  const wider = sentence`${formatNumber(range[0])} to ${formatNumber(range[1])} times with what is assumed (${what})`;
+  return { ...cost, range, errorBecause: sentence`${cost.errorBecause}; ${wider}` };
 }
+
+/** An assumption that moves the step by less is not named. */
+const worthSaying = 0.005;
 
 function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
   const { costTable, profile, cluster } = request;

@@ -114,7 +114,7 @@ function planOf({
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
   const known = provenanceOf(request, pipeline);
-  const cost = { ...known, range: coveringAssumed(known.range, request, chosen, signal) };
+  const cost = coveringAssumed(known, request, chosen, signal);
   return {
     request: withStagesOf(request, chosen),
     chosen: chosen.id,

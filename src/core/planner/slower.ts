@@ -7,11 +7,12 @@ export function isAsFast(ratio: number): boolean {
 }
 
 /**
- * `31 % slower`, `2.24x the time`, `1.3 % faster` or `as fast`.
+ * `31 % slower`, `2.24x the time`, `1.3 % faster`, `1.83x as fast` or `as fast`: A is as much faster than B as B is slower than A.
  * @param slower time for as many tokens over that of another plan, less 1.
  */
 export function costOf(slower: number): Sentence {
   if (isAsFast(1 + slower)) return sentence`as fast`;
-  if (slower >= 1) return sentence`${formatNumber(1 + slower)}x the time`;
-  return slower > 0 ? sentence`${formatPercent(slower)} slower` : sentence`${formatPercent(-slower)} faster`;
+  const times = slower > 0 ? 1 + slower : 1 / (1 + slower);
+  if (times >= 2) return slower > 0 ? sentence`${formatNumber(times)}x the time` : sentence`${formatNumber(times)}x as fast`;
+  return slower > 0 ? sentence`${formatPercent(times - 1)} slower` : sentence`${formatPercent(times - 1)} faster`;
 }

@@ -19,7 +19,7 @@ else
     prefill: () => assert.fail('not scripted'),
     elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ request }, asked, watching) => {
-      const counts = { families: 2, considered: 1, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
+      const counts = { families: 2, opened: 1, considered: 1, bounded: 0, overMemory: 1, evaluated: 1, tooLarge: 0, planned: 0 };
       watching?.onUpdate?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
       return { request, best: {}, paretoFront: [], ...asked } as unknown as SearchResult;
     },

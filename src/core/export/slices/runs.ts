@@ -1,11 +1,12 @@
 import { ExpectedError } from '../../errors';
-import { formatDuration, formatPercent } from '../../format';
+import { formatDuration } from '../../format';
 import { sliceRuntimes } from '../../formats/slice-runtimes/registry';
 import { seq1f1b } from '../../formats/slice-runtimes/seq1f1b';
 import type { SliceLimit, SliceRuntime } from '../../formats/slice-runtimes/slice-runtime';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';
+import { costOf } from '../../planner/slower';
 import { withOpenStages } from '../../planner/virtual-stages';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
@@ -79,13 +80,7 @@ function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
 /** Why another candidate than the plan's is written, with both times. */
 export function replacedBy(chosen: Candidate, instead: Candidate, runtime: string): Remark {
   const [before, now] = [formatDuration(chosen.iterationMs), formatDuration(instead.iterationMs)];
-  const share = instead.iterationMs / chosen.iterationMs - 1;
-  const apart =
-    Math.abs(share) < 0.005
-      ? sentence`as fast`
-      : share > 0
-        ? sentence`${formatPercent(share)} slower`
-        : sentence`${formatPercent(-share)} faster`;
+  const apart = costOf(instead.iterationMs / chosen.iterationMs - 1);
   return {
     what: sentence`${chosen.name}`,
     reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} a step, not ${before} (${apart})`,
