@@ -6,8 +6,9 @@ import type { Candidate, Plan } from './plan';
 import { meanParts, stepPartNames, stepParts, type StepPart } from './step-part-names';
 import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
-/** Shares of the step below this are not reported. */
+/** Shares of the step below this are not worth a word, and below that no row: rows add up to the step. */
 const worthSaying = 0.005;
+const worthARow = 0.0005;
 
 /**
  * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of the stages where nobody knows what it
@@ -42,7 +43,7 @@ export function sharesOf<P extends StepPart | 'work'>(
 ): (readonly [part: P, share: number])[] {
   return parts
     .map(([part, ms]) => [part, ms / iterationMs] as const)
-    .filter(([, share]) => share >= worthSaying)
+    .filter(([, share]) => share >= worthARow)
     .sort(([, a], [, b]) => b - a);
 }
 
@@ -52,10 +53,13 @@ const shownCosts = 3;
 /** `bubble 65.4 % of the step, compute 12.1 %, memory traffic 11.4 %`: the largest parts. */
 export function costsText(costs: readonly StepCost[]): Value {
   return listOf(
-    costs.slice(0, shownCosts).map(([part, share], index) => {
-      const name = part === 'work' ? sentence`work` : stepPartNames[part];
-      return index === 0 ? sentence`${name} ${formatPercent(share)} of the step` : sentence`${name} ${formatPercent(share)}`;
-    }),
+    costs
+      .filter(([, share]) => share >= worthSaying)
+      .slice(0, shownCosts)
+      .map(([part, share], index) => {
+        const name = part === 'work' ? sentence`work` : stepPartNames[part];
+        return index === 0 ? sentence`${name} ${formatPercent(share)} of the step` : sentence`${name} ${formatPercent(share)}`;
+      }),
   );
 }
 

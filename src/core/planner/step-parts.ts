@@ -31,12 +31,17 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
         .map((contents) => memoized(ofInputs, contentsKey(contents), () => workTimes(inputs, contents, scheme))),
     );
     const explained = sum(Object.values(work));
-    const rest = { bubble: pipelineMs - busy, gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
-    if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: busy - explained, ...rest };
+    const rest = { bubble: apart(pipelineMs, busy), gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
+    if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: apart(busy, explained), ...rest };
     const send = measured === 'without sends' ? heldBySends(blockingSends(pipeline, stage), scheme) : 0;
     const scaled = Object.entries(work).map(([part, ms]) => [part, explained > 0 ? (ms * (busy - send)) / explained : 0] as const);
     return { ...(Object.fromEntries(scaled) as WorkTimes), send, ...rest };
   });
+}
+
+/** A difference of two sums of the same times, which are alike but for rounding where it is nothing. */
+function apart(whole: number, part: number): number {
+  return Math.abs(whole - part) <= 1e-9 * whole ? 0 : whole - part;
 }
 
 type WorkTimes = Readonly<Record<'math' | 'memory' | 'issue' | 'exchange' | 'recompute' | 'offload', number>>;

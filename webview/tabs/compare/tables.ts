@@ -11,7 +11,7 @@ import { requestName, badges, comparedPartName, signed } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** Parts of the step under this share of it in both plans are left out. */
-const worthSaying = 0.002;
+const worthSaying = 0.0005;
 
 /** What comes out, where the step goes, and what was asked for: of two plans. Of a measured run the step and the bubble. */
 export function figureTables(answer: ComparisonAnswer): HTMLElement[] {

@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
+import { sharesOf } from '../../../src/core/planner/limit-labels';
 import { stepParts } from '../../../src/core/layout-search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../../src/protocol/layout';
 import { h, type Child } from '../../base/dom';
@@ -8,11 +9,8 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { gpuHoursOf, type LayoutRow } from './rows';
-import { partName, settingsText, sizesText } from './labels';
+import { partName, sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
-
-/** Parts below this share of the step are left out. */
-const worthSaying = 0.005;
 
 /** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */
 export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: number | null, open: () => void, host: Host): Child[] {
@@ -32,7 +30,7 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
       'p',
       { class: 'hint' },
       [
-        settingsText(plan),
+        say(plan.settings, t),
         ...(plan.recompute === null ? [] : [say(plan.recompute, t)]),
         ...(found === null ? [] : [say(found.stages, t)]),
       ].join(', '),
@@ -62,7 +60,10 @@ function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
 
 /** Where the time of a step goes, as bars. */
 function partBars({ parts, iterationMs }: PageFound): HTMLElement {
-  const shown = stepParts.filter((part) => parts[part] >= worthSaying * iterationMs);
+  const shares = sharesOf(
+    stepParts.map((part) => [part, parts[part]] as const),
+    iterationMs,
+  );
   return h(
     'table',
     { class: 'layout-parts' },
@@ -70,9 +71,9 @@ function partBars({ parts, iterationMs }: PageFound): HTMLElement {
     h(
       'tbody',
       {},
-      ...shown.map((part) => {
+      ...shares.map(([part, share]) => {
         const bar = h('span', { class: part === 'bubble' ? 'layout-bar layout-bar-idle' : 'layout-bar' });
-        bar.style.width = `${(100 * parts[part]) / iterationMs}%`;
+        bar.style.width = `${100 * share}%`;
         return h(
           'tr',
           {},

@@ -40,7 +40,7 @@ describe('what the step goes to', () => {
         shares,
         shares.toSorted((a, b) => b - a),
       );
-      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.03, said(candidate.name));
+      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.002, said(candidate.name));
       assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, said(candidate.name)); // prettier-ignore
     }
   });
