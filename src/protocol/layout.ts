@@ -11,11 +11,13 @@ import type { SearchCounts, SearchProgress } from '../core/layout-search/search'
 import type { SearchKey } from '../core/spec/layout-choices';
 import { runtimeOf } from '../core/spec/runtime';
 import {
+  gainsOver,
   keptFreeText,
   layoutText,
   notTried,
   recomputeText,
   ruleOfBest,
+  settingsText,
   runtimesNeeded,
   stageLayersText,
 } from '../core/layout-search/labels';
@@ -37,13 +39,12 @@ export interface PageLayout {
   /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`. */
   readonly words: Sentence;
   readonly layout: Layout;
-  readonly microBatch: number;
+  /** `order tp-cp-ep-pp-dp, micro-batch 1, ZeRO 1`. */
+  readonly settings: Value;
   /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `TeraPipe, 8 slices`. */
   readonly name: Value;
   /** `full recompute`, `recompute of mlp`; null for none. */
   readonly recompute: Sentence | null;
-  readonly zeroStage: number;
-  readonly offloadOptimizer: boolean;
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
@@ -96,6 +97,8 @@ export interface LayoutAnswer {
   readonly runtime: string;
   /** What the best of each schedule needs that this runtime does not run, a sentence each. */
   readonly needs: readonly Sentence[];
+  /** What gains of improvements are over, where that is not the best. */
+  readonly gainsOver: Sentence | null;
   /** Most helpful first; empty while they are looked into. */
   readonly improvements: readonly PageImprovement[];
   readonly fixed: readonly SearchKey[];
@@ -174,6 +177,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
+    gainsOver: gainsOver(result),
     keptFree: keptFreeText(result),
     rule: ruleOfBest(result),
     runtime: runtimeOf(result.request.training).shortName,
@@ -191,9 +195,8 @@ function pageFound({ plan, roles, why }: ListedPlan): PageFound {
 }
 
 function pageLayout({ point, name, iterationMs, peakBytes, fits, verdict, bubbleRate, tokensPerSecond, mfu }: FoundPlan): PageLayout {
-  const { layout, training } = point;
   return {
-    layout,
+    layout: point.layout,
     name,
     iterationMs,
     peakBytes,
@@ -202,19 +205,17 @@ function pageLayout({ point, name, iterationMs, peakBytes, fits, verdict, bubble
     bubbleRate,
     tokensPerSecond,
     mfu,
-    words: layoutText(point),
-    ...trainingOf(training),
+    ...wordsOf(point),
   };
 }
 
-function trainingOf(training: TrainingSpec): Pick<PageLayout, 'microBatch' | 'recompute' | 'zeroStage' | 'offloadOptimizer'> {
-  const { microBatch, zeroStage, offloadOptimizer = false } = training;
-  return { microBatch, zeroStage, offloadOptimizer, recompute: recomputeText(training) };
+function wordsOf(of: { readonly layout: Layout; readonly training: TrainingSpec }): Pick<PageLayout, 'words' | 'settings' | 'recompute'> {
+  return { words: layoutText(of), settings: settingsText(of), recompute: recomputeText(of.training) };
 }
 
 /** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
 export function launchedLayoutOf(plan: Plan): PageLayout {
-  const { layout, training } = plan.request;
+  const { layout } = plan.request;
   const candidate = chosenOf(plan);
   const { name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu } = candidate;
   return {
@@ -225,8 +226,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
     bubbleRate,
     tokensPerSecond,
     mfu,
-    words: layoutText(plan.request),
-    ...trainingOf(training),
+    ...wordsOf(plan.request),
     peakBytes: peakBytesOf(candidate),
     verdict: verdictOf(candidate.memory),
   };

@@ -5,8 +5,8 @@ import { bytesAxis, stretchedTimeAxis } from '../../base/chart/axis';
 import type { ChartContent, Dot } from '../../base/chart/content';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
+import { sizesText } from './labels';
 import { tieMs, type LayoutRow } from './rows';
-import { settingsText, sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** The plot extends past the usable memory by this share of it. */
@@ -48,7 +48,7 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
   };
 }
 
-function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: number): Dot {
+function dotOf({ id, plan, found, isBest, isLaunched, tie, cut }: LayoutRow, x: number): Dot {
   const isFront = found?.roles.includes('front') ?? false;
   return {
     id,
@@ -62,7 +62,7 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie }: LayoutRow, x: numbe
     lines: () => [
       sizesText(plan.layout),
       capitalised(say(plan.name, t)),
-      [settingsText(plan), ...(plan.recompute === null ? [] : [say(plan.recompute, t)])].join(', '),
+      [plan.settings, plan.recompute, cut].flatMap((text) => (text === null ? [] : [say(text, t)])).join(', '),
       t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
       ...(isBest ? [t('The best')] : tie ? [t('Within error of the best')] : []),
       ...(isLaunched ? [t('As launched')] : []),

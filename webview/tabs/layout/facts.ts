@@ -11,7 +11,7 @@ import { say } from '../../../src/core/sentence';
 
 /** What would help, what is too large or not run by the runtime, what was searched, fixed and assumed. */
 export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host): Child[] {
-  const { improvements, notFitting, needs, fixed, measured, assumed, cost, keptFree } = answer;
+  const { improvements, gainsOver, notFitting, needs, fixed, measured, assumed, cost, keptFree } = answer;
   const { running = null } = state.layout ?? {};
   const assumptions = assumptionList({ request: { assumptions: assumed } }, state, host);
   return [
@@ -19,6 +19,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
       ? null
       : section(
           t('What would help most'),
+          gainsOver === null ? null : h('p', { class: 'hint' }, sentence(capitalised(say(gainsOver, t)))),
           list(improvements.map(({ says }) => say(says, t))) ?? h('p', { class: 'hint' }, t('In progress.')),
         ),
     notFitting.length === 0

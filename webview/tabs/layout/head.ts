@@ -68,10 +68,12 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
     : figure(durationQuantity(launched.iterationMs), t('as launched, {0}', say(verdictWord(launched.verdict), t)), null, about, 'error');
   if (isSameLayout(launched, best))
     return [figure(durationQuantity(launched.iterationMs), t('as launched: the best layout'), null, about, 'plain')];
-  const ratio = launched.iterationMs / best.iterationMs;
+  const isFaster = best.iterationMs <= launched.iterationMs;
+  const [shorter, longer] = isFaster ? [best.iterationMs, launched.iterationMs] : [launched.iterationMs, best.iterationMs];
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
-  const name = tie ? t('within error of the launched layout') : t('faster than launched');
-  return [own, figure({ value: formatNumber(ratio), unit: '×' }, name, null, t('Step as launched over the best step'), 'plain')];
+  const name = tie ? t('within error of the launched layout') : isFaster ? t('faster than launched') : t('slower than launched');
+  const apart = isFaster ? t('Step as launched over the best step') : t('Best step over the step as launched');
+  return [own, figure({ value: formatNumber(longer / shorter), unit: '×' }, name, null, apart, 'plain')];
 }
 
 function hoursFigure(best: PageLayout, tokens: number): HTMLElement {

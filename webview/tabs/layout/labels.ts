@@ -15,12 +15,6 @@ export function sizesText({ tensor, pipeline, data, context, expert, expertTenso
   ].join(', ');
 }
 
-/** `micro-batch 2, ZeRO 1, optimizer on the host`. */
-export function settingsText({ microBatch, zeroStage, offloadOptimizer }: PageLayout): string {
-  const parts = [t('micro-batch {0}', formatCount(microBatch)), t('ZeRO {0}', zeroStage)];
-  return [...parts, ...(offloadOptimizer ? [t('optimizer on the host')] : [])].join(', ');
-}
-
 /** What each part of a step is called. */
 export function partName(part: StepPart): string {
   const names: Readonly<Record<StepPart, string>> = {
@@ -83,11 +77,12 @@ export function measuredSentence({ by, keys, mostMicroBatch }: NonNullable<Layou
 
 /** How many layouts were evaluated, and how many were ruled out. */
 export function countsSentence({ counts }: LayoutAnswer): string {
-  const { families, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
+  const { families, opened, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const simulated = t(
-    '{0} layouts and {1} partitions of their layers: {2} need too much memory, {3} are ruled out by a bound, {4} were simulated.',
-    formatCount(families),
-    formatCount(considered),
+    '{0}, {1} of them cut in {2}: {3} ruled out by memory, {4} by time, {5} simulated.',
+    plural(families, t('layout'), t('layouts')),
+    formatCount(opened),
+    plural(considered, t('way'), t('ways')),
     formatCount(overMemory),
     formatCount(bounded),
     formatCount(evaluated),

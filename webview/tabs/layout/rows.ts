@@ -1,7 +1,7 @@
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
 import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
-import { settingsText, sizesText } from './labels';
-import { say } from '../../../src/core/sentence';
+import { sizesText } from './labels';
+import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
 import { gpusUsed } from '../../../src/core/spec/request';
 
@@ -17,6 +17,8 @@ export interface LayoutRow {
   readonly isLaunched: boolean;
   /** Within the error bar of the best. */
   readonly tie: boolean;
+  /** The cut of its layers, where another row has the same sizes, settings and schedule. */
+  readonly cut: Sentence | null;
 }
 
 /** The config's own layout: as the search predicts it, else by its plan. */
@@ -27,19 +29,41 @@ export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'l
 /** All rows of an answer, fastest first; `launched` is the config's own. */
 export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
   const isLaunched = (plan: PageFound): boolean => launched !== null && isSameLayout(plan, launched);
+  const named = answer.plans.map(nameOf);
+  const isTwice = new Set(named.filter((name, index) => named.indexOf(name) !== index));
   const found = answer.plans.map((plan, index): LayoutRow => ({
     id: `found-${index}`,
     plan,
     found: plan,
     index,
     tie: plan.tie,
+    cut: isTwice.has(nameOf(plan)) ? plan.stages : null,
     isBest: index === answer.best,
     isLaunched: isLaunched(plan),
   }));
   if (launched === null || found.some((row) => row.isLaunched)) return found;
   const tie = launched.fits && launched.iterationMs <= tieMs(answer);
-  const own: LayoutRow = { id: 'launched', plan: launched, found: answer.launched, index: null, isBest: false, isLaunched: true, tie };
+  const own: LayoutRow = {
+    id: 'launched',
+    plan: launched,
+    found: answer.launched,
+    index: null,
+    isBest: false,
+    isLaunched: true,
+    tie,
+    cut: null,
+  };
   return [...found, own].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs);
+}
+
+/** What a row says of its layout, but for the cut of its layers. */
+function nameOf({ words, name }: PageLayout): string {
+  return `${say(words)}; ${say(name)}`;
+}
+
+/** The sizes of a row, its settings, and its cut where only that tells it from another. */
+export function rowName({ plan, cut }: LayoutRow): string {
+  return [sizesText(plan.layout), say(plan.settings, t), ...(cut === null ? [] : [say(cut, t)])].join(', ');
 }
 
 /** Whether two layouts are the same one, with the same step. */
@@ -66,7 +90,7 @@ export function schedulesOf(rows: readonly LayoutRow[]): string[] {
 export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettings): LayoutRow[] {
   const terms = termsOf(settings.text);
   const holds = ({ plan }: LayoutRow): boolean => {
-    const text = [say(plan.words, t), sizesText(plan.layout), say(plan.name, t), settingsText(plan)].join(' ').toLowerCase();
+    const text = [say(plan.words, t), sizesText(plan.layout), say(plan.name, t), say(plan.settings, t)].join(' ').toLowerCase();
     return terms.every((term) => term.test(text));
   };
   const sign = settings.descending ? -1 : 1;

@@ -5,8 +5,7 @@ import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
-import { gpuHoursOf, type LayoutRow } from './rows';
-import { settingsText, sizesText } from './labels';
+import { gpuHoursOf, rowName, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 
 /** Props of the table. */
@@ -55,7 +54,8 @@ export function layoutTable(rows: readonly LayoutRow[], total: number, props: La
   };
 }
 
-function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget: number | null): Child[] {
+function cells(row: LayoutRow, tokenBudget: number | null): Child[] {
+  const { plan, found, isBest, isLaunched, tie } = row;
   const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
   return [
     column.duration(plan.iterationMs),
@@ -72,7 +72,7 @@ function cells({ plan, found, isBest, isLaunched, tie }: LayoutRow, tokenBudget:
       h(
         'span',
         { class: 'layout-sizes' },
-        `${sizesText(plan.layout)}, ${settingsText(plan)}`,
+        rowName(row),
         isBest ? tag(plan.fits ? t('best') : t('least memory')) : tie ? tag(t('within error')) : null,
         isLaunched ? tag(t('as launched')) : null,
         plan.fits ? null : tag(say(verdictWord(plan.verdict), t)),
