@@ -62,7 +62,7 @@ export interface TrainingCost {
   readonly currency: string;
 }
 
-/** What tabs show beside the plan, each from a source of its own on the host's side. All null in the side view. */
+/** What tabs show beside the plan, each from a source of its own on the host's side. The side view has `layout` only. */
 export interface TabParts {
   /** Null while the host has not looked for profiles. */
   readonly profile: ProfileState | null;

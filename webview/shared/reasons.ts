@@ -82,15 +82,15 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
             h('span', { class: 'finding-remedy' }, capitalised(say(finding.remedy, t))),
           ),
         ),
-        isOfSearch(finding.code) ? layoutsButton(host, index) : null,
+        isOfSearch(finding.code, state) ? layoutsButton(host, index) : null,
       ),
     ),
   );
 }
 
-/** A finding of a search of layouts, whose plans are in the Layout tab. */
-function isOfSearch(code: string): boolean {
-  return code === 'layout-slower';
+/** Findings that a search of layouts has an answer to. */
+function isOfSearch(code: string, { layout }: PageState): boolean {
+  return code === 'layout-slower' || (code === 'memory-over-capacity' && (layout?.answer ?? null) !== null);
 }
 
 function layoutsButton(host: Host, index: number): HTMLElement {

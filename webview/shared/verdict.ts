@@ -174,7 +174,7 @@ function foundFix({ plan, layout }: PageState, host: Host): (Help & { readonly s
   if (layout === null) return null;
   const { answer, staleEdits } = layout;
   const best = answer?.plans[answer.best];
-  if (plan === null || answer === null || staleEdits > 0 || best?.fits !== true) return null;
+  if (plan === null || answer === null || answer.isReadOnly === true || staleEdits > 0 || best?.fits !== true) return null;
   const slower = chosenOf(plan).tokensPerSecond / best.tokensPerSecond - 1;
   return {
     slower,

@@ -24,7 +24,7 @@ export interface PageContext {
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
   readonly displayPath: (file: string) => string;
-  /** What tabs show beside the plan; the side view does without. */
+  /** What tabs show beside the plan; of it the side view has the layouts. */
   readonly parts?: TabParts;
   /** What a search of layouts says of the files, beside the session's own findings. */
   readonly layoutFindings?: readonly Finding[];
@@ -58,7 +58,7 @@ export function pageStateOf(
     findings: pageFindingsOf(session, layoutFindings, displayPath),
     ...(trainingCost === undefined ? {} : { trainingCost }),
     places: session.run === null ? {} : placesOf(session.run),
-    ...(page === 'tab' ? parts : noTabParts),
+    ...parts,
   };
 }
 
