@@ -13,6 +13,7 @@ import { prefillCases } from './prefill';
 import { rankCases } from './ranks';
 import { keyCases } from './keys';
 import { layoutCases } from './layout';
+import { numberCases } from './numbers';
 import { performanceCases } from './performance';
 import { profileCases } from './profile';
 import { rowCases } from './rows';
@@ -44,6 +45,7 @@ export async function runWebviewTests({
     ...tabCases,
     ...compareCases,
     ...comparedCases,
+    ...numberCases,
     ...timelineCases,
     ...rowCases,
     ...keyCases,

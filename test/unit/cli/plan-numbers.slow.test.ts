@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { planAnswer } from '../../../src/cli/answers/plan';
-import { planRun, type Planned } from '../../../src/cli/planned';
-import { ExpectedError } from '../../../src/core/errors';
 import { column, formatBytesOf, formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../src/core/format';
-import { loadConfig } from '../../../src/core/load/load-config';
 import { costsText, stepCosts } from '../../../src/core/planner/limit-labels';
 import { largestLoss } from '../../../src/core/planner/losses';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/step-part-names';
 import { costOf } from '../../../src/core/planner/slower';
-import { say, sentence } from '../../../src/core/sentence';
+import { say } from '../../../src/core/sentence';
 import { launchedLayoutOf } from '../../../src/protocol/layout';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { numberedRuns, plannedOf } from './numbered-runs';
 
 /** A plan as `terapipe plan --json` prints it, as far as its numbers depend on each other. */
 interface PlanNumbers {
@@ -51,45 +48,13 @@ interface PlanNumbers {
   readonly remedies?: readonly { readonly change: string; readonly iterationMs: number; readonly slower: number }[];
 }
 
-const llama = { model_type: 'llama', vocab_size: 128_256, num_key_value_heads: 8, max_position_embeddings: 8192 };
-const llama8b = { ...llama, hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32, intermediate_size: 14_336 };
-const mixtral = { ...llama8b, model_type: 'mixtral', vocab_size: 32_000, num_local_experts: 8, num_experts_per_tok: 2 };
-const tooLarge = `#!/bin/bash
-TP=4 # of a node
-torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --tensor-model-parallel-size $TP --pipeline-model-parallel-size 2 \\
-  --micro-batch-size 2 --global-batch-size 64 --seq-length 4096 --max-position-embeddings 4096 --num-layers 40 --hidden-size 8192 \\
-  --num-attention-heads 64 --vocab-size 32000 --sequence-parallel --bf16 --use-distributed-optimizer --swiglu \\
-  --position-embedding-type rope
-`;
-const sliced = {
-  model: { layers: 16, hidden: 4096, heads: 32, vocab: 50_257 },
-  cluster: { gpu: 'V100-16GB', nodes: 2, gpusPerNode: 8 },
-  training: { sequenceLength: 2048, globalBatch: 4 },
-  layout: { tensor: 2, pipeline: 8, data: 1 },
-  schedule: 'TeraPipe',
-};
-const files: Readonly<Record<string, readonly [file: string, text: string]>> = {
-  'a dense model': ['config.json', JSON.stringify(llama8b)],
-  'a model with experts': ['config.json', JSON.stringify(mixtral)],
-  'a script that does not fit': ['train.sh', tooLarge],
-  'token slices': ['terapipe.json', JSON.stringify(sliced)],
-};
-
-async function plannedOf([file, text]: readonly [string, string]): Promise<Planned> {
-  const place = { file, range: { start: 0, end: 0 } };
-  const nothing = (): Promise<never> =>
-    Promise.reject(new ExpectedError('config-not-found', sentence`There is no such file`, sentence`fix the path`, place));
-  const config = await loadConfig(file, text, { read: nothing, shell: () => shellReader() });
-  return planRun(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
-}
-
 const near = (a: number, b: number, what: string): void =>
   assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)), `${what}: ${a}, ${b}`);
 const total = (parts: Readonly<Record<StepPart, number>>): number => stepParts.reduce((sum, part) => sum + parts[part], 0);
 const line = (text: string, name: string): string => new RegExp(`^ {2}${name} +(.*)$`, 'mu').exec(text)?.[1] ?? '';
 
 describe('the numbers of a plan', () => {
-  for (const [what, file] of Object.entries(files))
+  for (const [what, file] of Object.entries(numberedRuns))
     it(`agree with each other, in JSON and in words: ${what}`, async () => {
       const planned = await plannedOf(file);
       const { json, text } = planAnswer(planned, new Map([file]));
@@ -145,6 +110,7 @@ describe('the numbers of a plan', () => {
         assert.ok(Math.abs(exact / Number(ratio) - 1) < 0.006, reason);
       }
 
+      assert.equal(plan.fits, what !== 'a script that does not fit');
       assert.equal(plan.fits, remedies.length === 0);
       assert.deepEqual(remedies.map(({ slower }) => slower), remedies.map(({ slower }) => slower).toSorted((a, b) => a - b)); // prettier-ignore
       for (const { change, iterationMs: ms, slower } of remedies) {
@@ -154,7 +120,7 @@ describe('the numbers of a plan', () => {
     });
 
   it('are the same in the verdict, the details and the layout of a page', async () => {
-    const planned = await plannedOf(files['a dense model']!);
+    const planned = await plannedOf(numberedRuns['a dense model']);
     const { plan } = planned;
     const chosen = chosenOf(plan);
     const loss = largestLoss(plan, chosen);
@@ -175,7 +141,7 @@ describe('the numbers of a plan', () => {
   });
 
   it('put what decides first among the assumptions, the network and the kernel always among it', async () => {
-    const { json, text } = planAnswer(await plannedOf(files['a dense model']!), new Map());
+    const { json, text } = planAnswer(await plannedOf(numberedRuns['a dense model']), new Map());
     const { assumptions } = (json as PlanNumbers).plan;
     const keys = assumptions.map(({ key }) => key);
     for (const key of ['cluster.gpu', 'cluster.links.nicGBps', 'training.attentionKernel']) assert.ok(keys.indexOf(key) < 6, key);

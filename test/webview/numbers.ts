@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+import { planAnswer } from '../../src/cli/answers/plan';
+import type { Planned } from '../../src/cli/planned';
+import { searchJson } from '../../src/core/export/search-json';
+import { bytesOfQuantity, column, formatBytes, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../src/core/format'; // prettier-ignore
+import { answerSearch } from '../../src/core/layout-search/answer';
+import { searchProblemOf } from '../../src/core/layout-search/problem';
+import type { SearchResult } from '../../src/core/layout-search/result';
+import { chosenOf } from '../../src/core/planner/plan';
+import { stepPartNames, stepParts, type StepPart } from '../../src/core/planner/step-part-names';
+import { say } from '../../src/core/sentence';
+import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
+import type { PageKind, PageState } from '../../src/protocol/page';
+import { numberedRuns, plannedOf } from '../unit/cli/numbered-runs';
+import type { OpenPage } from './browser';
+import { show, type Case } from './cases';
+import { stateOf } from './fixtures';
+
+/** A plan as `terapipe plan --json` prints it, as far as pages show it. */
+interface PlanNumbers {
+  readonly iterationMs: number;
+  readonly rangeMs: readonly [number, number];
+  readonly pipelineMs: number;
+  readonly gradientExchangeMs: number;
+  readonly optimizerMs: number;
+  readonly bubbleRate: number;
+  readonly tokensPerSecond: number;
+  readonly mfu: number;
+  readonly fits: boolean;
+  readonly scenario: { readonly gpus: number };
+  readonly memory: { readonly stages: readonly StageNumbers[] };
+  readonly comparisons: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly iterationMs: number;
+    readonly bubbleRate: number;
+    readonly peakBytes: number;
+  }[];
+  readonly stepParts: Readonly<Record<StepPart, number>>;
+  readonly remedies?: readonly { readonly slower: number }[];
+}
+
+interface StageNumbers {
+  readonly stage: number;
+  readonly peakBytes: number;
+  readonly usableBytes: number;
+  readonly reservedBytes: number;
+  readonly inUseBytes: number;
+}
+
+interface LayoutNumbers {
+  readonly name: string;
+  readonly iterationMs: number;
+  readonly peakBytes: number;
+  readonly bubbleRate: number;
+  readonly tokensPerSecond: number;
+  readonly mfu: number;
+  readonly fits: boolean;
+}
+
+interface SearchNumbers {
+  readonly plan: LayoutNumbers;
+  readonly search: {
+    readonly launched: (LayoutNumbers & { readonly speedup: number }) | null;
+    readonly paretoFront: readonly LayoutNumbers[];
+    readonly perSchedule: readonly LayoutNumbers[];
+    readonly runnersUp: readonly LayoutNumbers[];
+  };
+}
+
+const flat = (text: string): string => text.replaceAll('\u00a0', ' ').replace(/\s+/gu, ' ').trim();
+const textOf = async (place: Locator): Promise<string> => flat(await place.innerText());
+const rowsOf = async (place: Locator): Promise<string[]> => (await place.allInnerTexts()).map(flat);
+
+/** Names with values: `Pipeline` to `1.77 s`. */
+async function pairsOf(place: Locator): Promise<Map<string, string>> {
+  const names = await rowsOf(place.locator('dt'));
+  const values = await rowsOf(place.locator('dd'));
+  return new Map(names.map((name, index) => [name, values[index] ?? '']));
+}
+
+/** Shares as they are printed come to this up to their rounding. */
+function addUpTo(whole: number, percents: readonly string[], what: string): void {
+  const shares = percents.filter((text) => text !== '').map((text) => Number.parseFloat(text.replace('< ', '')));
+  const total = shares.reduce((sum, each) => sum + each, 0);
+  assert.ok(Math.abs(total - whole) <= 0.3, `${what} add up to ${total}, not ${whole}: ${percents.join(', ')}`);
+}
+
+const tightest = ({ memory }: PlanNumbers): StageNumbers =>
+  memory.stages.reduce((a, b) => (b.usableBytes - b.peakBytes < a.usableBytes - a.peakBytes ? b : a));
+
+const words = [[1 / 4, 'A quarter'], [1 / 3, 'A third'], [1 / 2, 'Half'], [2 / 3, 'Two thirds'], [3 / 4, 'Three quarters']] as const; // prettier-ignore
+
+async function checkVerdict(page: Page, plan: PlanNumbers): Promise<void> {
+  const said = await textOf(page.locator('.glance-words:visible'));
+  const { iterationMs, rangeMs } = plan;
+  const { stage, peakBytes, usableBytes } = tightest(plan);
+  const room = formatBytes(Math.abs(usableBytes - peakBytes));
+  assert.ok(said.startsWith(plan.fits ? `Fits, ${room} free. ` : `Does not fit: ${room} over on stage ${stage}. `), said);
+  const range = formatDurationRange(iterationMs, [rangeMs[0] / iterationMs, rangeMs[1] / iterationMs]);
+  assert.ok(said.includes(`${formatDuration(iterationMs)} a step (${range}).`), said);
+  const [, share = '', name = ''] = /(\S+(?: \S+)?) of it is ([^,.]+)/u.exec(said) ?? [];
+  if (name === '') return;
+  const part = stepParts.find((each) => say(stepPartNames[each]) === name);
+  assert.ok(part !== undefined, said);
+  const exact = plan.stepParts[part] / iterationMs;
+  const word = words.find(([, text]) => text === share);
+  assert.ok(word === undefined ? share === formatPercent(exact) : Math.abs(word[0] - exact) <= 0.01, said);
+}
+
+async function checkFigures(page: Page, plan: PlanNumbers): Promise<void> {
+  const figures = await pairsOf(page.locator('.figures:visible').first());
+  const { used, capacity, unit } = bytesOfQuantity(tightest(plan).peakBytes, tightest(plan).usableBytes);
+  const hours = (plan.scenario.gpus * 1e9) / plan.tokensPerSecond / 3600;
+  const memory = [...figures].find(([name]) => name.endsWith(`stage ${tightest(plan).stage}`));
+  assert.deepEqual(
+    ['per step', 'bubble', 'tokens/s', 'MFU', 'GPU-hours for 1B tokens'].map((name) => figures.get(name)),
+    [
+      formatDuration(plan.iterationMs),
+      formatPercent(plan.bubbleRate),
+      formatCount(Math.round(plan.tokensPerSecond)),
+      formatPercent(plan.mfu),
+      hours < 1000 ? formatNumber(hours) : formatCount(Math.round(hours)),
+    ],
+  );
+  assert.equal(memory?.[1], `${used} / ${capacity} ${unit}`);
+  assert.equal(memory[0].startsWith('peak'), plan.fits);
+}
+
+async function checkDetails(page: Page, plan: PlanNumbers): Promise<void> {
+  const details = page.locator('.inspector-selection');
+  const step = await pairsOf(details.locator('.pairs').first());
+  assert.deepEqual(
+    ['Pipeline', 'Gradient exchange', 'Optimizer'].map((name) => step.get(name)),
+    [plan.pipelineMs, plan.gradientExchangeMs, plan.optimizerMs].map(formatDuration),
+  );
+  const parts = [...(await pairsOf(details.locator('.limits')))];
+  for (const [name, value] of parts) {
+    const part = stepParts.find((each) => say(stepPartNames[each]) === name.toLowerCase() || (name === 'P2P transfers' && each === 'send'));
+    assert.ok(part !== undefined, name);
+    const ms = plan.stepParts[part];
+    assert.equal(value.replaceAll(' ', ''), `${column.duration(ms)}${column.percent(ms / plan.iterationMs)}`.replaceAll(' ', ''), name);
+  }
+  addUpTo(100, await rowsOf(details.locator('.limits .share')), 'parts of the step');
+  const idle = await rowsOf(details.locator('.pair:has(.swatch) .share'));
+  addUpTo(100 * plan.bubbleRate, idle, 'causes of idle time');
+}
+
+async function checkMemory(page: Page, plan: PlanNumbers): Promise<void> {
+  await page.getByRole('tab', { name: 'Memory', exact: true }).click();
+  const detail = page.locator('.memory-detail');
+  const { stage, peakBytes, reservedBytes, inUseBytes } = tightest(plan);
+  assert.match(await textOf(detail.locator('h2')), new RegExp(`^Stage ${stage}\\b`, 'u'));
+  const pairs = await pairsOf(detail.locator('.pairs'));
+  assert.deepEqual(
+    ['Peak', 'Reserved by the allocator', 'GPU memory in use (nvidia-smi)'].map((name) => pairs.get(name)),
+    [peakBytes, reservedBytes, inUseBytes].map(column.bytes),
+  );
+  addUpTo(100, await rowsOf(detail.locator('.share')), 'parts of the memory');
+  const rows = await page.locator('.memory-view .table-twin tbody tr').all();
+  for (const [index, row] of rows.entries()) {
+    const own = plan.memory.stages[index]!;
+    const cells = await rowsOf(row.locator('td, th'));
+    assert.deepEqual(cells.slice(0, 4), [String(own.stage), ...[own.peakBytes, own.reservedBytes, own.inUseBytes].map(column.bytes)]);
+  }
+}
+
+async function checkCompare(page: Page, plan: PlanNumbers): Promise<void> {
+  await page.getByRole('tab', { name: 'Compare' }).click();
+  const { comparisons } = plan;
+  const baseline = comparisons.find(({ id }) => id === '1f1b') ?? comparisons.find(({ iterationMs }) => iterationMs === plan.iterationMs)!;
+  const caption = await textOf(page.locator('.compare-table caption'));
+  assert.ok(caption.endsWith(`Speed-up is over ${baseline.name}.`), caption);
+  const names = new Set<string>();
+  for (const row of await page.locator('.compare-table tbody tr').all()) {
+    const id = await row.getAttribute('data-candidate');
+    const own = comparisons.find((each) => each.id === id)!;
+    const cells = await rowsOf(row.locator('td.numeric'));
+    assert.deepEqual(cells.slice(0, 3), [
+      column.duration(own.iterationMs),
+      `${column.number(baseline.iterationMs / own.iterationMs)}×`,
+      column.percent(own.bubbleRate),
+    ]);
+    names.add((await textOf(row.locator('.compare-name button'))).toLowerCase());
+    if ((await row.getByText('chosen', { exact: true }).count()) === 0) continue;
+    assert.deepEqual([own.iterationMs, own.bubbleRate, own.peakBytes], [plan.iterationMs, plan.bubbleRate, tightest(plan).peakBytes]);
+  }
+  assert.equal(names.size, comparisons.length, 'two ways have one name');
+}
+
+async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, shown: LayoutState): Promise<void> {
+  await page.getByRole('tab', { name: 'Layout' }).click();
+  const view = page.locator('.layout-view');
+  const figures = await pairsOf(view.locator('.figures').first());
+  const figure = (start: string): string | undefined => [...figures].find(([name]) => name.startsWith(start))?.[1];
+  assert.equal(figure('best step'), formatDuration(best.iterationMs));
+  assert.equal(figure('tokens/s'), formatCount(Math.round(best.tokensPerSecond)));
+  const { launched } = search;
+  if (launched !== null) {
+    assert.equal(figure('as launched'), formatDuration(launched.iterationMs));
+    const { speedup } = launched;
+    if (Math.abs(speedup - 1) > 1e-6) {
+      const name = figure('within error') !== undefined ? 'within error' : speedup > 1 ? 'faster than launched' : 'slower than launched';
+      assert.equal(figure(name), `${formatNumber(Math.max(speedup, 1 / speedup))} ×`);
+    }
+  }
+  const all = [best, ...search.paretoFront, ...search.perSchedule, ...search.runnersUp, ...(launched === null ? [] : [launched])];
+  const numbers = new Set(
+    all.map(
+      ({ iterationMs, peakBytes, bubbleRate, tokensPerSecond, mfu }) =>
+      [column.duration(iterationMs), column.bytes(peakBytes), column.percent(bubbleRate), formatCount(Math.round(tokensPerSecond)), column.percent(mfu)].join(' '), // prettier-ignore
+    ),
+  );
+  const steps: number[] = [];
+  const names: string[] = [];
+  for (const row of await view.locator('.layout-table tbody tr').all()) {
+    const cells = await rowsOf(row.locator('td, th'));
+    assert.ok(numbers.has(cells.slice(0, 5).join(' ')), cells.join(' | '));
+    const sizes = await textOf(row.locator('.layout-sizes'));
+    names.push([...cells.slice(5, 7), sizes].join(' | '));
+    if (sizes.endsWith('best')) assert.equal(cells[0], column.duration(best.iterationMs));
+    steps.push(all.find(({ iterationMs, peakBytes }) => column.duration(iterationMs) === cells[0] && column.bytes(peakBytes) === cells[1])!.iterationMs); // prettier-ignore
+  }
+  assert.deepEqual(steps, steps.toSorted((a, b) => a - b)); // prettier-ignore
+  assert.equal(
+    new Set(names).size,
+    names.length,
+    `two rows look alike: ${names.filter((name, at) => names.indexOf(name) !== at).join('; ')}`,
+  );
+  const parts = await rowsOf(view.locator('.layout-parts td.numeric'));
+  const units: Readonly<Record<string, number>> = { µs: 1e-3, ms: 1, s: 1e3 };
+  const total = parts.reduce(
+    (sum, text) => sum + Number.parseFloat(text.replaceAll(',', '')) * (units[text.split(' ')[1] ?? ''] ?? NaN),
+    0,
+  );
+  assert.ok(Math.abs(total / best.iterationMs - 1) < 0.005, `parts of the best come to ${total} of ${best.iterationMs} ms`);
+  const { families, opened, considered, bounded, overMemory, evaluated } = shown.answer!.counts;
+  const counts = `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated.`; // prettier-ignore
+  const said = await rowsOf(view.locator('.layout-facts p', { hasText: 'ruled out by memory' }));
+  assert.ok(said[0]?.startsWith(counts), said.join());
+}
+
+/** What no page may say, whatever is planned: nothing as a difference, rounding as a number, more digits than are known. */
+async function checkWords(page: Page, plan: PlanNumbers): Promise<void> {
+  const text = await textOf(page.locator('body'));
+  const wrong = /.{30}(?:\b0 % (?:slower|faster|longer)|NaN|Infinity|[−-]0\b|\b0\.0*[1-9]\d{3,}|\b[1-9]\d*\.\d{3,}).{30}/u.exec(text);
+  assert.equal(wrong?.[0], undefined);
+  const limits = new Set([...text.matchAll(/ \/ ([\d.,]+) GiB/gu)].map(([, limit]) => limit));
+  const { capacity } = bytesOfQuantity(tightest(plan).peakBytes, tightest(plan).usableBytes);
+  assert.deepEqual([...limits], [capacity], 'one limit');
+}
+
+async function opened({ page, send }: OpenPage, state: PageState): Promise<void> {
+  await send(show(state));
+  await page.locator('.page:visible').waitFor();
+  await page.evaluate('harness.settled()');
+}
+
+/** What the host sends of a planned file, after a search of its layouts where there is one. */
+function stateFor(kind: PageKind, { plan, run, findings }: Planned, result: SearchResult | null): PageState {
+  const names = run.layout.tensor !== undefined || run.layout.pipeline !== undefined;
+  const launched = names ? launchedLayoutOf(plan) : null;
+  const layout = { ...noLayoutState, launched, answer: result === null ? null : layoutAnswerOf(result, 'search-1') };
+  const shown = kind === 'tab' ? plan : { ...plan, candidates: [chosenOf(plan)] };
+  return stateOf(kind, shown, { layout, findings: findings.map((finding) => ({ ...finding, placeText: 'train.sh:1:1' })) });
+}
+
+const searched: readonly string[] = ['a script that does not fit', 'a TOML of TorchTitan'];
+
+/** Every number of a page is that of `plan --json`, and they add up. */
+export const numberCases: readonly Case[] = Object.entries(numberedRuns).flatMap(([what, named]): Case[] => [
+  {
+    name: `numbers: those of the editor tab are those of the plan and add up: ${what}`,
+    options: { kind: 'tab', width: 1600, height: 1400, savedState: { tab: 'timeline' } },
+    state: () => null,
+    steps: async (open) => {
+      const planned = await plannedOf(named);
+      const { plan } = planAnswer(planned, new Map([named])).json as { readonly plan: PlanNumbers };
+      const result = searched.includes(what)
+        ? answerSearch(searchProblemOf(planned.run, planned.plan.request, null), { tokenBudget: null, improvements: false })
+        : null;
+      const state = stateFor('tab', planned, result);
+      await opened(open, state);
+      await checkVerdict(open.page, plan);
+      await checkFigures(open.page, plan);
+      await checkDetails(open.page, plan);
+      await checkMemory(open.page, plan);
+      await checkWords(open.page, plan);
+      await checkCompare(open.page, plan);
+      await checkWords(open.page, plan);
+      if (result === null) return undefined;
+      await checkLayouts(open.page, searchJson(result) as unknown as SearchNumbers, state.layout!);
+      await checkWords(open.page, plan);
+      return undefined;
+    },
+  },
+  {
+    name: `numbers: those of the side view are those of the plan: ${what}`,
+    options: { kind: 'side', width: 420 },
+    state: () => null,
+    steps: async (open) => {
+      const planned = await plannedOf(named);
+      const { plan } = planAnswer(planned, new Map([named])).json as { readonly plan: PlanNumbers };
+      await opened(open, stateFor('side', planned, null));
+      await checkVerdict(open.page, plan);
+      await checkFigures(open.page, plan);
+      const { stage, peakBytes } = tightest(plan);
+      assert.ok((await textOf(open.page.locator('body'))).includes(`stage ${stage}: ${formatBytes(peakBytes)}`));
+      await checkWords(open.page, plan);
+      return undefined;
+    },
+  },
+]);
