@@ -59,7 +59,7 @@ export async function namedConfig(
 ): Promise<LoadedConfig> {
   if (!isOnnx(path)) return readConfig(source ?? (await openNamed(path, shell)), { sets, machine, shell, withProfile }, texts);
   const run = asAsked(await runOfOnnx(path, signal), machine, sets);
-  return { format: run.format, launcher: null, model: null, run, noRun: null, findings: [] };
+  return { format: run.format, launcher: null, reread: null, model: null, run, noRun: null, findings: [] };
 }
 
 /** A config whose run is there, so that it can be planned. */

@@ -4,7 +4,7 @@
 import { bestFile, mostDifference } from '../../src/cli/answers/export-search';
 import { defaults } from '../../src/cli/common-options';
 import { readConfig, type RunConfig } from '../../src/cli/read-config';
-import { ExpectedError } from '../../src/core/errors';
+import { CancelledError, ExpectedError, type CancelSignal } from '../../src/core/errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { chosenOf } from '../../src/core/planner/plan';
@@ -14,19 +14,16 @@ import { say } from '../../src/core/sentence';
 export interface Outcome {
   readonly file: string;
   readonly format: string;
-  readonly kind: 'written' | 'refused' | 'nothing fits' | 'not planned' | 'failed';
+  readonly kind: 'written' | 'refused' | 'nothing fits' | 'not planned' | 'out of time' | 'failed';
   /** The step of the written file over that of the search. */
   readonly ratio: number | null;
   readonly reason: string;
 }
 
-/** Schedules that are searched: what all launchers with pipelines run, so that thousands of files take minutes. */
-const quickSchedules = 'schedules=1F1B,Interleaved1F1B';
-
-/** The outcome of one file; null for one that is no training run with a model. */
-export async function bestOf(file: string, text: string, shell: () => Promise<LauncherReader>): Promise<Outcome | null> {
+/** The outcome of one file, as `terapipe export FILE --search` would have it within `limitMs` of processor time; null for one that is no training run with a model. */
+export async function bestOf(file: string, text: string, shell: () => Promise<LauncherReader>, limitMs: number): Promise<Outcome | null> {
   const texts = new Map<string, string>();
-  const reading = { sets: [quickSchedules], shell };
+  const reading = { sets: [], shell };
   const config = await readConfig({ file, text }, reading, texts).catch(expected);
   if (config instanceof ExpectedError || config.launcher === null || config.run === null) return null;
   if (config.launcher.isPart === true || (config.launcher.purpose ?? 'training') !== 'training') return null;
@@ -37,7 +34,7 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
     ratio,
     reason,
   });
-  const watcher = { progress: () => undefined, signal: new AbortController().signal, clock: () => 0 };
+  const watcher = { progress: () => undefined, signal: deadline(limitMs), clock: () => 0 };
   try {
     const options = { reading, defaults, free: null, to: null };
     const { result, written, tried } = await bestFile({ ...config, run: config.run } satisfies RunConfig, options, watcher, texts);
@@ -47,11 +44,23 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
     const ratio = again === null ? null : chosenOf(again.plan).iterationMs / found.iterationMs;
     return outcome('written', say(layoutText(found.point)), ratio);
   } catch (error) {
+    if (error instanceof CancelledError) return outcome('out of time', `over ${limitMs / 1000} s of processor time`);
     if (!(error instanceof ExpectedError))
       return outcome('failed', error instanceof Error ? (error.stack ?? error.message) : String(error));
     const isRefusal = error.code.startsWith('apply-') || error.code.startsWith('export-');
     return outcome(isRefusal ? 'refused' : 'not planned', `${error.code}: ${error.message}`);
   }
+}
+
+/** A signal that is given when so much processor time has passed from now. */
+function deadline(limitMs: number): CancelSignal {
+  const before = process.cpuUsage();
+  return {
+    get aborted() {
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000 > limitMs;
+    },
+  };
 }
 
 function expected(error: unknown): ExpectedError {
@@ -61,7 +70,7 @@ function expected(error: unknown): ExpectedError {
 
 /** Prints outcomes by launcher, and those that are not written. Whether all written ones are as found, and nothing failed. */
 export function printBest(outcomes: readonly Outcome[]): boolean {
-  const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'failed'] as const;
+  const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'out of time', 'failed'] as const;
   console.log(`\nbest layouts, written and read back${kinds.map((kind) => kind.padStart(14)).join('')}     ratios`);
   for (const format of [...new Set(outcomes.map((one) => one.format))].sort()) {
     const own = outcomes.filter((one) => one.format === format);

@@ -39,6 +39,8 @@ interface Read {
 
 /** Longest that one file may take to read, in processor time. */
 const slowestMs = 2000;
+/** Processor time that the best layout of one file may take to be found and written. */
+const limitMs = 120_000;
 /** Share of false warnings that is tolerated. */
 const falseWarnings = 0.05;
 
@@ -78,7 +80,7 @@ async function wrote(shell: typeof shellReader): Promise<void> {
     // stdout is for the report; thousands of files take a while
     console.error(file);
     if (options.includes('--best')) {
-      const outcome = await bestOf(file, text, shell);
+      const outcome = await bestOf(file, text, shell, limitMs);
       if (outcome !== null) outcomes.push(outcome);
       if (outcome !== null) console.error(`  ${outcome.kind} ${outcome.ratio ?? ''} ${outcome.reason}`);
     }

@@ -3,7 +3,7 @@ import { applyLayout, isApplied } from '../../core/export/apply-layout';
 import { headedFile } from '../../core/export/headed-file';
 import type { Remark } from '../../core/export/launchers/launch-settings';
 import { ExpectedError } from '../../core/errors';
-import { formatDuration, formatPercent } from '../../core/format';
+import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/formats/registry';
 import { searchJson } from '../../core/export/search-json';
 import { layoutText } from '../../core/layout-search/labels';
@@ -12,10 +12,11 @@ import { requestOf } from '../../core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/spec/layout-choices';
 import type { Run } from '../../core/formats/run';
-import { readerOf } from '../../core/load/readers';
 import { makePlan } from '../../core/planner/make-plan';
 import { chosenOf } from '../../core/planner/plan';
+import { usedText } from '../../core/memory-model/verdict';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
+import { mostAssumedNodes } from '../../core/resolve/first-layout';
 import { noMachine, type Machine } from '../../core/resolve/machine';
 import { settingOf } from '../../core/formats/overrides';
 import { say, sentence, type Sentence } from '../../core/sentence';
@@ -82,9 +83,8 @@ export async function bestFile(
   watcher: Parameters<typeof searchLayouts>[3],
   texts: Map<string, string>,
 ): Promise<BestFile> {
-  const { free } = options;
   if (options.to === null) requireEditable(config);
-  const result = await searchLayouts(config, options.defaults, { tokens: null, quick: true, free }, watcher);
+  const result = await searchedWhereItFits(config, options, watcher);
   const tried: TriedLayout[] = [];
   for (const found of fittingLayouts(result).slice(0, mostTried))
     try {
@@ -94,6 +94,28 @@ export async function bestFile(
       tried.push({ found, why: error.what });
     }
   return { result, written: null, tried };
+}
+
+/** The search of a run; where nothing says on how many nodes, on the fewest, doubled, on which some layout fits. @throws as `searchLayouts`. */
+async function searchedWhereItFits(
+  config: RunConfig,
+  { defaults, free }: BestOptions,
+  watcher: Parameters<typeof searchLayouts>[3],
+): Promise<SearchResult> {
+  const searchedOn = (on: ResolveDefaults): Promise<SearchResult> =>
+    searchLayouts(config, on, { tokens: null, quick: true, free }, watcher);
+  const result = await searchedOn(defaults);
+  const { nodes, groups, layout } = config.run;
+  if (result.best.fits || [nodes, groups, layout.data].some((given) => given !== undefined)) return result;
+  for (let more = 2 * result.request.cluster.nodes; more <= mostAssumedNodes; more *= 2)
+    try {
+      const larger = await searchedOn({ ...defaults, nodes: more });
+      if (larger.best.fits) return larger;
+    } catch (error) {
+      // a batch that so many replicas do not divide
+      if (!(error instanceof ExpectedError)) throw error;
+    }
+  return result;
 }
 
 /** @throws ExpectedError `apply-not-this-file` for a file that layouts are not written into, before anything is searched for it. */
@@ -124,9 +146,8 @@ async function written(
 ): Promise<WrittenBest> {
   const { reading, to } = options;
   if (to !== null) return newFile(result, found, to, reading);
-  const { run, launcher } = config;
-  const read = launcher === null || !isLauncher(run.format) ? null : await readerOf(run.format, reading.shell);
-  const applied = applyLayout({ run, launcher, read }, result, found, result.launched, { startedElsewhere: true });
+  const { run, launcher, reread } = config;
+  const applied = applyLayout({ run, launcher, read: reread }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
   return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
 }
@@ -225,7 +246,10 @@ export async function exportBestAnswer(
   const { result, written: file, tried } = best;
   const passed = tried.map(({ found, why }) => printable(`not written: ${say(layoutText(found.point))}: ${say(why)}`));
   if (file === null) {
-    const text = result.best.fits ? 'No layout that fits can be written into this file' : 'No layout fits, so none is written';
+    const { best: least, gpus, request } = result;
+    const text = least.fits
+      ? 'No layout that fits can be written into this file'
+      : `No layout fits ${formatCount(gpus)} ${request.cluster.gpu.name}: ${say(layoutText(least.point))}, which needs the least memory, takes ${usedText(least.verdict)}`;
     for (const line of passed) terminal.err(`${line}\n`);
     return { json: { version: 1, written: null, ...bestJson(best, own) }, text, exitCode: 1 };
   }

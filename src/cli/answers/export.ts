@@ -12,6 +12,7 @@ import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/reasons-json';
 import { isLauncher } from '../../core/formats/registry';
+import { readComposed } from '../../core/load/compose';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { mayFit } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
@@ -20,7 +21,7 @@ import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exportFormatOf, exportNames, type Exported } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
-import { readNamedFile, type SourceText } from '../read-file';
+import { readNamedFile, readReferenced, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
 import { say, sentence } from '../../core/sentence';
 
@@ -108,8 +109,8 @@ function runsOf(plan: Plan, runs: Exported['runs'] = chosenOf(plan)): object {
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
-  const read = await readerOf(format, shell);
-  const edited = editLauncher(stepOf(plan), read(file, text), format, read);
+  const { launcher, reread } = await readComposed({ file, text }, await readerOf(format, shell), readReferenced);
+  const edited = editLauncher(stepOf(plan), launcher, format, reread);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
   if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
   else if (written !== null) await editFile(file, text, edited.text);

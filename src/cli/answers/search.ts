@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../../core/errors';
 import { searchJson } from '../../core/export/search-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
@@ -49,7 +50,7 @@ interface SearchingOptions {
   readonly own?: PlanSettings;
 }
 
-type Watcher = Pick<Terminal, 'progress' | 'signal' | 'clock'>;
+type Watcher = Pick<Terminal, 'progress' | 'clock'> & { readonly signal: CancelSignal };
 
 /** Milliseconds between two lines of progress. */
 const reportEveryMs = 1000;

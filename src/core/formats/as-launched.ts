@@ -10,7 +10,10 @@ import { isLauncher, launchers, launcherTraitsOf } from './registry';
 /** What the launcher of a file, or the program of its family that it starts, can run; null: the file is of none. */
 export function capabilitiesOf(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Capabilities | null {
   const { format, program, facts } = file;
-  if (settingOfDeepSpeed(file) !== undefined) return megatronDeepSpeedCapabilities(facts);
+  if (settingOfDeepSpeed(file) !== undefined) {
+    const { refuses, ...others } = megatronDeepSpeedCapabilities(facts);
+    return { ...others, ...program?.capabilities, refuses };
+  }
   const stated = program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
   const isPairRefused = facts.overlapP2p?.value === false && programTraitsOf(file).runtime === 'megatron';
   return stated === null || !isPairRefused ? stated : { ...stated, refuses: [...stated.refuses, interleavedPair] };

@@ -263,6 +263,8 @@ export interface ProgramTraits {
   readonly runtime?: Runtime;
   readonly refusesUnevenLayers?: boolean;
   readonly ignoresLoneRecompute?: boolean;
+  /** The flag that recomputes whole layers; absent: Megatron Core's granularity. */
+  readonly wholeRecomputeFlag?: string;
 }
 
 /** One of several programs that take the same kind of file: a fork of Megatron-LM, a trainer of Hugging Face's family. */

@@ -1,7 +1,7 @@
 import type { Placement } from '../schedules/kind';
 import { kindFor } from '../partition/scheduling';
 import { stackCuts } from '../partition/stack-cut';
-import { evenStageContents } from '../partition/stages';
+import { evenStageContents, usualCut } from '../partition/stages';
 import { balancedCut } from './balanced-cut';
 import type { CandidateGroup } from './candidate-group';
 import type { SearchProblem } from './search-problem';
@@ -28,7 +28,8 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Candi
   const { pipeline, virtualStages } = layout;
   const decided = fixedCut(problem);
   if (decided?.length === pipeline * virtualStages) return [decided];
-  const { model } = problem.request;
+  const { model, training, capabilities } = problem.request;
+  if (capabilities?.dealsLayers === true) return [usualCut(model, training, pipeline * kindFor(schedule, layout).chunks)];
   if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
   const { placement, chunks } = kindFor(schedule, layout);
   const cuts = stageCuts(model.layers, pipeline, chunks, placement);

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { Base, Composition, Layer } from '../formats/composition';
-import type { LauncherFile } from '../formats/facts';
+import type { Base, ComposingReader, Composition, Layer } from '../formats/composition';
+import type { LauncherFile, LauncherReader } from '../formats/facts';
 import type { ReadReferenced } from '../formats/run';
 import { quoted } from '../text';
 import { sentence } from '../sentence';
@@ -9,8 +9,14 @@ import { sentence } from '../sentence';
 /** A chain of files may be so long, and a run may have so many. */
 const mostLayers = 100;
 
-/** A config with the files that it builds on. @throws ExpectedError as the readers of its syntax. */
-export async function readComposed(own: Layer, composition: Composition, read: ReadReferenced): Promise<LauncherFile> {
+/** What a config is composed of, weakest first, the opened file last; and what of it is not there. */
+interface Layers {
+  readonly layers: readonly Layer[];
+  readonly missing: readonly Base[];
+}
+
+/** @throws ExpectedError as the readers of its syntax. */
+async function layersOf(own: Layer, composition: Composition, read: ReadReferenced): Promise<Layers> {
   const missing: Base[] = [];
   const layers: Layer[] = [];
   /** Weakest first, each behind what it builds on itself. */
@@ -23,9 +29,26 @@ export async function readComposed(own: Layer, composition: Composition, read: R
     layers.push(layer);
   };
   await add(own, [own.file]);
+  return { layers, missing };
+}
+
+/** A config with the files that it builds on, and the reader of changed texts of it over the same files. */
+export interface ComposedConfig {
+  readonly launcher: LauncherFile;
+  readonly reread: LauncherReader;
+}
+
+/** A config with the files that it builds on. @throws ExpectedError as the readers of its syntax. */
+export async function readComposed(own: Layer, reader: ComposingReader, read: ReadReferenced): Promise<ComposedConfig> {
+  const { composition } = reader;
+  if (composition === undefined) return { launcher: reader(own.file, own.text), reread: reader };
+  const { layers, missing } = await layersOf(own, composition, read);
   const launcher = composition.read(layers);
   const remarks = composition.saysMissing === true ? [] : missing.map(notThere);
-  return { ...launcher, remarks: [...launcher.remarks, ...remarks] };
+  return {
+    launcher: { ...launcher, remarks: [...launcher.remarks, ...remarks] },
+    reread: (file, text) => composition.read([...layers.slice(0, -1), { file, text }]),
+  };
 }
 
 async function firstOf({ paths }: Base, from: string, read: ReadReferenced): Promise<Layer | null> {

@@ -2,7 +2,7 @@ import { adaptersNotPlanned } from '../formats/adapters';
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader } from '../formats/composition';
-import type { Facts, LauncherFile } from '../formats/facts';
+import type { Facts, LauncherFile, LauncherReader } from '../formats/facts';
 import type { Purpose } from '../formats/purpose';
 import { optimizerRemarks } from '../formats/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../formats/huggingface/reader';
@@ -37,6 +37,8 @@ export interface LoadedConfig {
   readonly format: ConfigFormat;
   /** Null for a model config or a terapipe.json. */
   readonly launcher: LauncherFile | null;
+  /** Reads changed texts of the launcher's file, over the files that it builds on; null where `launcher` is. */
+  readonly reread: LauncherReader | null;
   /** The model config joined to a launcher, as facts. */
   readonly model: LauncherFile | null;
   /** What is planned; null when the model's sizes are nowhere, `noRun` says so. */
@@ -62,11 +64,10 @@ export async function loadConfig(
   if (format === null) throw unknownFormat(file, text);
   if (isLauncher(format)) {
     const reader = await readerOf(format, host.shell);
-    const { composition } = reader;
-    const launcher = composition === undefined ? reader(file, text) : await readComposed({ file, text }, composition, host.read);
-    return loadLauncher(launcher, format, host.read);
+    const { launcher, reread } = await readComposed({ file, text }, reader, host.read);
+    return { ...(await loadLauncher(launcher, format, host.read)), reread };
   }
-  const alone = { format, launcher: null, model: null, findings: [] };
+  const alone = { format, launcher: null, reread: null, model: null, findings: [] };
   if (format === 'huggingface') return { ...alone, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
   const loaded = await loadTerapipe(file, text, host.read, options);
   if (loaded.run !== null) return { ...alone, run: loaded.run, noRun: null };
@@ -94,7 +95,7 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
   };
 }
 
-async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<LoadedConfig> {
+async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<Omit<LoadedConfig, 'reread'>> {
   refuseBeyondLimits(launcher.facts);
   const joined = await joinedModel(launcher, read);
   const named = joined === null ? namedModelOf(launcher) : null;

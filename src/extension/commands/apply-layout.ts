@@ -3,8 +3,6 @@ import type { LauncherReader } from '../../core/formats/facts';
 import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
 import { formatDuration, plural } from '../../core/format';
-import { isLauncher } from '../../core/formats/registry';
-import { readerOf } from '../../core/load/readers';
 import { plansOf } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { layoutText } from '../../core/layout-search/labels';
@@ -38,9 +36,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   const { result, found } = await pickedLayout(commands, file, point);
   const state = commands.sessions.get(file);
   if (state === undefined || state.run === null || state.staleEdits > 0) throw outdated();
-  const { run, launcher, format } = state;
-  const isOfLauncher = format !== 'pytorch-schedule' && isLauncher(format);
-  const read = isOfLauncher ? await readerOf(format, commands.shell) : null;
+  const { run, launcher, reread: read } = state;
   const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
   if (applied.edits.length === 0) {
     void showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));

@@ -3,9 +3,7 @@ import { changeJson, type JsonChange } from '../../core/formats/terapipe/change-
 import { ExpectedError } from '../../core/errors';
 import { settingEdits } from '../../core/export/launchers/memory-fixes';
 import type { LauncherReader } from '../../core/formats/facts';
-import { isLauncher } from '../../core/formats/registry';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
-import { readerOf } from '../../core/load/readers';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
 import type { WhatIf } from '../sessions/what-ifs';
@@ -54,9 +52,9 @@ export async function writeSizes(
   const plan = tried !== null && JSON.stringify(tried.sets) === JSON.stringify(sets) ? tried.plan : null;
   if (plan === null)
     throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
-  const { format, launcher } = session;
-  if (launcher !== null && format !== 'pytorch-schedule' && isLauncher(format) && sets.every(isSaidByLaunchers)) {
-    const edits = settingEdits({ sets, plan }, { launcher, read: await readerOf(format, commands.shell) });
+  const { format, launcher, reread: read } = session;
+  if (launcher !== null && read !== null && sets.every(isSaidByLaunchers)) {
+    const edits = settingEdits({ sets, plan }, { launcher, read });
     if (edits !== null) {
       requireTrustToWrite();
       await commands.edits.make(session.file, edits);

@@ -7,8 +7,7 @@ import { configFindings, isElastic } from '../../core/export/config-findings';
 import { startErrors, type Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
-import { isLauncher } from '../../core/formats/registry';
-import { readerOf, recogniseConfig } from '../../core/load/readers';
+import { recogniseConfig } from '../../core/load/readers';
 import type { Plan } from '../../core/planner/plan';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
@@ -69,9 +68,9 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   };
   const config = await loadConfig(file, text, { read: readReferenced, shell: host.shell });
   throwIfCancelled(signal);
-  const { run, launcher } = config;
+  const { run, launcher, reread } = config;
   if (run !== null) pass.followOnlyRead();
-  update({ run, launcher, texts, format, findings: configFindings(config, run, null), error: config.noRun });
+  update({ run, launcher, reread, texts, format, findings: configFindings(config, run, null), error: config.noRun });
   if (run === null) {
     // A launcher that names no sizes has no plan; a terapipe.json that is broken keeps its last one.
     update(launcher === null ? { progress: null } : { plan: null, elastic: null, progress: null });
@@ -162,9 +161,8 @@ async function offerRemedies(
   try {
     const remedies = await host.remedies(run, found, plan, { signal });
     if (remedies.length === 0 && run.split === undefined) return;
-    const { launcher } = config;
-    const launched =
-      launcher === null || !isLauncher(launcher.format) ? null : { launcher, read: await readerOf(launcher.format, host.shell) };
+    const { launcher, reread: read } = config;
+    const launched = launcher === null || read === null ? null : { launcher, read };
     if (!signal.aborted) update({ findings: configFindings(config, run, plan, remedies, launched) });
   } catch (error) {
     if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);

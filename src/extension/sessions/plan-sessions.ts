@@ -131,7 +131,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
     if (expected !== error) host.reportBug(error);
     const wasRead = state.texts === texts;
     const failed = { progress: null, error: expected, texts };
-    update(wasRead ? failed : { ...failed, run: null, launcher: null, findings: [] });
+    update(wasRead ? failed : { ...failed, run: null, launcher: null, reread: null, findings: [] });
   };
   const work = async (signal: AbortSignal, keepsScenario: boolean): Promise<SessionState> => {
     const begunEdits = edits;

@@ -2,7 +2,7 @@ import type { ConfigFormat } from '../../core/formats/config-format';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import type { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import type { LauncherFile } from '../../core/formats/facts';
+import type { LauncherFile, LauncherReader } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
 import type { SteppedSchedule } from '../../core/schedules/pytorch-csv/schedule-file';
@@ -20,6 +20,8 @@ export interface SessionState {
   readonly run: Run | null;
   /** What a launcher's file says; null for other configs. */
   readonly launcher: LauncherFile | null;
+  /** Reads changed texts of it, over the files that it builds on; null where `launcher` is. */
+  readonly reread: LauncherReader | null;
   /** The last good plan; of an older text while `staleEdits` is above 0. */
   readonly plan: Plan | null;
   /** Whether the launcher starts the text that `plan` is of. */
@@ -49,6 +51,7 @@ export function newState(file: string, format: SessionFormat): SessionState {
     format,
     run: null,
     launcher: null,
+    reread: null,
     plan: null,
     isGood: false,
     schedule: null,

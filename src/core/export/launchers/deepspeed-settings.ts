@@ -33,8 +33,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     sizeSetting(sentence`tensor parallel size`, 'tensor', tensor),
     sizeSetting(sentence`pipeline stages`, 'pipeline', pipeline),
     recomputeSetting(plan),
-    // A section of its own, with settings that depend on it.
-    { ...optimizerOffloadSetting(plan.offloadOptimizer === true), alternatives: () => [] },
+    optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...unsupported(
       'activationOffloadLayers',
       sentence`activations on the host`,

@@ -126,7 +126,11 @@ export function optimizerOffloadSetting(offload: boolean): DesiredSetting {
     what: offload ? sentence`optimizer on the host` : sentence`optimizer on the GPU`,
     facts: ['offloadOptimizer'],
     isMet: ({ offloadOptimizer }) => offload === (offloadOptimizer !== undefined && offloadOptimizer.value !== 'none'),
-    alternatives: () => (offload ? [] : [removed('offloadOptimizer')]),
+    alternatives: ({ offloadOptimizer }) => {
+      if (offload) return [];
+      const named = offloadOptimizer?.name?.endsWith('device') === true ? [[{ fact: 'offloadOptimizer' as const, value: 'none' }]] : [];
+      return [...named, removed('offloadOptimizer'), [{ fact: 'offloadOptimizer', value: false }]];
+    },
     reason: offload
       ? sentence`switch the offload of the optimizer on yourself`
       : sentence`switch the offload of the optimizer off yourself`,

@@ -1,5 +1,5 @@
 import { memoized } from '../../memoized';
-import { editors, type EditableFormat } from './editors';
+import { editors, type EditableFormat, type Editor } from './editors';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
@@ -36,10 +36,12 @@ function searchedOnce({ open, edit }: Syntax): Syntax {
 /** Only the settings that carry `only`, where that is given. */
 function settingsAbout(
   plan: LaunchSettings,
+  { program }: LauncherFile,
   format: EditableFormat,
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
-  return editors[format].settings(plan).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
+  const { settings }: Editor = editors[format];
+  return settings(plan, program).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
 }
 
 /**
@@ -65,8 +67,8 @@ export function requireEdited(
   only?: ReadonlySet<PlanSetting>,
 ): void {
   const launcher = edits.length === 0 ? before : read(before.file, text);
-  const settings = settingsAbout(step.plan, format, only);
-  requireAsPlanned(step, { launcher, format, settings: settings, gaps, before });
+  const settings = settingsAbout(step.plan, before, format, only);
+  requireAsPlanned(step, { launcher, format, settings, gaps, before });
 }
 
 /**
@@ -81,7 +83,7 @@ export function writtenInto(
   only?: ReadonlySet<PlanSetting>,
 ): EditedLauncher {
   const syntax = searchedOnce(editors[format].syntax);
-  const settings = settingsAbout(plan, format, only);
+  const settings = settingsAbout(plan, launcher, format, only);
   const [set, kept, gaps]: [Sentence[], Sentence[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];
   let current = launcher;

@@ -5,6 +5,9 @@ export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** Flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15). A precision is a switch of its own name. */
 export const megatronFlags = {
+  layers: ['--num-layers'],
+  emptyLayers: ['--noop-layers'],
+  stageLayers: ['--num-layer-list'],
   tensor: ['--tensor-model-parallel-size'],
   pipeline: ['--pipeline-model-parallel-size'],
   context: ['--context-parallel-size'],
@@ -107,6 +110,41 @@ export const bridgeKeys: KeyNames = {
   overlapParamGather: ['ddp.overlap_param_gather'],
   precision: ['mixed_precision'],
 };
+
+/** GPT-NeoX, whose keys take dashes too. */
+export const neoxKeys = {
+  tensor: ['model_parallel_size'],
+  pipeline: ['pipe_parallel_size'],
+  expert: ['moe_expert_parallel_size'],
+  sequenceParallel: ['sequence_parallel'],
+  sequenceLength: ['seq_length'],
+  maxPositions: ['max_position_embeddings'],
+  microBatch: ['train_micro_batch_size_per_gpu'],
+  globalBatch: ['train_batch_size'],
+  gradientAccumulation: ['gradient_accumulation_steps'],
+  zeroStage: ['zero_optimization.stage'],
+  recomputeGranularity: ['checkpoint_activations'],
+  recomputeLayers: ['checkpoint_num_layers'],
+  offloadOptimizer: ['zero_optimization.offload_optimizer.device'],
+  nodes: ['num_nodes'],
+  gpusPerNode: ['num_gpus'],
+} as const satisfies KeyNames;
+
+/** nanotron, `Config` of src/nanotron/config/config.py. */
+export const nanotronKeys = {
+  tensor: ['parallelism.tp'],
+  pipeline: ['parallelism.pp'],
+  data: ['parallelism.dp'],
+  context: ['parallelism.context_parallel_size'],
+  expert: ['parallelism.expert_parallel_size'],
+  schedule: ['parallelism.pp_engine'],
+  sequenceParallel: ['parallelism.tp_mode'],
+  recomputeGranularity: ['parallelism.recompute_layer'],
+  sequenceLength: ['tokens.sequence_length'],
+  microBatch: ['tokens.micro_batch_size'],
+  gradientAccumulation: ['tokens.batch_accumulation_per_replica'],
+  zeroStage: ['optimizer.zero_stage'],
+} as const satisfies KeyNames;
 
 /** TorchTitan, `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
 export const titanKeys: KeyNames = {

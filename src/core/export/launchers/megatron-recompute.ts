@@ -17,8 +17,11 @@ function recomputeName(
   return group > 1 ? sentence`${limited}, ${group} layers together` : limited;
 }
 
-/** What of the layers is computed again in backward, as Megatron's four flags say it. */
-export function recomputeSetting({ recompute, stageLayers }: LaunchSettings): DesiredSetting {
+/**
+ * What of the layers is computed again in backward, as Megatron's four flags say it.
+ * @param wholeFlag the flag of programs that have one for whole layers, and no other.
+ */
+export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, wholeFlag?: string): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
   const most = Math.max(...stageLayers);
   const parts = layers === undefined || layers >= most ? undefined : layers;
@@ -39,6 +42,10 @@ export function recomputeSetting({ recompute, stageLayers }: LaunchSettings): De
     },
     alternatives: (facts) => {
       if (granularity === 'none') return [removed('recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules')];
+      if (wholeFlag !== undefined)
+        return granularity === 'full' && parts === undefined && group === 1
+          ? [[{ fact: 'recomputeGranularity', flag: wholeFlag, value: true }]]
+          : [];
       const edit: SettingEdit = { fact: 'recomputeGranularity', value: granularity };
       if (granularity === 'selective')
         return [

@@ -32,7 +32,10 @@ import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../spec/request';
 
 /** The formats of Megatron-LM and of what runs on Megatron Core. */
-export type MegatronFormat = Extract<LauncherFormat, 'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge'>;
+export type MegatronFormat = Extract<
+  LauncherFormat,
+  'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'primus' | 'primus-bridge' | 'flagscale' | 'nemo-rl'
+>;
 
 /** How the settings of one format differ from the others'. */
 interface Dialect {
@@ -55,10 +58,18 @@ const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
   'megatron-yaml': plain,
   nemo: { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
   'megatron-bridge': { ...plain, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true },
+  primus: plain,
+  'primus-bridge': { ...plain, countsVirtualStages: true },
+  flagscale: plain,
+  'nemo-rl': { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
 };
 
 /** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
-export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): readonly DesiredSetting[] {
+export function megatronSettings(
+  plan: LaunchSettings,
+  format: MegatronFormat,
+  recompute: DesiredSetting = recomputeSetting(plan),
+): readonly DesiredSetting[] {
   const silent = silentSize(format);
   return [
     countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, silent),
@@ -85,7 +96,7 @@ export function megatronSettings(plan: LaunchSettings, format: MegatronFormat): 
       launcherTraitsOf(format).leavesOpen ? null : false,
       () => plan.tensor > 1,
     ),
-    recomputeSetting(plan),
+    recompute,
     ...activationOffloadSettings(plan, format),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...contextParallelCommSettings(plan),
@@ -105,6 +116,7 @@ function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSet
       ...(hybridLetters(plan.model) === null ? [] : (['hybridPattern'] as const)),
       ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
       ...(['splitRank', 'firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
+      ...(['stageLayers', 'emptyLayers'] as const),
     ],
     isMet: (facts) => {
       const stages = megatronStages(facts, format, sum(stageLayers));
@@ -121,6 +133,8 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
   if (plan.model.stacks !== undefined) return splitAlternatives(plan);
   const letters = hybridLettersIn(plan, facts);
   if (letters !== null) return hybridAlternatives(plan, letters, format, facts);
+  if (isGiven(facts, 'emptyLayers')) return emptiedAlternatives(plan, format, facts);
+  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, format, facts);
   const first = stageLayers[0] ?? 0;
   const last = stageLayers.at(-1) ?? 0;
   const middle = stageLayers.slice(1, -1);
@@ -149,6 +163,36 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
     ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
     layout,
   ];
+}
+
+/** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
+function listedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
+  const { stageLayers, virtualStages } = plan;
+  const { stageLayers: _, ...others } = facts;
+  const list: Alternative = [
+    ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
+    { fact: 'stageLayers', value: stageLayers.join(',') },
+  ];
+  const usual = stageAlternatives(plan, format, others).map((edits) => [...removed('stageLayers'), ...edits]);
+  return virtualStages === 1 && stageLayers.length > 1 ? [list, ...usual] : usual;
+}
+
+/** MindSpeed-LLM deals layers evenly and leaves some out: those that a stage has too many, of as many layers in all as divide. */
+function emptiedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
+  const { stageLayers, virtualStages } = plan;
+  const stages = stageLayers.length;
+  const most = Math.max(...stageLayers);
+  const given = sum(stageLayers) + new Set(facts.emptyLayers?.value).size;
+  const sizes = given % stages === 0 && given / stages > most ? [given / stages, most] : [most];
+  return sizes.map((each) => {
+    const empty = stageLayers.flatMap((count, stage) => Array.from({ length: each - count }, (_, index) => stage * each + count + index));
+    return [
+      ...removed('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'),
+      ...virtualStageEdits(virtualStages, each, format, facts),
+      empty.length === 0 ? { fact: 'emptyLayers' } : { fact: 'emptyLayers', value: empty.join(',') },
+      ...(each * stages === given ? [] : [{ fact: 'layers' as const, value: each * stages }]),
+    ];
+  });
 }
 
 /** The stage from which on an encoder-decoder model's decoder runs, where it begins with a stage. */

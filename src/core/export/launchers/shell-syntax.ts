@@ -53,13 +53,13 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   const { text, facts } = launcher;
   const given = facts[fact];
   const isThere = given?.source.kind === 'file' && (own === undefined || given.name === own);
+  // what a sourced file sets is changed there
+  if (isThere && given.source.place.file !== launcher.file) return given.value === value ? [text] : [];
   if (value === undefined || value === false)
     return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : [spliced(text, given.whole, '')];
   const unknown = openFlags(launcher).get(fact);
   if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
   const flag = own ?? flags[fact]?.[0];
-  // what a sourced file sets is changed there
-  if (isThere && given.source.place.file !== launcher.file) return [];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
   const { range } = given.source.place;
   const written = text.slice(range.start, range.end);

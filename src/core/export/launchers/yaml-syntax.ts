@@ -1,28 +1,32 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { removalOf } from '../../formats/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../formats/yaml/yaml-document';
-import type { MegatronFormat } from './megatron-settings';
-import { bridgeKeys, megatronConfigKeys, megatronFlags, nemoKeys, type KeyNames } from './key-names';
+import type { TextRange } from '../../spec/located';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
 import type { SettingEdit, SettingValue } from './desired-setting';
+import { hasArguments, yamlDialects, type YamlDialect, type YamlFormat } from './yaml-dialects';
 
-type YamlFormat = Exclude<MegatronFormat, 'megatron-shell'>;
-
-/** YAML of Megatron-LM, NeMo and Megatron-Bridge, comments and layout kept. */
+/** YAML of launchers, comments and layout kept. */
 export function yamlSyntax(format: YamlFormat): Syntax {
+  const dialect = yamlDialects[format];
   return {
-    open: (launcher) => openEntries(launcher, format),
-    edit: (launcher, edit) => editYaml(launcher, format, edit),
+    open: (launcher) => openEntries(launcher, dialect),
+    edit: (launcher, edit) => editYaml(launcher, dialect, edit),
   };
 }
 
+/** As the readers parse: of a key that stands twice the last counts. */
+function parsed({ file, text }: Pick<LauncherFile, 'file' | 'text'>): YamlDocument {
+  return parseYaml(file, text, 'last');
+}
+
 /** Entries that are there and say nothing to the reader because they refer to somewhere else. */
-function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<FactName, string> {
-  const document = parseYaml(launcher.file, launcher.text);
+function openEntries(launcher: LauncherFile, dialect: YamlDialect): ReadonlyMap<FactName, string> {
+  const document = parsed(launcher);
   const found = new Map<FactName, string>();
-  for (const fact of Object.keys(dialects[format].keys(document)) as FactName[]) {
+  for (const fact of Object.keys(dialect.keys(document, launcher)) as FactName[]) {
     if (launcher.facts[fact]?.source.kind === 'file') continue;
-    const value = pathsOf(document, format, launcher, fact)
+    const value = pathsOf(document, dialect, launcher, fact)
       .map((path) => entryAt(document.root, path)?.value)
       .find((node) => node !== undefined);
     if (value?.kind === 'scalar' && value.text.includes('$')) found.set(fact, value.text);
@@ -30,73 +34,48 @@ function openEntries(launcher: LauncherFile, format: YamlFormat): ReadonlyMap<Fa
   return found;
 }
 
-/** In what the YAML of one launcher is written otherwise than that of the others. */
-interface Dialect {
-  readonly keys: (document: YamlDocument) => KeyNames;
-  /**
-   * Settings are arguments: there or not, and a precision is a key of its own. Otherwise what is not set is null, so that a remark behind
-   * it stays.
-   */
-  readonly isOfArguments: boolean;
-  /** What is written for values of ours that have other words. */
-  readonly spelled: Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;
-}
-
-const shardings: Readonly<Record<number, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
-
-const dialects: Readonly<Record<YamlFormat, Dialect>> = {
-  'megatron-yaml': { keys: argumentKeys, isOfArguments: true, spelled: {} },
-  nemo: {
-    keys: () => nemoKeys,
-    isOfArguments: false,
-    spelled: {
-      distributedOptimizer: (value) => (value === true ? 'mcore_distributed_optim' : 'fused_adam'),
-      precision: (value) => (value === 'bf16' ? 'bf16' : value === 'fp16' ? 16 : 32),
-    },
-  },
-  'megatron-bridge': {
-    keys: () => bridgeKeys,
-    isOfArguments: false,
-    spelled: {
-      precision: (value) => (typeof value === 'string' ? `${value}_mixed` : value),
-      zeroStage: (value) => (value === undefined ? undefined : (shardings[Number(value)] ?? 'optim')),
-    },
-  },
-};
-
-function argumentKeys(document: YamlDocument): KeyNames {
-  if (!hasArguments(document)) return megatronConfigKeys;
-  return Object.fromEntries(Object.entries(megatronFlags).map(([fact, flags]) => [fact, flags.map((flag) => `MODEL_ARGS.${flag}`)]));
-}
-
-function hasArguments({ root }: YamlDocument): boolean {
-  return root.entries.get('MODEL_ARGS')?.value.kind === 'map';
-}
-
 /** Paths of a setting from the root, the one that gave the fact first. */
-function pathsOf(document: YamlDocument, format: YamlFormat, { facts }: LauncherFile, fact: FactName): readonly (readonly string[])[] {
-  const given = facts[fact]?.source.kind === 'file' ? facts[fact].name : undefined;
-  const prefix = hasArguments(document) && dialects[format].isOfArguments ? 'MODEL_ARGS.' : '';
-  const known = dialects[format].keys(document)[fact] ?? [];
-  return [...(given === undefined ? [] : [prefix + given]), ...known].map((path) => path.split('.'));
+function pathsOf(document: YamlDocument, dialect: YamlDialect, launcher: LauncherFile, fact: FactName): readonly (readonly string[])[] {
+  const known = (dialect.keys(document, launcher)[fact] ?? []).map((path) => path.split('.'));
+  const given = launcher.facts[fact];
+  if (given?.source.kind !== 'file' || given.source.place.file !== launcher.file) return known;
+  const path = pathAt(document.root, given.source.place.range);
+  return path === null ? known : [path, ...known];
 }
 
-function editYaml(launcher: LauncherFile, format: YamlFormat, { fact, value }: SettingEdit): readonly string[] {
-  const { file, text } = launcher;
-  const document = parseYaml(file, text);
-  if (fact === 'precision' && dialects[format].isOfArguments) return editSwitch(launcher, document, value);
-  const paths = pathsOf(document, format, launcher, fact);
+/** The keys down to the entry whose value, or key, stands in a range. */
+function pathAt(map: YamlMap, range: TextRange): readonly string[] | null {
+  for (const [name, { value, keyRange }] of map.entries) {
+    if (value.kind === 'map') {
+      const inside = pathAt(value, range);
+      if (inside !== null) return [name, ...inside];
+    } else if (isAround(value.range, range) || isAround(keyRange, range)) return [name];
+  }
+  return null;
+}
+
+function isAround(outer: TextRange, inner: TextRange): boolean {
+  return outer.start <= inner.start && inner.end <= outer.end;
+}
+
+function editYaml(launcher: LauncherFile, dialect: YamlDialect, { fact, value, flag }: SettingEdit): readonly string[] {
+  const { text } = launcher;
+  const document = parsed(launcher);
+  if (fact === 'precision' && dialect.switchesIn !== null) return editSwitch(launcher, document, dialect.switchesIn(document), value);
+  const paths = flag === undefined ? pathsOf(document, dialect, launcher, fact) : [flag.split('.')];
   const existing = paths.filter((path) => entryAt(document.root, path) !== null);
-  const spelled = spelledAs(format, fact, value);
+  const spelled = flag === undefined ? spelledAs(dialect, fact, value) : value;
   const [first] = existing;
   if (first !== undefined) {
     // A length that stands in several sections must be the same in all; those that refer to another follow it.
     const others = fact === 'sequenceLength' ? existing.slice(1).filter((path) => isNumber(entryAt(document.root, path))) : [];
-    return withEach(launcher, format, [first, ...others], spelled);
+    return withEach(launcher, dialect, [first, ...others], spelled);
   }
-  if (spelled === undefined) return [text];
+  const given = launcher.facts[fact];
+  const isOfBase = given?.source.kind === 'file' && given.source.place.file !== launcher.file;
+  if (spelled === undefined && !isOfBase) return [text];
   const [target] = paths.filter((path) => isSection(document, path)).concat(paths);
-  const inserted = target === undefined ? null : insertion(document, target, yamlValue(spelled));
+  const inserted = target === undefined ? null : insertion(document, target, spelled === undefined ? 'null' : yamlValue(spelled));
   return inserted === null ? [] : [inserted];
 }
 
@@ -110,24 +89,24 @@ function isNumber(entry: YamlEntry | null): boolean {
 
 function withEach(
   { file, text }: LauncherFile,
-  format: YamlFormat,
+  dialect: YamlDialect,
   paths: readonly (readonly string[])[],
   value: SettingValue,
 ): readonly string[] {
   let current = text;
   for (const path of paths) {
-    const document = parseYaml(file, current);
+    const document = parsed({ file, text: current });
     const entry = entryAt(document.root, path);
     if (entry === null) continue;
-    const next = value === undefined ? without(current, entry, format) : replaced(current, entry, value);
+    const next = value === undefined ? without(current, entry, dialect) : replaced(current, entry, value);
     if (next === null) return [];
     current = next;
   }
   return [current];
 }
 
-function without(text: string, entry: YamlEntry, format: YamlFormat): string | null {
-  if (!dialects[format].isOfArguments) return replaced(text, entry, 'null');
+function without(text: string, entry: YamlEntry, { removes }: YamlDialect): string | null {
+  if (!removes) return replaced(text, entry, 'null');
   const range = removalOf(text, entry);
   return range === undefined ? null : spliced(text, range, '');
 }
@@ -150,24 +129,22 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
   );
 }
 
-/** `bf16: true` or `--bf16: true`: the precision is the key. */
-function editSwitch(launcher: LauncherFile, document: YamlDocument, value: SettingValue): readonly string[] {
-  const { text, facts } = launcher;
+/** `bf16: true` or `--bf16: true`: the precision is the key. @param section where it stands if it is not there. */
+function editSwitch(launcher: LauncherFile, document: YamlDocument, section: readonly string[], value: SettingValue): readonly string[] {
+  const { text, facts, file } = launcher;
+  const { source } = facts.precision ?? {};
+  const given = source?.kind === 'file' && source.place.file === file ? pathAt(document.root, source.place.range) : null;
   const isArguments = hasArguments(document);
-  const pathOf = (name: string): readonly string[] =>
-    isArguments ? ['MODEL_ARGS', `--${name}`] : (facts.precision?.name ?? name).replace(/\w+$/, name).split('.');
-  const given = facts.precision?.source.kind === 'file' ? facts.precision.name : undefined;
-  const old = given === undefined ? null : entryAt(document.root, isArguments ? ['MODEL_ARGS', given] : given.split('.'));
+  const keyOf = (name: string): string => (isArguments ? `--${name}` : name);
+  const old = given === null ? null : entryAt(document.root, given);
   if (typeof value !== 'string') {
     const cut = old === null ? undefined : removalOf(text, old);
     return old === null ? [text] : cut === undefined ? [] : [spliced(text, cut, '')];
   }
-  if (old === null) return withSwitchOn(document, pathOf(value));
+  const path = [...(given === null ? section : given.slice(0, -1)), keyOf(value)];
+  if (old === null) return withSwitchOn(document, path);
   const off = replaced(text, old, false);
-  return [
-    spliced(text, old.keyRange, isArguments ? `--${value}` : value),
-    ...(off === null ? [] : withSwitchOn(parseYaml(document.file, off), pathOf(value))),
-  ];
+  return [spliced(text, old.keyRange, keyOf(value)), ...(off === null ? [] : withSwitchOn(parsed({ file, text: off }), path))];
 }
 
 function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly string[] {
@@ -177,12 +154,11 @@ function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly
 }
 
 /** What a format writes for a value of ours; undefined: nothing. */
-function spelledAs(format: YamlFormat, fact: FactName, value: SettingValue): SettingValue {
-  const { spelled, isOfArguments } = dialects[format];
+function spelledAs({ spelled, removes }: YamlDialect, fact: FactName, value: SettingValue): SettingValue {
   const other = spelled[fact];
   if (other !== undefined) return other(value);
   // A switch of an argument list is there or not.
-  return isOfArguments && value === false ? undefined : value;
+  return removes && value === false ? undefined : value;
 }
 
 /** Settings that stand together. */
@@ -200,10 +176,7 @@ function insertion({ text, root }: YamlDocument, path: readonly string[], value:
     map = entry.value;
   }
   const rest = path.slice(depth);
-  if (text.charAt(map.range.start) === '{') {
-    const flow = rest.reduceRight((inner, key, index) => (index === rest.length - 1 ? `${key}: ${inner}` : `${key}: { ${inner} }`), value);
-    return spliced(text, { start: map.range.start + 1, end: map.range.start + 1 }, `${flow}, `);
-  }
+  if (text.charAt(map.range.start) === '{') return insertedInFlow(text, map, rest, value);
   const own = [...map.entries.values()].filter(
     ({ keyRange }) =>
       text.slice(lineStart(text, keyRange.start), keyRange.start).trim() === '' &&
@@ -222,6 +195,22 @@ function insertion({ text, root }: YamlDocument, path: readonly string[], value:
   if (map === root && (rest.length > 1 || anchor === undefined)) return withBreak(text, lineBreak) + lines;
   const at = anchor === undefined ? lineStart(text, first.keyRange.start) : lineEnd(text, anchor.end);
   return withBreak(text.slice(0, at), lineBreak) + lines + text.slice(at);
+}
+
+/** In a flow mapping: on a line of its own before its neighbours where those have theirs, else behind the bracket. */
+function insertedInFlow(text: string, map: YamlMap, keys: readonly string[], value: string): string {
+  const own = [...map.entries.values()].filter(({ keyRange: { start } }) => start > map.range.start && start < map.range.end);
+  const mark = /^["']/.exec(text.slice(own[0]?.keyRange.start))?.[0] ?? '';
+  const flow = keys.reduceRight((inner, key, index) => {
+    const name = `${mark}${key}${mark}`;
+    return index === keys.length - 1 ? `${name}: ${inner}` : `${name}: { ${inner} }`;
+  }, value);
+  const ofLine = own.filter(({ keyRange: { start } }) => text.slice(lineStart(text, start), start).trim() === '');
+  const family = families.find((names) => names.test(keys.at(-1) ?? '')) ?? families[1];
+  const anchor = ofLine.find(({ key }) => family.test(key)) ?? ofLine[0];
+  const at = anchor?.keyRange.start ?? map.range.start + 1;
+  const indent = anchor === undefined ? '' : text.slice(lineStart(text, at), at);
+  return spliced(text, { start: at, end: at }, anchor === undefined ? `${flow}, ` : `${flow},${lineBreakOf(text)}${indent}`);
 }
 
 function withBreak(text: string, lineBreak: string): string {

@@ -1,4 +1,4 @@
-import type { ProgramTraits } from '../facts';
+import type { Capabilities, ProgramTraits } from '../facts';
 
 /** How scripts show which fork they start, surest first. */
 export interface ForkSigns {
@@ -23,6 +23,8 @@ export interface MegatronFork {
    */
   readonly choices: Readonly<Record<string, readonly string[]>>;
   readonly traits: ProgramTraits;
+  /** What it can run; absent: as Megatron-LM. */
+  readonly capabilities?: Capabilities;
 }
 
 /** Flags whose choices differ between the programs of the family: what one of them refuses another takes. */

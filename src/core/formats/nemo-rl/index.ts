@@ -1,4 +1,5 @@
-import { setsAllExceptOrder } from '../../spec/capabilities';
+import { setBy } from '../../spec/capabilities';
+import { searchKeys } from '../../spec/layout-choices';
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
@@ -14,9 +15,10 @@ export const nemoRl: Launcher = {
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: {
     ...megatronCapabilities,
-    setBy: setsAllExceptOrder,
+    setBy: setBy(searchKeys.filter((key) => key !== 'order' && key !== 'virtualStages')),
+    recomputes: ['none', 'core', 'modules', 'full'],
     name: 'NeMo-RL',
-    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy, with Megatron Core',
+    source: 'NVIDIA-NeMo/RL at 7ea279ab, nemo_rl/models/megatron/setup.py 866 to 1089 and policy/workers/megatron_policy_worker.py 640',
   },
   modelNamed: modelOfHub,
 };

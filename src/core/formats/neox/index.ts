@@ -29,6 +29,7 @@ export const gptNeox: Launcher = {
       },
     ],
     recomputes: wholeLayersOnly,
+    dealsLayers: true,
     silent: {},
   },
 };

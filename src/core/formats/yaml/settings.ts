@@ -3,7 +3,7 @@ import { quoted } from '../../text';
 import type { Setting, Settings } from '../fact-table';
 import type { Resolver } from './references';
 import { removalOf } from './removal';
-import type { YamlDocument, YamlEntry, YamlMap } from './yaml-document';
+import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from './yaml-document';
 
 /** Every setting of a document by its dotted name; null and what is not known are left out. */
 export function settingsOf(document: YamlDocument, resolve: Resolver): Settings {
@@ -19,17 +19,20 @@ export function settingsOf(document: YamlDocument, resolve: Resolver): Settings 
 
 function settingOf({ file, text }: YamlDocument, entry: YamlEntry, name: string, resolve: Resolver): Setting | null {
   const { value: node } = entry;
-  const nodes = node.kind === 'list' ? node.items : [node];
-  const known = nodes.map((item) => {
-    const resolution = item.kind === 'scalar' ? resolve(item, []) : null;
-    return resolution?.kind === 'value' ? resolution.value : undefined;
-  });
-  if (node.kind !== 'list' && (known[0] ?? null) === null) return null;
+  const value = valueOf(node, resolve);
+  if (node.kind !== 'list' && (value ?? null) === null) return null;
   return {
     name,
-    value: node.kind === 'list' ? known : known[0],
-    described: node.kind === 'list' ? sentence`a list` : quoted(String(known[0])),
+    value,
+    described: node.kind === 'list' ? sentence`a list` : quoted(String(value)),
     place: { file, range: node.range },
     whole: removalOf(text, entry) ?? { start: entry.keyRange.start, end: entry.end },
   };
+}
+
+/** A scalar as it is meant, a list of what its items are; undefined for what is not known, and for maps. */
+function valueOf(node: YamlNode, resolve: Resolver): unknown {
+  if (node.kind === 'list') return node.items.map((item) => valueOf(item, resolve));
+  const resolution = node.kind === 'scalar' ? resolve(node, []) : null;
+  return resolution?.kind === 'value' ? resolution.value : undefined;
 }

@@ -1,9 +1,11 @@
-import { setsAllExceptOrder, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../spec/capabilities';
+import { setBy, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../spec/capabilities';
 import type { Capabilities, Facts } from '../../facts';
 import type { MegatronFork } from '../fork';
 
 /** Both forks have them, and no other program of the family. */
 const deepspeedFlags = ['deepspeed', 'deepspeed-config', 'zero-stage', 'deepspeed-activation-checkpointing', 'universal-checkpoint'];
+
+const sizes = ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer'] as const;
 
 /**
  * Microsoft's fork: layers lie in DeepSpeed's `PipelineModule`, which deals them by weight (`partition_method='type:transformer'`,
@@ -39,7 +41,16 @@ export const bigscience: MegatronFork = {
   },
   // megatron/enums.py 32 to 35
   choices: { 'position-embedding-type': ['rotary', 'absolute', 'alibi'] },
-  traits: { refusesUnevenLayers: false },
+  traits: { refusesUnevenLayers: false, wholeRecomputeFlag: '--checkpoint-activations' },
+  capabilities: {
+    name: "BigScience's Megatron-DeepSpeed",
+    source: "BigScience's Megatron-DeepSpeed at 8387ae17, megatron/arguments.py 500 to 530, megatron/model/gpt_model.py 310",
+    setBy: setBy(sizes),
+    refuses: [],
+    recomputes: wholeLayersOnly,
+    dealsLayers: true,
+    silent: {},
+  },
 };
 
 /** What either runs: ZeRO 2 and 3 where the model is no pipeline module. */
@@ -47,9 +58,10 @@ export function megatronDeepSpeedCapabilities({ pipelineModule }: Facts): Capabi
   return {
     name: 'Megatron-DeepSpeed',
     source: 'deepspeedai/Megatron-DeepSpeed at 4efb479d, megatron/arguments.py, and deepspeed/runtime/pipe/engine.py 76',
-    setBy: setsAllExceptOrder,
+    setBy: setBy([...sizes, 'context', 'expert', 'sequenceParallel']),
     refuses: [pipelineModule?.value === false ? zeroWithPipeline : zeroWithModule, zero3WithExperts],
     recomputes: wholeLayersOnly,
+    dealsLayers: true,
     silent: {},
   };
 }

@@ -1,3 +1,4 @@
+import { setBy, wholeLayersOnly } from '../../../spec/capabilities';
 import type { MegatronFork } from '../fork';
 
 /** Megatron-LM itself, with Megatron Core: what its forks change is said in their records. */
@@ -34,5 +35,14 @@ export const legacy: MegatronFork = {
     repository: /$^/,
   },
   choices: {},
-  traits: {},
+  traits: { wholeRecomputeFlag: '--checkpoint-activations' },
+  capabilities: {
+    name: 'Megatron-LM before Megatron Core',
+    source: 'NVIDIA/Megatron-LM at v3.0, megatron/arguments.py',
+    setBy: setBy(['tensor', 'pipeline', 'virtualStages', 'microBatch', 'recompute', 'zeroStage']),
+    refuses: [],
+    recomputes: wholeLayersOnly,
+    dealsLayers: true,
+    silent: {},
+  },
 };

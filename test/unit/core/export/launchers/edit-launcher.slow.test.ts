@@ -7,14 +7,15 @@ import type { Facts, LauncherReader } from '../../../../../src/core/formats/fact
 import { readTorchTitan } from '../../../../../src/core/formats/torchtitan/reader';
 import { yamlReaders } from '../../formats/yaml/yaml-readers';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
-import type { EditableFormat } from '../../../../../src/core/export/launchers/editors';
+import { editors, type EditableFormat } from '../../../../../src/core/export/launchers/editors';
 import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
+import { readerOf } from '../../../../../src/core/load/readers';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
 import { traitFiles } from '../../../../fixtures/traits';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
-import { deepspeedLayout, megatronLayout, titanLayout, type ReadLayout } from './read-layout';
+import { deepspeedLayout, megatronLayout, smallLayout, titanLayout, type ReadLayout } from './read-layout';
 import { said } from '../../../said';
 
 const fixtures = path.join(import.meta.dirname, '../../../../fixtures/launchers');
@@ -29,6 +30,14 @@ const files: Readonly<Record<string, EditableFormat>> = {
   'megatron-config.yaml': 'megatron-yaml',
   'nemo.yaml': 'nemo',
   'megatron-bridge.yaml': 'megatron-bridge',
+  'primus.yaml': 'primus',
+  'primus-bridge.yaml': 'primus-bridge',
+  'primus-torchtitan.yaml': 'primus-torchtitan',
+  'flagscale.yaml': 'flagscale',
+  'nemo-rl.yaml': 'nemo-rl',
+  'gpt-neox.yml': 'gpt-neox',
+  'gpt-neox-plain.yml': 'gpt-neox',
+  'nanotron.yaml': 'nanotron',
   'torchtitan-2024.toml': 'torchtitan',
   'torchtitan-2025.toml': 'torchtitan',
   'deepspeed.json': 'deepspeed',
@@ -38,7 +47,9 @@ describe("a plan written into a launcher's file", () => {
   let readers: Readonly<Record<EditableFormat, LauncherReader>>;
 
   before(async () => {
-    readers = { ...yamlReaders, 'megatron-shell': await shellReader(), torchtitan: readTorchTitan, deepspeed: readDeepSpeed };
+    const formats = Object.keys(editors) as readonly EditableFormat[];
+    const read = formats.map(async (format) => [format, await readerOf(format, () => Promise.resolve(shellReader()))] as const);
+    readers = Object.fromEntries(await Promise.all(read)) as typeof readers;
   });
 
   function edited(plan: LaunchSettings, file: string, format: EditableFormat, text: string): EditedLauncher {
@@ -216,8 +227,11 @@ function ofDepth(plan: LaunchSettings, layers: number): LaunchSettings {
 }
 
 function layoutOf(format: EditableFormat, facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
-  if (format === 'torchtitan') return titanLayout(facts, plan, text);
-  return format === 'deepspeed' ? deepspeedLayout(facts, plan) : megatronLayout(facts, plan);
+  if (format === 'torchtitan' || format === 'primus-torchtitan') return titanLayout(facts, plan, text);
+  if (format === 'gpt-neox' || format === 'nanotron') return smallLayout(facts, plan);
+  if (format === 'deepspeed') return deepspeedLayout(facts, plan);
+  // a list of layers in the file, and all layers alike, leave some of it unsaid
+  return megatronLayout(facts, plan, format === 'primus' || format === 'nemo-rl' ? /^recompute/ : undefined);
 }
 
 function applied(text: string, { edits }: EditedLauncher): string {
@@ -229,7 +243,7 @@ function applied(text: string, { edits }: EditedLauncher): string {
 
 /** What has nothing to do with a layout is there as before, in order: comments, other settings, blank lines. */
 const layoutLine =
-  /parallel|accumulation|overlap|offload|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns/i;
+  /parallel|accumulation|overlap|offload|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns|^\s*"?(?:dp|tp|pp|pp_engine|device)"?:/i;
 
 function assertRestKept(before: string, after: string): void {
   const rest = (text: string): readonly string[] =>

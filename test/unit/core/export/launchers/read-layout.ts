@@ -8,7 +8,7 @@ export interface ReadLayout {
   readonly assertSame: (gaps: readonly string[]) => void;
 }
 
-type Expected = readonly (readonly [what: string, read: unknown, wanted: unknown, gap?: RegExp])[];
+type Expected = readonly (readonly [what: string, read: unknown, wanted: unknown, gap?: RegExp | undefined])[];
 
 function layoutOf(rows: Expected): ReadLayout {
   return {
@@ -21,8 +21,8 @@ function layoutOf(rows: Expected): ReadLayout {
   };
 }
 
-/** Megatron's shell, YAML, NeMo and Bridge. */
-export function megatronLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
+/** Megatron's shell, YAML, NeMo, Bridge and what builds on them. @param recomputeGap how a gap begins where a launcher cannot say all of recompute. */
+export function megatronLayout(facts: Facts, plan: LaunchSettings, recomputeGap?: RegExp): ReadLayout {
   const { layers } = plan.model;
   return layoutOf([
     ...(['tensor', 'pipeline', 'context', 'expert'] as const).map((name) => [name, facts[name]?.value ?? 1, plan[name]] as const),
@@ -32,8 +32,13 @@ export function megatronLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
     ['precision', computesIn(facts) ?? 'fp32', plan.precision, /^precision/],
     ['stages', megatronStageLayers(facts, layers), plan.stageLayers, /layers? on/],
     ['sequence parallel', plan.tensor > 1 && (facts.sequenceParallel?.value ?? false), plan.tensor > 1 && plan.sequenceParallel],
-    ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity],
-    ['recomputed together', facts.recomputeMethod?.value === 'uniform' ? facts.recomputeLayers?.value : 1, plan.recompute.group ?? 1],
+    ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity, recomputeGap],
+    [
+      'recomputed together',
+      facts.recomputeMethod?.value === 'uniform' ? facts.recomputeLayers?.value : 1,
+      plan.recompute.group ?? 1,
+      recomputeGap,
+    ],
     ['beside compute', facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined, true, /beside backward/],
     ['on the host', facts.cpuOffloading?.value === true ? facts.activationOffloadLayers?.value : 0, plan.activationOffloadLayers ?? 0],
     ['ZeRO', facts.zeroStage?.value ?? (facts.distributedOptimizer?.value === true ? 1 : 0), plan.zeroStage, /^ZeRO [23]/],
@@ -113,9 +118,9 @@ export function titanLayout(facts: Facts, plan: LaunchSettings, text: string): R
 function titanStageLayers(facts: Facts, { model, pipeline }: LaunchSettings, text: string): readonly number[] {
   const [first, last] = [facts.firstStageLessLayers?.value ?? 1, facts.lastStageLessLayers?.value ?? 1];
   if (pipeline === 1) return [model.layers];
-  const listed = /^module_fqns_per_model_part = (.*)$/m.exec(text)?.[1];
+  const listed = /^ *module_fqns_per_model_part(?: =|:) (.*)$/m.exec(text)?.[1];
   if (listed !== undefined) {
-    const names = JSON.parse(listed) as readonly (readonly string[])[];
+    const names = JSON.parse(listed.replace(/"?\b([\w.]+)"?/g, '"$1"')) as readonly (readonly string[])[];
     assert.deepEqual(names.flat(), ['tok_embeddings', ...Array.from({ length: model.layers }, (_, layer) => `layers.${layer}`), 'norm', 'output']); // prettier-ignore
     return names.map((stage) => stage.filter((name) => name.startsWith('layers.')).length);
   }
@@ -147,5 +152,25 @@ export function deepspeedLayout(facts: Facts, plan: LaunchSettings): ReadLayout 
     ['pipeline', facts.pipeline?.value ?? 1, plan.pipeline, /^pipeline/],
     ['precision', facts.precision?.value ?? 'fp32', plan.precision, /^precision/],
     ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity, /^recompute/],
+  ]);
+}
+
+/** GPT-NeoX and nanotron, whose files say few of the sizes. */
+export function smallLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
+  const { globalBatch, microBatch, data } = plan;
+  const steps = globalBatch / microBatch / data;
+  const isGrouped = (plan.recompute.group ?? 1) > 1;
+  return layoutOf([
+    ...(['tensor', 'pipeline', 'expert'] as const).map((name) => [name, facts[name]?.value ?? 1, plan[name]] as const),
+    ['context', facts.context?.value ?? 1, plan.context, /^context/],
+    ['data', facts.data?.value ?? data, data],
+    ['sequence length', facts.sequenceLength?.value, plan.sequenceLength],
+    ['micro-batch', facts.microBatch?.value, microBatch],
+    ['global batch', facts.globalBatch?.value ?? globalBatch, globalBatch],
+    ['steps', facts.gradientAccumulation?.value ?? steps, steps],
+    ['ZeRO', facts.zeroStage?.value ?? 0, plan.zeroStage],
+    ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity, /^recompute/],
+    ['recomputed together', isGrouped ? (facts.recomputeLayers?.value ?? 1) : 1, plan.recompute.group ?? 1, /^recompute/],
+    ['sequence parallel', plan.tensor > 1 && (facts.sequenceParallel?.value ?? false), plan.tensor > 1 && plan.sequenceParallel],
   ]);
 }

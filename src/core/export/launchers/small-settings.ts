@@ -1,0 +1,182 @@
+import type { FactName, Facts } from '../../formats/facts';
+import { formatCount } from '../../format';
+import { counted, sentence } from '../../sentence';
+import { countOf } from '../../rules/derived';
+import { gpusOf, runsSlices, type LaunchSettings } from './launch-settings';
+import {
+  countSetting,
+  isGiven,
+  never,
+  optimizerOffloadSetting,
+  removed,
+  switchSetting,
+  unsupported,
+  type DesiredSetting,
+} from './desired-setting';
+
+/** What a GPT-NeoX YAML should say of a plan: DeepSpeed's engine under Megatron's sizes. */
+export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  return [
+    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
+    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, 1),
+    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
+    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
+    globalBatchSetting(plan),
+    countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0),
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan, ['recomputeLayers']),
+    optimizerOffloadSetting(plan.offloadOptimizer === true),
+    gpusSetting(plan),
+    ...lacking(plan, 'GPT-NeoX'),
+    ...unsupported('context', sentence`context parallel size ${plan.context}`, sentence`its files have no key for it`, plan.context > 1),
+  ];
+}
+
+/** What a nanotron YAML should say of a plan. */
+export function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  const steps = plan.globalBatch / (plan.data * plan.microBatch);
+  return [
+    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, null),
+    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, null),
+    countSetting(sentence`data parallel size`, 'data', plan.data, null),
+    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
+    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    engineSetting(plan),
+    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
+    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
+    countSetting(sentence`gradient accumulation steps`, 'gradientAccumulation', steps, null),
+    { ...countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0), reason: sentence`nanotron shards the optimizer only` },
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan),
+    ...lacking(plan, 'nanotron'),
+  ];
+}
+
+/** What a NeMo-RL YAML of the DTensor backend should say of a plan: FSDP2 takes the GPUs that the sizes leave. */
+export function dtensorSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  return [
+    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
+    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
+    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
+    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
+    countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan),
+    gpusSetting(plan),
+    ...lacking(plan, 'NeMo-RL'),
+    ...unsupported('pipeline', sentence`pipeline parallel size ${plan.pipeline}`, sentence`DTensor has no pipeline`, plan.pipeline > 1),
+    ...unsupported('zeroStage', sentence`ZeRO ${plan.zeroStage}`, sentence`FSDP2 shards weights`, plan.zeroStage !== 3 && plan.data > 1),
+  ];
+}
+
+/** What none of these launchers has. */
+function lacking(plan: LaunchSettings, name: string): readonly DesiredSetting[] {
+  const { virtualStages, activationOffloadLayers = 0, schedule, expertTensor, tensor } = plan;
+  return [
+    ...unsupported(
+      'virtualStages',
+      counted(virtualStages, 'virtual stage'),
+      sentence`${name} has one stage on each GPU`,
+      virtualStages > 1,
+    ),
+    ...unsupported('slicing', sentence`token slices (${schedule})`, sentence`${name} has no token slices`, runsSlices(plan)),
+    ...unsupported(
+      'activationOffloadLayers',
+      sentence`activations on the host`,
+      sentence`${name} has no setting for it`,
+      activationOffloadLayers > 0,
+    ),
+    ...unsupported(
+      'expertTensor',
+      sentence`expert tensor parallel size ${expertTensor ?? 1}`,
+      sentence`${name} splits experts as the other weights`,
+      expertTensor !== null && expertTensor !== tensor,
+    ),
+  ];
+}
+
+function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): DesiredSetting {
+  return switchSetting(sentence`sequence parallelism`, 'sequenceParallel', sequenceParallel, false, () => tensor > 1);
+}
+
+/** Whole layers are recomputed, all of them, or none. @param also settings that go with the switch. */
+function wholeRecomputeSetting({ recompute }: LaunchSettings, also: readonly FactName[] = []): DesiredSetting {
+  const { granularity, layers, group = 1 } = recompute;
+  const isSaid = granularity !== 'selective' && layers === undefined && (group === 1 || also.length > 0);
+  const groupOf = (facts: Facts): number => (also.length === 0 ? 1 : (countOf(facts, 'recomputeLayers') ?? 1));
+  const isWhole = granularity === 'full';
+  return {
+    what: group > 1 ? sentence`recompute ${granularity}, ${formatCount(group)} layers together` : sentence`recompute ${granularity}`,
+    facts: ['recomputeGranularity', ...also],
+    carries: ['recompute'],
+    isMet: (facts) => isSaid && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || groupOf(facts) === group),
+    alternatives: (facts) => {
+      if (!isSaid) return [];
+      if (!isWhole) return [removed('recomputeGranularity')];
+      const isOther = groupOf(facts) !== group;
+      return [
+        [{ fact: 'recomputeGranularity', value: 'full' }, ...(isOther ? [{ fact: 'recomputeLayers' as const, value: group }] : [])],
+        [{ fact: 'recomputeGranularity', value: 'full' }, ...also.map((fact) => ({ fact, value: group }))],
+      ];
+    },
+    reason: isSaid ? never : sentence`this launcher recomputes all layers, whole, or none`,
+  };
+}
+
+/** Of micro-batch, accumulation and global batch the file has two or three; those that it has agree. */
+function globalBatchSetting({ globalBatch, data, microBatch }: LaunchSettings): DesiredSetting {
+  const steps = globalBatch / (data * microBatch);
+  return {
+    what: sentence`global batch size ${formatCount(globalBatch)}`,
+    facts: ['globalBatch', 'gradientAccumulation'],
+    carries: ['globalBatch'],
+    isMet: ({ globalBatch: all, gradientAccumulation: accumulated }) =>
+      (all === undefined || all.value === globalBatch) &&
+      (accumulated === undefined || accumulated.value === steps) &&
+      (all !== undefined || (accumulated?.value ?? 1) === steps),
+    alternatives: (facts) => {
+      const wanted = [
+        { fact: 'globalBatch', value: globalBatch },
+        { fact: 'gradientAccumulation', value: steps },
+      ] as const;
+      const given = wanted.filter(({ fact }) => isGiven(facts, fact));
+      return [given.length > 0 ? given : wanted.slice(1)];
+    },
+    reason: never,
+  };
+}
+
+/** nanotron's engines are 1F1B, and all forwards before all backwards. */
+function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
+  const isKnown = schedule === '1F1B' || schedule === 'GPipe';
+  return {
+    what: sentence`schedule ${schedule}`,
+    facts: ['schedule'],
+    isMet: (facts) => pipeline === 1 || (facts.schedule?.value ?? 'GPipe') === schedule,
+    alternatives: () => (isKnown ? [[{ fact: 'schedule', value: schedule }]] : []),
+    reason: isKnown ? never : sentence`nanotron runs 1F1B and GPipe`,
+  };
+}
+
+/** Replicas are what the sizes leave of the GPUs. */
+function gpusSetting(plan: LaunchSettings): DesiredSetting {
+  const { nodes, gpusPerNode, data } = plan;
+  const gpus = gpusOf(plan);
+  return {
+    what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(data)}`,
+    facts: ['nodes', 'gpusPerNode'],
+    isMet: (facts) => (countOf(facts, 'nodes') ?? 1) * (countOf(facts, 'gpusPerNode') ?? 0) === gpus,
+    alternatives: (facts) =>
+      isGiven(facts, 'gpusPerNode')
+        ? [
+            [
+              { fact: 'nodes', value: nodes },
+              { fact: 'gpusPerNode', value: gpusPerNode },
+            ],
+          ]
+        : [],
+    reason: sentence`the file does not say how many GPUs it starts on; start it on ${counted(nodes, 'node')} of ${counted(gpusPerNode, 'GPU')}`,
+  };
+}
