@@ -27,7 +27,12 @@ export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, who
   const parts = layers === undefined || layers >= most ? undefined : layers;
   return {
     what: recomputeName(granularity, { modules, parts, group }),
-    facts: ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'],
+    // what only a full recompute takes may stay open beside another
+    facts: [
+      'recomputeGranularity',
+      'recomputeModules',
+      ...(granularity === 'full' ? (['recomputeMethod', 'recomputeLayers'] as const) : []),
+    ],
     isMet: (facts) => {
       const given = facts.recomputeGranularity?.value ?? 'none';
       if (given !== granularity) return false;

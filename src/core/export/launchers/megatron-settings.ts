@@ -405,7 +405,15 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
   const isSliced = runsSlices(plan);
   const isRun = schedulesOf('megatron').includes(plainName(schedule, plan));
   const runs = sentence`Megatron runs 1F1B, interleaved where there are virtual stages`;
+  const named: DesiredSetting = {
+    what: sentence`schedule ${schedule}`,
+    facts: ['schedule'],
+    isMet: (facts) => isSliced || !isRun || facts.schedule === undefined || facts.schedule.value === schedule,
+    alternatives: () => [removed('schedule')],
+    reason: never,
+  };
   return [
+    named,
     ...unsupported(
       'schedule',
       sentence`token slices (${schedule})`,

@@ -18,7 +18,7 @@ export interface ScriptTexts {
   readonly placeOf: (range: TextRange) => Place;
   /** The condition under which a text that was put together is so at a range, where only a run can tell. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;
-  /** The range in the script's own file, where its text is the same there, so that it can be cut out. */
+  /** The range in the script's own file, where its text is the same there but for continued lines, so that it can be cut out. */
   readonly ownRange: (range: TextRange) => TextRange | undefined;
 }
 
@@ -67,7 +67,9 @@ export function scriptTexts(file: string, own: string): ScriptTexts {
       const part = partAt(start);
       const place = end > part.end ? null : part.placeOf({ start: start - part.start, end: end - part.start });
       if (place?.file !== file) return undefined;
-      return own.slice(place.range.start, place.range.end) === all.slice(start, end) ? place.range : undefined;
+      const [written, meant] = [own.slice(place.range.start, place.range.end), all.slice(start, end)];
+      // within quotes a line that is continued is one with the next
+      return written === meant || written.replace(/\\\r?\n/g, '') === meant ? place.range : undefined;
     },
   };
 }
