@@ -40,8 +40,8 @@ describe('a new launcher file', () => {
   });
 
   const layouts: Readonly<Record<NewFormat, (facts: Facts, plan: LaunchSettings, text: string) => ReadLayout>> = {
-    'megatron-shell': megatronLayout,
-    'megatron-bridge': megatronLayout,
+    'megatron-shell': (facts, plan) => megatronLayout(facts, plan),
+    'megatron-bridge': (facts, plan) => megatronLayout(facts, plan),
     torchtitan: titanLayout,
     deepspeed: deepspeedLayout,
   };

@@ -215,6 +215,17 @@ srun -l bash -c "$CMD"`,
       );
     });
 
+  it('can have a flag cut out of a line that is continued within quotes', () => {
+    const text = `NET="\\
+    --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --checkpoint-activations \\
+    --bf16"
+srun -l bash -c "torchrun --nproc-per-node 4 pretrain_gpt.py $NET"`;
+    const whole = readText(text).facts.recomputeGranularity?.whole;
+    assert.ok(whole !== undefined);
+    assert.equal(text.slice(0, whole.start) + text.slice(whole.end), text.replace(' \\\n    --checkpoint-activations', ''));
+  });
+
   it('has its values where the arrays have them', () => {
     const text = forms['bash -c of a variable'] ?? '';
     const { layers } = readText(text).facts;
