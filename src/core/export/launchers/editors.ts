@@ -25,7 +25,8 @@ export interface Editor {
 /** Of each launcher that plans are written for. */
 export const editors = {
   'megatron-shell': {
-    settings: (plan, program) => megatronSettings(plan, 'megatron-shell', recomputeSetting(plan, program?.traits.wholeRecomputeFlag)),
+    settings: (plan: LaunchSettings, program?: Program) =>
+      megatronSettings(plan, 'megatron-shell', recomputeSetting(plan, program?.traits.wholeRecomputeFlag)),
     syntax: shellSyntax,
   },
   'megatron-yaml': { settings: (plan) => megatronSettings(plan, 'megatron-yaml'), syntax: yamlSyntax('megatron-yaml') },

@@ -1,19 +1,14 @@
 import type { Facts } from '../../formats/facts';
-import { hybridLayersOf } from '../../formats/hybrid';
-import type { LauncherFormat } from '../../formats/config-format';
 import { formatCount } from '../../format';
-import { countOf, worldOf } from '../../rules/derived';
+import { worldOf } from '../../rules/derived';
 import { runsSlices, type LaunchSettings } from './launch-settings';
-import { megatronStages } from '../../rules/launchers/stage-layers';
 import { launcherTraitsOf } from '../../formats/registry';
-import { sum } from '../../numbers';
 import { plainName } from '../../partition/scheduling';
 import { schedulesOf } from '../../schedules/registry';
-import type { NarrowFormat } from '../../spec/number-formats';
-import { hybridLetters } from './megatron-model';
+import { megatronDialects, type MegatronFormat } from './megatron-dialects';
 import { recomputeSetting } from './megatron-recompute';
+import { stagesSetting } from './megatron-stages';
 import { sliceSettings } from './slice-settings';
-import { isSame, patternOf } from './stage-layers';
 import {
   never,
   countSetting,
@@ -25,44 +20,10 @@ import {
   silentSize,
   switchSetting,
   type SettingEdit,
-  type Alternative,
   type DesiredSetting,
 } from './desired-setting';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../spec/request';
-
-/** The formats of Megatron-LM and of what runs on Megatron Core. */
-export type MegatronFormat = Extract<
-  LauncherFormat,
-  'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'primus' | 'primus-bridge' | 'flagscale' | 'nemo-rl'
->;
-
-/** How the settings of one format differ from the others'. */
-interface Dialect {
-  /** Formats of GEMMs that a new file names. */
-  readonly narrow: readonly NarrowFormat[];
-  /** Bars may cut the pattern of a hybrid into stages. */
-  readonly barsInPattern: boolean;
-  /** The number of virtual stages is a setting in every version. */
-  readonly countsVirtualStages: boolean;
-  /** The number of offloaded layers switches the offload on. */
-  readonly offloadsByNumber: boolean;
-  /** The number of nodes has a place in every file. */
-  readonly saysNodes: boolean;
-}
-
-const plain: Dialect = { narrow: [], barsInPattern: true, countsVirtualStages: false, offloadsByNumber: false, saysNodes: false };
-
-const dialects: Readonly<Record<MegatronFormat, Dialect>> = {
-  'megatron-shell': { ...plain, narrow: ['fp8', 'nvfp4'], offloadsByNumber: true },
-  'megatron-yaml': plain,
-  nemo: { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
-  'megatron-bridge': { ...plain, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true },
-  primus: plain,
-  'primus-bridge': { ...plain, countsVirtualStages: true },
-  flagscale: plain,
-  'nemo-rl': { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
-};
 
 /** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
 export function megatronSettings(
@@ -85,7 +46,7 @@ export function megatronSettings(
     countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
     countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
     precisionSetting(plan, format),
-    ...narrowFormatSettings(plan.gemmPrecision, dialects[format].narrow, sentence`set the format and its recipe yourself`),
+    ...narrowFormatSettings(plan.gemmPrecision, megatronDialects[format].narrow, sentence`set the format and its recipe yourself`),
     ...orderSettings(plan),
     ...overlapSettings(plan),
     shardingSetting(plan, format),
@@ -103,154 +64,6 @@ export function megatronSettings(
     gpusSetting(plan, format),
     ...(plan.sliced !== undefined && launcherTraitsOf(format).takesMegatronArguments ? sliceSettings(plan.sliced) : scheduleGaps(plan)),
   ];
-}
-
-function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const { stageLayers, pipeline, virtualStages } = plan;
-  const isEven = new Set(stageLayers).size === 1;
-  const each = stageLayers[0] ?? 0;
-  const layers = isEven ? sentence`${counted(each, 'layer')} on each stage` : sentence`${stageText(stageLayers)} layers on the stages`;
-  return {
-    what: virtualStages > 1 ? sentence`${counted(virtualStages, 'virtual stage')} on each GPU, ${layers}` : layers,
-    facts: [
-      ...(hybridLetters(plan.model) === null ? [] : (['hybridPattern'] as const)),
-      ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout'] as const),
-      ...(['splitRank', 'firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'] as const),
-      ...(['stageLayers', 'emptyLayers'] as const),
-    ],
-    isMet: (facts) => {
-      const stages = megatronStages(facts, format, sum(stageLayers));
-      const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
-      return isSame(stages, stageLayers) && isLone;
-    },
-    alternatives: (facts) => stageAlternatives(plan, format, facts),
-    reason: sentence`no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
-  };
-}
-
-function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
-  const { stageLayers, pipeline, virtualStages } = plan;
-  if (plan.model.stacks !== undefined) return splitAlternatives(plan);
-  const letters = hybridLettersIn(plan, facts);
-  if (letters !== null) return hybridAlternatives(plan, letters, format, facts);
-  if (isGiven(facts, 'emptyLayers')) return emptiedAlternatives(plan, format, facts);
-  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, format, facts);
-  const first = stageLayers[0] ?? 0;
-  const last = stageLayers.at(-1) ?? 0;
-  const middle = stageLayers.slice(1, -1);
-  const each = middle[0] ?? Math.max(first, last);
-  const plainEnds = removed('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer');
-  const layout: Alternative = [
-    ...removed('virtualStages', 'layersPerVirtualStage'),
-    ...plainEnds,
-    { fact: 'pipelineLayout', value: patternOf(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
-  ];
-  if (isGiven(facts, 'pipelineLayout')) return [layout];
-  const virtual: Alternative = virtualStageEdits(virtualStages, each, format, facts);
-  if (stageLayers.every((layers) => layers === first)) return [[...plainEnds, ...virtual], layout];
-  const isLevel = middle.every((layers) => layers === each);
-  const ends: SettingEdit[] = [
-    { fact: 'firstStageLayers', value: first },
-    { fact: 'lastStageLayers', value: last },
-  ];
-  const bare: SettingEdit[] = [
-    { fact: 'embeddingAsLayer', value: each - first === 1 },
-    { fact: 'lossAsLayer', value: each - last === 1 },
-  ];
-  const light = [each - first, each - last].every((less) => less === 0 || less === 1) && launcherTraitsOf(format).takesMegatronArguments;
-  return [
-    ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...removed('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
-    ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
-    layout,
-  ];
-}
-
-/** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
-function listedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
-  const { stageLayers, virtualStages } = plan;
-  const { stageLayers: _, ...others } = facts;
-  const list: Alternative = [
-    ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
-    { fact: 'stageLayers', value: stageLayers.join(',') },
-  ];
-  const usual = stageAlternatives(plan, format, others).map((edits) => [...removed('stageLayers'), ...edits]);
-  return virtualStages === 1 && stageLayers.length > 1 ? [list, ...usual] : usual;
-}
-
-/** MindSpeed-LLM deals layers evenly and leaves some out: those that a stage has too many, of as many layers in all as divide. */
-function emptiedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
-  const { stageLayers, virtualStages } = plan;
-  const stages = stageLayers.length;
-  const most = Math.max(...stageLayers);
-  const given = sum(stageLayers) + new Set(facts.emptyLayers?.value).size;
-  const sizes = given % stages === 0 && given / stages > most ? [given / stages, most] : [most];
-  return sizes.map((each) => {
-    const empty = stageLayers.flatMap((count, stage) => Array.from({ length: each - count }, (_, index) => stage * each + count + index));
-    return [
-      ...removed('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'),
-      ...virtualStageEdits(virtualStages, each, format, facts),
-      empty.length === 0 ? { fact: 'emptyLayers' } : { fact: 'emptyLayers', value: empty.join(',') },
-      ...(each * stages === given ? [] : [{ fact: 'layers' as const, value: each * stages }]),
-    ];
-  });
-}
-
-/** The stage from which on an encoder-decoder model's decoder runs, where it begins with a stage. */
-function splitAlternatives({ model, stageLayers, pipeline }: LaunchSettings): readonly Alternative[] {
-  if (pipeline === 1) return [removed('splitRank')];
-  const split = stageLayers.findIndex((_, stage) => sum(stageLayers.slice(0, stage + 1)) === model.stacks?.encoderLayers) + 1;
-  return split === 0 ? [] : [[{ fact: 'splitRank', value: split }]];
-}
-
-/** The pattern of a hybrid that the file describes, or that a new file is to; null where it is none. */
-function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern, hybridAttentionRatio }: Facts): string | null {
-  const own = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
-  const letters = own?.letters ?? (hybridAttentionRatio === undefined ? hybridLetters(model) : null);
-  return letters?.length === sum(stageLayers) ? letters : null;
-}
-
-/**
- * Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core
- * 0.16 and older do not know.
- */
-function hybridAlternatives(
-  { stageLayers, pipeline, virtualStages }: LaunchSettings,
-  letters: string,
-  format: MegatronFormat,
-  facts: Facts,
-): readonly Alternative[] {
-  const [first = 0, last = 0] = [stageLayers[0], stageLayers.at(-1)];
-  const middle = stageLayers.slice(1, -1);
-  const others = removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'embeddingAsLayer', 'lossAsLayer');
-  let from = 0;
-  const barred = stageLayers.map((layers) => letters.slice(from, (from += layers))).join('|');
-  const { hybridPattern } = facts;
-  const prediction = hybridPattern?.value.includes('/') === true ? hybridPattern.value.slice(hybridPattern.value.indexOf('/')) : '';
-  const bare: Alternative = hybridPattern?.value.includes('|') === true ? [{ fact: 'hybridPattern', value: letters + prediction }] : [];
-  const isOld = hybridPattern?.name?.includes('override') === true;
-  const plain: Alternative = [...bare, ...others, ...removed('firstStageLayers', 'lastStageLayers')];
-  const ends: Alternative = [...bare, ...others, { fact: 'firstStageLayers', value: first }, { fact: 'lastStageLayers', value: last }];
-  return [
-    ...(virtualStages === 1 && new Set(stageLayers).size === 1 ? [plain] : []),
-    ...(virtualStages === 1 && pipeline > 1 && new Set(middle).size <= 1 ? [ends] : []),
-    ...(isOld || !dialects[format].barsInPattern
-      ? []
-      : [[...others, ...removed('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
-  ];
-}
-
-/** Virtual stages in the words that the file has for them already; else, for Megatron-LM, in those that all its versions know. */
-function virtualStageEdits(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly SettingEdit[] {
-  if (virtualStages === 1) return removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
-  const counts = isGiven(facts, 'virtualStages') || dialects[format].countsVirtualStages;
-  return [
-    ...removed(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
-    counts ? { fact: 'virtualStages', value: virtualStages } : { fact: 'layersPerVirtualStage', value: layersOfOne },
-  ];
-}
-
-function stageText(stageLayers: readonly number[]): string {
-  return stageLayers.length <= 8 ? stageLayers.join(', ') : `${stageLayers.slice(0, 3).join(', ')}, ..., ${String(stageLayers.at(-1))}`;
 }
 
 /** Megatron stops where there are fewer positions than tokens. */
@@ -330,7 +143,7 @@ function activationOffloadSettings(
       alternatives: () => {
         if (activationOffloadLayers === 0) return [removed('cpuOffloading', 'activationOffloadLayers')];
         const layers: SettingEdit = { fact: 'activationOffloadLayers', value: activationOffloadLayers };
-        return dialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
+        return megatronDialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
       reason: never,
     },
@@ -392,7 +205,7 @@ function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetti
         { fact: 'nodes', value: nodes },
         { fact: 'gpusPerNode', value: gpusPerNode },
       ];
-      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialects[format].saysNodes;
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || megatronDialects[format].saysNodes;
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
     },

@@ -1,8 +1,10 @@
 import type { FactName, Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
+import { gpusUsed } from '../../spec/request';
 import { countOf } from '../../rules/derived';
-import { gpusOf, runsSlices, type LaunchSettings } from './launch-settings';
+import { runsSlices, type LaunchSettings } from './launch-settings';
+import { nanotronEngines } from './nanotron-engines';
 import {
   countSetting,
   isGiven,
@@ -148,9 +150,8 @@ function globalBatchSetting({ globalBatch, data, microBatch }: LaunchSettings): 
   };
 }
 
-/** nanotron's engines are 1F1B, and all forwards before all backwards. */
 function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
-  const isKnown = schedule === '1F1B' || schedule === 'GPipe';
+  const isKnown = Object.hasOwn(nanotronEngines, schedule);
   return {
     what: sentence`schedule ${schedule}`,
     facts: ['schedule'],
@@ -163,7 +164,7 @@ function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
 /** Replicas are what the sizes leave of the GPUs. */
 function gpusSetting(plan: LaunchSettings): DesiredSetting {
   const { nodes, gpusPerNode, data } = plan;
-  const gpus = gpusOf(plan);
+  const gpus = gpusUsed(plan);
   return {
     what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(data)}`,
     facts: ['nodes', 'gpusPerNode'],

@@ -2,6 +2,7 @@ import type { FactName, LauncherFile } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
 import { mapAt, type YamlDocument, type YamlMap } from '../../formats/yaml/yaml-document';
 import { bridgeKeys, megatronConfigKeys, megatronFlags, nanotronKeys, nemoKeys, neoxKeys, titanKeys, type KeyNames } from './key-names';
+import { nanotronEngines } from './nanotron-engines';
 import type { SettingValue } from './desired-setting';
 
 /** Launchers whose YAML is edited. */
@@ -86,7 +87,7 @@ export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
     spelled: {
       recomputeGranularity: (value) => value === 'full',
       sequenceParallel: (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),
-      schedule: (value) => (value === 'GPipe' ? 'afab' : '1f1b'),
+      schedule: (value) => nanotronEngines[String(value)],
     },
   },
 };
