@@ -29,7 +29,7 @@ export const configOptions = {
 /** Of the commands that plan one step. */
 export const measured = {
   value: 'STEP',
-  help: 'calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log of Megatron-LM; other layouts follow',
+  help: 'calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log (Megatron-LM, TorchTitan, DeepSpeed, Trainer), which must be of this run; other layouts follow',
 } as const;
 
 /** Of the commands that plan one schedule. */

@@ -1,5 +1,4 @@
 import { ExpectedError } from '../core/errors';
-import { parseDuration } from '../core/format';
 import type { LauncherReader } from '../core/formats/facts';
 import { applyOverrides } from '../core/formats/overrides';
 import type { ReadReferenced, Run } from '../core/formats/run';
@@ -11,7 +10,6 @@ import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import type { Line } from './command';
 import { openNamed } from './named-source';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
-import { measuredStepMs } from './read-measured';
 import type { Terminal } from './terminal';
 import { sentence } from '../core/sentence';
 
@@ -82,21 +80,6 @@ export async function runConfig(config: LoadedConfig, { profile: file }: Line, t
 export function requireRun({ run, noRun }: LoadedConfig): Run {
   if (run !== null) return run;
   throw noRun ?? new ExpectedError('config-model-incomplete', sentence`There is no model to plan`, sentence`name a model config`);
-}
-
-/**
- * A command line with what `--measured` sets: the step that it tells, or the median of the file that it names. @throws ExpectedError as
- * `measuredStepMs`.
- */
-export async function withMeasured(
-  line: Line,
-  written: string | undefined,
-  signal: AbortSignal,
-  texts: Map<string, string>,
-): Promise<Line> {
-  if (written === undefined) return line;
-  const ms = parseDuration(written) ?? (await measuredStepMs(written, texts, signal));
-  return { ...line, sets: [...line.sets, `calibration.iterationMs=${ms}`] };
 }
 
 /** An ONNX model: binary, and read in pieces. */

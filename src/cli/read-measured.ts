@@ -1,9 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
-import { steadySteps } from '../core/compare/times';
+import { steadyTimes, type MeasuredTimes } from '../core/compare/times';
 import { maximumConfigSize } from '../core/formats/json-document';
 import type { CancelSignal } from '../core/errors';
+import { logNames } from '../core/logs/registry';
+import type { SteadySteps } from '../core/logs/steady';
+import { orList } from '../core/text';
 import { readMeasuredFile } from '../worker/measured-file';
 import { isScheduleFile } from './walk';
 import { readNamedFile, type SourceText } from './read-file';
@@ -34,18 +37,24 @@ export async function readOther(
   return { kind: 'config', source };
 }
 
+/** Times of steps that a file tells, with the steady ones. */
+export interface MeasuredSteps {
+  readonly times: MeasuredTimes;
+  readonly steady: SteadySteps;
+}
+
 /**
- * The median step of a file of measured times, warm-up left out, ms.
+ * The steps that a file of measured times or a log tells.
  * @throws ExpectedError as `readOther`; `times-empty` for a file that tells no steps.
  */
-export async function measuredStepMs(name: string, texts: Map<string, string>, signal: CancelSignal): Promise<number> {
+export async function measuredSteps(name: string, texts: Map<string, string>, signal: CancelSignal): Promise<MeasuredSteps> {
   const found = await readOther(name, texts, signal);
-  const steady = found.kind === 'times' ? steadySteps(found.times.stepsMs) : null;
-  if (steady !== null) return steady.medianMs;
+  const steady = found.kind === 'times' ? steadyTimes(found.times) : null;
+  if (found.kind === 'times' && steady !== null) return { times: found.times, steady };
   throw traceError(
     'times-empty',
     name,
     sentence`The file tells no step times`,
-    sentence`give a time as 9.2s, step times in ms, one a line, or a log of Megatron-LM`,
+    sentence`give a time as 9.2s, step times in ms, one a line, or a log of ${orList(logNames)}`,
   );
 }

@@ -2,9 +2,12 @@ import { createReadStream, type Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
-import { isLogLine, readTimes } from '../core/compare/times';
+import { timesOfLog } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
 import { maximumConfigSize } from '../core/formats/json-document';
+import { makeLogReader } from '../core/logs/read-log';
+import { logNames } from '../core/logs/registry';
+import { orList } from '../core/text';
 import { throwIfCancelled, type CancelSignal, type ExpectedError } from '../core/errors';
 import { sentence } from '../core/sentence';
 
@@ -66,28 +69,27 @@ function readSmall(text: string, file: string): Measured {
     'measured-unknown',
     file,
     sentence`This is neither a trace nor measured times`,
-    sentence`give a Chrome trace, step times as CSV or JSON, or a log of Megatron-LM`,
+    sentence`give a Chrome trace, step times as CSV or JSON, or a log of ${orList(logNames)}`,
   );
 }
 
-/** Reads a trace, or the lines of a log that tell times, without ever holding the file. */
+/** Whether a file begins as JSON does; a log begins with `[2026-11-22 09:00:00]`, `[rank0]:` or `[titan]`. */
+function isTraceStart(text: string): boolean {
+  return /^[\s\uFEFF]*(?:\{|\[\s*(?:[{\]]|$))/.test(text);
+}
+
+/** Reads a trace, or what a log tells, without ever holding the file. */
 async function readLarge(path: string, file: string, size: number, { signal, onProgress }: ReadingMeasured): Promise<Measured> {
   const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: pieceSize });
   const trace = makeTraceReader(file);
+  const log = makeLogReader();
   let isLog: boolean | null = null;
-  let rest = '';
-  const lines: string[] = [];
   for await (const piece of stream) {
     throwIfCancelled(signal);
     const text = String(piece);
-    isLog ??= !/^[\s\uFEFF]*[[{]/.test(text);
-    if (!isLog) trace.push(text);
-    else {
-      const parts = (rest + text).split('\n');
-      rest = (parts.pop() ?? '').slice(-maximumConfigSize);
-      lines.push(...parts.filter(isLogLine));
-    }
+    isLog ??= !isTraceStart(text);
+    (isLog ? log : trace).push(text);
     onProgress?.(Math.min(1, stream.bytesRead / size));
   }
-  return isLog === true ? { kind: 'times', times: readTimes([...lines, rest].join('\n'), file) } : { kind: 'trace', trace: trace.end() };
+  return isLog === true ? { kind: 'times', times: timesOfLog(log.end(), file) } : { kind: 'trace', trace: trace.end() };
 }

@@ -31,6 +31,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'model', 'cluster', 'slice-times'],
   },
   'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['spec', 'model', 'schedules'] },
+  logs: {
+    about: 'reads the logs of training runs, a file for each trainer: steps, memory, FLOPs, and what run they are of',
+    imports: ['spec', 'model', 'cluster'],
+  },
   formats: {
     about: 'reads files into located values, a folder for each format: Hugging Face, terapipe.json, launchers',
     imports: ['spec', 'model', 'cluster', 'slice-times'],
@@ -62,6 +66,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'slice-times',
       'time-model',
       'memory-model',
+      'logs',
       'formats',
       'partition',
       'planner',
@@ -79,8 +84,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['spec', 'slice-times', 'formats', 'rules'],
   },
   compare: {
-    about: 'a plan against another plan, a trace or step times',
-    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner'],
+    about: 'a plan against another plan, a trace, step times or the log of a run',
+    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'logs', 'formats', 'partition', 'planner'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',

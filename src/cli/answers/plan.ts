@@ -6,12 +6,14 @@ import { column, formatCount, formatDuration, formatDurationRange, formatNumber,
 import { placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
 import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
-import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { chosenOf, peakBytesOf, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { scenarioText } from '../../core/resolve/scenario-text';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels';
 import { adapterLine } from './adapter';
 import { lengthsLine, lengthsSection } from './lengths';
+import type { UsedLog } from '../measured-config';
+import { differencesLines, logJson, logLines } from './measured-log';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
 import type { CalibratedStep } from '../../core/spec/request';
@@ -29,17 +31,33 @@ import { indented, table } from '../table';
 import { say, sentence, type Value } from '../../core/sentence';
 
 /** `terapipe plan`: the chosen way to run the step beside the others. */
-export function planAnswer({ plan, findings, remedies = [] }: Planned, texts: Texts, own: PlanSettings = {}): Answer {
+export function planAnswer(
+  { plan, findings, remedies = [] }: Planned,
+  texts: Texts,
+  own: PlanSettings = {},
+  used: UsedLog | null = null,
+): Answer {
   const chosen = chosenOf(plan);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { ...planJson(plan, own), ...remediesJson(remedies), starts: startErrors(findings).length === 0, findings: printed },
-    text: [planText(plan, chosen, findings, remedies), ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : [])].join('\n\n'),
+    json: {
+      ...planJson(plan, own),
+      ...logJson(plan, used),
+      ...remediesJson(remedies),
+      starts: startErrors(findings).length === 0,
+      findings: printed,
+    },
+    text: [
+      ...differencesLines(used),
+      planText(plan, findings, remedies, used),
+      ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : []),
+    ].join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosen)),
   };
 }
 
-function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[], remedies: readonly Remedy[]): string {
+function planText(plan: Plan, findings: readonly Finding[], remedies: readonly Remedy[], used: UsedLog | null): string {
+  const chosen = chosenOf(plan);
   const { request, cost, parameters } = plan;
   const { layout, model, training } = request;
   const verdict = verdictOf(chosen.memory);
@@ -62,6 +80,7 @@ function planText(plan: Plan, chosen: Candidate, findings: readonly Finding[], r
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...lengthsLine(plan),
     ...calibrationLines(plan),
+    ...logLines(plan, used),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [

@@ -6,7 +6,7 @@ import { configOptions, measured, schedule, withSchedule } from '../common-optio
 import { exportFormatOf, exportNames } from '../export-formats';
 import { free, freeOf, schedules, withSchedules } from '../search-options';
 import { planNearby } from '../planned';
-import { namedConfig, runConfig, withMeasured } from '../read-config';
+import { measuredConfig, sayDifferences } from '../measured-config';
 import { sentence } from '../../core/sentence';
 
 const longestName = Math.max(...exportNames.map((name) => name.length));
@@ -47,9 +47,9 @@ export const exportCommand = defineCommand({
       throw usage(sentence`--write needs something to write to`, sentence`give --into or --out too`);
     const planned = withSchedule(line, named);
     return async (terminal, texts) => {
-      const asked = await withMeasured(planned, step, terminal.signal, texts);
-      const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
-      const plan = await planNearby(config, asked.defaults, terminal.status);
+      const read = await measuredConfig(planned, step, terminal, texts);
+      sayDifferences(read, terminal);
+      const plan = await planNearby(read.config, read.line.defaults, terminal.status);
       return exportAnswer(plan, { to, candidate, into, out, write }, { shell: terminal.shell, err: terminal.err, texts });
     };
   },
@@ -67,8 +67,9 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
       sentence`give --to ${orList(exportNames.filter((name) => exportFormatOf(name).into.length > 0))}`,
     );
   return async (terminal, texts) => {
-    const asked = await withMeasured(line, given.measured, terminal.signal, texts);
-    const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
+    const read = await measuredConfig(line, given.measured, terminal, texts, true);
+    const { config, line: asked } = read;
+    sayDifferences(read, terminal);
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
     const { sets, machine, profile, defaults } = asked;
     const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };

@@ -16,7 +16,8 @@ import { defineCommand, refuseBoth, usage, type Line } from '../command';
 import { free, freeOf, schedules, withSchedules } from '../search-options';
 import { configOptions, measured, schedule, settingsOfLine, withSchedule } from '../common-options';
 import { planNearby, type Planned } from '../planned';
-import { namedConfig, readConfig, readInto, runConfig, withMeasured, type RunConfig } from '../read-config';
+import { measuredConfig, sayDifferences } from '../measured-config';
+import { readConfig, readInto, runConfig, type RunConfig } from '../read-config';
 import { readLengths, writtenLengths } from '../problems/lengths';
 import { readOther } from '../read-measured';
 import type { Terminal } from '../terminal';
@@ -51,7 +52,7 @@ export const planCommand = defineCommand({
     quick: { help: 'with --search, without what would help most' },
     compare: {
       value: 'OTHER',
-      help: "set FILE beside another config, or beside a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a log of Megatron-LM",
+      help: "set FILE beside another config, or beside a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a training log",
       also: {
         value: 'best',
         help: 'compare the layout of FILE with the best one, as --search finds it; launched: the other way round',
@@ -76,12 +77,13 @@ export const planCommand = defineCommand({
     const [path, other] = comparedFiles(line, compare);
     return async (terminal, texts) => {
       const named = await withLengths({ ...line, path }, given.lengths, texts);
-      const asked = await withMeasured(named, given.measured, terminal.signal, texts);
-      const config = await runConfig(await namedConfig(asked, terminal, texts), asked, texts);
+      const read = await measuredConfig(named, given.measured, terminal, texts, search === true);
+      const { config, line: asked, used } = read;
+      if (search === true || loss !== null) sayDifferences(read, terminal);
       if (other !== undefined) return compared(config, asked, { other, free }, terminal, texts);
       if (search === true) return searchAnswer(config, asked.defaults, { ...options, own: settingsOfLine(asked) }, terminal);
       const planned = await planNearby(config, asked.defaults, terminal.status);
-      if (loss === null) return planAnswer(planned, texts, settingsOfLine(asked));
+      if (loss === null) return planAnswer(planned, texts, settingsOfLine(asked), used);
       return recoveryAnswer(planned, typeof loss === 'string' ? await stragglerOf(planned, loss, terminal, texts) : loss, texts);
     };
   },

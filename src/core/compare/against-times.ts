@@ -4,7 +4,9 @@ import { part, partOf } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 import type { PredictedMeasured } from './against-trace';
 import { lowMedian } from '../numbers';
-import { steadySteps, type MeasuredTimes, type SteadySteps } from './times';
+import { compareWithLog, differenceSentences, logSentences, type LogComparison } from './against-log';
+import type { SteadySteps } from '../logs/steady';
+import { steadyTimes, type MeasuredTimes } from './times';
 import { isWithin, ratioText } from './trace-labels';
 import { counted, sentence, type Sentence } from '../sentence';
 
@@ -26,6 +28,8 @@ export interface TimesComparison {
   readonly within: boolean | null;
   readonly stages: readonly StageTimesAgainst[];
   readonly straggler: number | null;
+  /** What the log tells of its run; null: the times are from no log. */
+  readonly log: LogComparison | null;
 }
 
 const stragglerFrom = 1.05;
@@ -34,7 +38,7 @@ const stragglerFrom = 1.05;
 export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesComparison {
   const chosen = chosenOf(plan);
   const { errorPercent } = plan.cost;
-  const steady = steadySteps(times.stepsMs);
+  const steady = steadyTimes(times);
   const step = steady === null ? null : { predictedMs: chosen.iterationMs, measuredMs: steady.medianMs };
   const { timeline } = chosen;
   const stages =
@@ -49,6 +53,7 @@ export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesCompari
     stages,
     within: step === null ? null : isWithin(step, errorPercent),
     straggler: slowest !== null && slowest.ratio > stragglerFrom * Math.max(1, others) ? slowest.stage : null,
+    log: times.log === undefined ? null : compareWithLog(plan, times.log),
   };
 }
 
@@ -70,8 +75,8 @@ function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: Meas
 }
 
 /** What measured times say beside the plan: a sentence each. */
-export function timesSentences({ steady, step, within, errorPercent, straggler, stages }: TimesComparison): Sentence[] {
-  const said: Sentence[] = [];
+export function timesSentences({ steady, step, within, errorPercent, straggler, stages, log }: TimesComparison): Sentence[] {
+  const said: Sentence[] = log === null ? [] : differenceSentences(log);
   if (step !== null && steady !== null) {
     const [measured, predicted, bar] = [formatDuration(step.measuredMs), formatDuration(step.predictedMs), formatNumber(errorPercent)];
     said.push(
@@ -79,12 +84,13 @@ export function timesSentences({ steady, step, within, errorPercent, straggler, 
         ? sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): within the error bar of ${bar} %.`
         : sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): beyond the error bar of ${bar} %.`,
     );
-    if (within === false)
+    if (within === false && (log === null || log.match === 'same'))
       said.push(sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`);
     const median = sentence`That is the median of ${counted(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}`;
     said.push(
       steady.warmUp === 0 ? sentence`${median}.` : sentence`${median}; the first ${formatCount(steady.warmUp)} left out as warm-up.`,
     );
+    if (log !== null) said.push(...logSentences(log));
   }
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow !== undefined)

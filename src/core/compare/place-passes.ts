@@ -2,7 +2,7 @@ import { indexParts, part, partOf, rowOf, type Parts } from '../schedules/parts'
 import type { OperationKind, Timeline } from '../schedules/schedule';
 import { traceError } from './events';
 import { lowMedian } from '../numbers';
-import { warmUpSteps } from './steady-state';
+import { warmUpSteps } from '../logs/steady';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
 import { counted, sentence } from '../sentence';

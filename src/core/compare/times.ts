@@ -1,10 +1,12 @@
 import { formatCount } from '../format';
-import { lineColumnAt, printable, quoted } from '../text';
+import { lineColumnAt, orList, printable, quoted } from '../text';
 import { ExpectedError } from '../errors';
 import { traceError } from './events';
-import { lowMedian, quantile } from '../numbers';
+import { makeLogReader } from '../logs/read-log';
+import { logNames, tellsSteps } from '../logs/registry';
+import type { RunLog } from '../logs/run-log';
+import { steadyOfLog, steadySteps, type SteadySteps } from '../logs/steady';
 import { isRecord } from '../records';
-import { warmUpSteps } from './steady-state';
 import { sentence } from '../sentence';
 
 /** Measured times of one pass of one stage, means in ms. */
@@ -18,42 +20,28 @@ export interface MeasuredStage {
 export interface MeasuredTimes {
   readonly stepsMs: readonly number[];
   readonly stages: readonly MeasuredStage[];
-}
-
-/** The steady part of a list of steps. Times in ms. */
-export interface SteadySteps {
-  readonly medianMs: number;
-  /** A quarter of the steps is below, a quarter above. */
-  readonly lowMs: number;
-  readonly highMs: number;
-  readonly counted: number;
-  /** The first that were left out. */
-  readonly warmUp: number;
+  /** What else the log tells that they are from; absent: they are from no log. */
+  readonly log?: RunLog;
 }
 
 /** Steps kept of one file. */
 const maximumSteps = 1_000_000;
 const maximumStages = 10_000;
 
-/** Leaves out the warm-up and takes the median of the rest; null for no steps. */
-export function steadySteps(stepsMs: readonly number[]): SteadySteps | null {
-  if (stepsMs.length === 0) return null;
-  const warmUp = warmUpSteps(stepsMs.length);
-  const counted = stepsMs.slice(warmUp);
-  return { medianMs: lowMedian(counted), lowMs: quantile(counted, 0.25), highMs: quantile(counted, 0.75), counted: counted.length, warmUp };
+/** The steady steps of a measured run; null: none is told. */
+export function steadyTimes({ log, stepsMs }: MeasuredTimes): SteadySteps | null {
+  return log === undefined ? steadySteps(stepsMs) : steadyOfLog(log);
 }
 
-/** What Megatron-LM prints every `--log-interval` steps, mean of them (training.py; the same in its descendants). */
-const logLine = /elapsed time per iteration \(ms\):\s*([0-9.]+(?:e[+-]?\d+)?)/i;
-
-/** Whether a line of a log of Megatron-LM tells how long a step took. */
-export function isLogLine(line: string): boolean {
-  return logLine.test(line);
+/** Times as a log tells them. @throws ExpectedError `times-empty`. */
+export function timesOfLog(log: RunLog | null, file: string): MeasuredTimes {
+  if (log === null) throw noTimes(file);
+  return { stepsMs: log.steps.map(({ ms }) => ms), stages: [], log };
 }
 
 /** The kind of measured times a text holds, by its content; null for none of them. */
 export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
-  if (isLogLine(text)) return 'log';
+  if (tellsSteps(text)) return 'log';
   const start = text.replace(/^\uFEFF/, '').trimStart();
   if (/^\[\s*[-+\d.]/.test(start) || (start.startsWith('{') && /^\{\s*"(?:stepsMs|iterationMs|stages)"\s*:/.test(start))) return 'json';
   const lines = start.split(/\r\n|\r|\n/, 50).filter((line) => line.trim() !== '' && !line.startsWith('#'));
@@ -67,29 +55,32 @@ export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
 /**
  * Reads measured times:
  * - JSON: `[ms, ...]` or `{"stepsMs": [...], "stages": [{"stage", "forwardMs", "backwardMs"}]}` (`iterationMs` for `stepsMs`);
- * - a log of Megatron-LM: its `elapsed time per iteration (ms)` lines;
+ * - a log of a trainer (src/core/logs);
  * - CSV: a column of ms, or columns by name: `step_ms`, or `stage`, `forward_ms`, `backward_ms` (`_s`: seconds).
  * @throws ExpectedError, placed: `times-syntax`, `times-empty`, `times-value`, `times-too-many`.
  */
 export function readTimes(text: string, file: string): MeasuredTimes {
   const format = timesFormatOf(text);
-  const times = format === 'json' ? fromJson(text, file) : format === 'log' ? fromLog(text) : fromCsv(text, file);
+  const times = format === 'json' ? fromJson(text, file) : format === 'log' ? fromLog(text, file) : fromCsv(text, file);
   if (times.stepsMs.length > maximumSteps || times.stages.length > maximumStages)
     throw traceError('times-too-many', file, sentence`The file has over ${formatCount(maximumSteps)} times`, sentence`give fewer: the median of a hundred steps is enough`); // prettier-ignore
-  if (times.stepsMs.length === 0 && times.stages.length === 0)
-    throw traceError(
-      'times-empty',
-      file,
-      sentence`There are no times in the file`,
-      sentence`give step times in ms, one a line, or a log of Megatron-LM`,
-    );
+  if (times.stepsMs.length === 0 && times.stages.length === 0) throw noTimes(file);
   return times;
 }
 
-function fromLog(text: string): MeasuredTimes {
-  const all = new RegExp(logLine.source, 'gi');
-  const stepsMs = [...text.matchAll(all)].map(([, ms]) => Number(ms)).filter((ms) => Number.isFinite(ms) && ms > 0);
-  return { stepsMs, stages: [] };
+function noTimes(file: string): ExpectedError {
+  return traceError(
+    'times-empty',
+    file,
+    sentence`There are no times in the file`,
+    sentence`give step times in ms, one a line, or a log of ${orList(logNames)}`,
+  );
+}
+
+function fromLog(text: string, file: string): MeasuredTimes {
+  const reader = makeLogReader();
+  reader.push(text);
+  return timesOfLog(reader.end(), file);
 }
 
 function fromJson(text: string, file: string): MeasuredTimes {

@@ -35,6 +35,8 @@ export interface Scenario {
   readonly layout: Layout;
   /** Why each value was assumed when it was first planned; a key that is absent was in the files, and is not kept. */
   readonly reasons: Readonly<Partial<Record<ScenarioKey, Sentence>>>;
+  /** Why they are kept; absent: they were planned first. */
+  readonly because?: Sentence;
 }
 
 /** The scenario of a plan. */
@@ -57,7 +59,8 @@ export function scenarioOf({ cluster, training, layout, assumptions }: PlanReque
 /** A value that was assumed for the last plan, too, and is kept; null where it was not assumed then. */
 export function keptFallback<T>(kept: Scenario | undefined, key: ScenarioKey, value: T): Fallback<T> | null {
   const firstReason = kept?.reasons[key];
-  return firstReason === undefined ? null : { value, reason: sentence`kept from the first plan: ${firstReason}`, firstReason };
+  if (firstReason === undefined) return null;
+  return { value, reason: kept?.because ?? sentence`kept from the first plan: ${firstReason}`, firstReason };
 }
 
 /** `TP2 PP8 DP8`, with context and expert parallelism where there are any. */

@@ -106,7 +106,7 @@ async function choices(commands: CompareCommands, file: string): Promise<Choice[
     ...bestChoice(commands, file),
     {
       label: vscode.l10n.t('Browse for a trace or measured times…'),
-      description: vscode.l10n.t('a Chrome trace, step times, or a log of Megatron-LM; or any config'),
+      description: vscode.l10n.t('a Chrome trace, step times, or a training log; or any config'),
       iconPath: new vscode.ThemeIcon('folder-opened'),
       compared: () => null,
     },

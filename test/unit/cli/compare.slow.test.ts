@@ -134,8 +134,9 @@ describe('terapipe plan --compare', () => {
     write('large.json', events.replace('"traceEvents":[', `"traceEvents":[${`${noise},\n`.repeat(25_000)}`));
     const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'large.json', '--json'])).out) as { comparison: Json };
     assert.equal(comparison['equal'], true);
-    const line = (ms: number): string => ` iteration 1/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;
-    write('large.log', `${'loading ...\n'.repeat(500_000)}${line(50)}${line(20)}${line(22)}`);
+    const line = (iteration: number, ms: number): string =>
+      ` iteration ${iteration}/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;
+    write('large.log', `${'loading ...\n'.repeat(500_000)}${line(1, 50)}${line(2, 20)}${line(3, 22)}`);
     const logged = JSON.parse((await cli.run(['plan', config, '--compare', 'large.log', '--json'])).out) as { comparison: Json };
     assert.equal((logged.comparison['step'] as Json)['measuredMs'], 20);
   });

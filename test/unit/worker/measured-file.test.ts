@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { maximumConfigSize } from '../../../src/core/formats/json-document';
 import { readMeasuredFile } from '../../../src/worker/measured-file';
 
-const line = (ms: number): string => ` iteration 1/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;
+const line = (iteration: number, ms: number): string =>
+  ` iteration ${iteration}/ 9 | elapsed time per iteration (ms): ${ms} | lm loss: 1.0 |\n`;
 
 describe('the file of a measured run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'terapipe-measured-'));
@@ -14,7 +15,7 @@ describe('the file of a measured run', () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   it('is read the same whole and piece by piece', async () => {
-    const times = `${line(50)}${line(20)}${line(22)}`;
+    const times = `${line(1, 50)}${line(2, 20)}${line(3, 22)}`;
     writeFileSync(path, times);
     const small = await read();
     writeFileSync(path, `${'loading ...\n'.repeat(maximumConfigSize / 10)}${times}`);

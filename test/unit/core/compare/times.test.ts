@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { compareWithTimes, timesSentences } from '../../../../src/core/compare/against-times';
-import { readTimes, steadySteps, timesFormatOf } from '../../../../src/core/compare/times';
+import { readTimes, timesFormatOf } from '../../../../src/core/compare/times';
+import { steadySteps } from '../../../../src/core/logs/steady';
 import { ExpectedError } from '../../../../src/core/errors';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { planOf } from './plans';

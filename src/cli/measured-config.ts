@@ -1,0 +1,150 @@
+import { differencesText, differenceSentences, judgeLog, type Judged } from '../core/compare/against-log';
+import { ExpectedError } from '../core/errors';
+import { parseDuration } from '../core/format';
+import { applyOverrides } from '../core/formats/overrides';
+import { startOf } from '../core/formats/json-document';
+import type { Run } from '../core/formats/run';
+import { comparedFacts, type LogDifference } from '../core/logs/facts';
+import type { RunLog } from '../core/logs/run-log';
+import type { SteadySteps } from '../core/logs/steady';
+import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
+import { resolveRun } from '../core/resolve/resolve';
+import { asLogged, scenarioOfLog } from '../core/resolve/scenario-of-log';
+import { say, sentence, type Sentence } from '../core/sentence';
+import type { PlanRequest } from '../core/spec/request';
+import type { Line } from './command';
+import { judgedFindings, placed } from './planned';
+import { namedConfig, runConfig, type RunConfig } from './read-config';
+import { measuredSteps } from './read-measured';
+import type { Terminal } from './terminal';
+
+/** A log that calibrates: which of its steps, and how it stands to what is planned. */
+export interface UsedLog {
+  readonly log: RunLog;
+  readonly file: string;
+  readonly steady: SteadySteps;
+  readonly use: 'own step' | 'step of another run';
+  /** How its run differs from the planned one: said before it is used. */
+  readonly differences: readonly Sentence[];
+}
+
+/** A config with what `--measured` makes of it. */
+export interface MeasuredConfig {
+  readonly config: RunConfig;
+  /** With the settings and defaults that it is planned with. */
+  readonly line: Line;
+  /** Null: no log calibrates it. */
+  readonly used: UsedLog | null;
+}
+
+/**
+ * The config that a command line names, calibrated to the step that `--measured` tells: a time, the median of a file of times, or that of
+ * the log of this run. What no file says is as the log has it.
+ * @throws ExpectedError as `namedConfig`, `runConfig` and `measuredSteps`; `measured-other-run` for the log of another run.
+ */
+export async function measuredConfig(
+  line: Line,
+  written: string | undefined,
+  terminal: Terminal,
+  texts: Map<string, string>,
+  isSearch = false,
+): Promise<MeasuredConfig> {
+  const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+  if (written === undefined) return { config, line, used: null };
+  const ms = parseDuration(written);
+  if (ms !== null) return { ...withSets(config, line, [`calibration.iterationMs=${ms}`]), used: null };
+  const { times, steady } = await measuredSteps(written, texts, terminal.signal);
+  if (times.log === undefined) return { ...withSets(config, line, [`calibration.iterationMs=${steady.medianMs}`]), used: null };
+  return calibratedToLog({ config, line }, { log: times.log, steady, file: written }, isSearch);
+}
+
+/** What is made of the log of another run on the machine. */
+const countsAsOther = sentence`Its step counts as one of another run on this machine.`;
+
+type Asked = Pick<MeasuredConfig, 'config' | 'line'>;
+
+function calibratedToLog(asked: Asked, read: Pick<UsedLog, 'log' | 'steady' | 'file'>, isSearch: boolean): MeasuredConfig {
+  const { log, steady } = read;
+  const assumed = resolved(asked);
+  const kept = scenarioOfLog(log.facts, assumed) ?? undefined;
+  const scened: Asked = kept === undefined ? asked : { ...asked, line: { ...asked.line, defaults: { ...asked.line.defaults, kept } } };
+  const request = resolved(scened);
+  const judged = judgeLog(log, request);
+  const left = judged.differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
+  const isOpen =
+    judged.differences.length > 0 && left.every((difference) => isAssumed(difference, request)) && judged.flops?.agree !== false;
+  const own = `calibration.iterationMs=${steady.medianMs}`;
+  if (judged.match === 'same')
+    return { ...withSets(scened.config, scened.line, [own]), used: { ...read, use: 'own step', differences: [] } };
+  // what no file says is as in the log, which then is of this run; a search chooses all but the machine and its runtime
+  const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
+  if (settled.length > 0) return calibratedToLog(withSets(asked.config, asked.line, settled.map(settingText)), read, isSearch);
+  if (judged.match !== 'replicas' && !isOpen) throw otherRun(read.file, judged);
+  const steps = [...stepsOf(asked.config.run), { iterationMs: steady.medianMs, set: settingsOf(judged.differences, log, request) }];
+  return {
+    ...withSets(scened.config, scened.line, [`calibration.steps=${JSON.stringify(steps)}`]),
+    used: { ...read, use: 'step of another run', differences: [...differenceSentences(judged), countsAsOther] },
+  };
+}
+
+/** The run as it would be planned without the log. @throws ExpectedError as `resolveRun`, placed. */
+function resolved({ config, line }: Asked): PlanRequest {
+  const run: Run = { ...config.run, calibration: {} };
+  const defaults: ResolveDefaults = line.defaults;
+  try {
+    return resolveRun(run, defaults);
+  } catch (error) {
+    throw placed(error, config.run, () => judgedFindings(config, config.run, null));
+  }
+}
+
+function withSets(config: RunConfig, line: Line, sets: readonly string[]): Asked {
+  return { config: { ...config, run: applyOverrides(config.run, sets, assumedGpuName) }, line: { ...line, sets: [...line.sets, ...sets] } };
+}
+
+/** Whether no file gives what differs, and a setting can. */
+function isAssumed({ key }: LogDifference, { assumptions }: PlanRequest): boolean {
+  return isSettable(key) && assumptions.some((assumption) => assumption.key === key && assumption.reason !== asLogged);
+}
+
+function isSettable(key: string): boolean {
+  return key === 'cluster.gpu' || /^(?:layout|training)\./.test(key);
+}
+
+function settingText({ key, log }: LogDifference): string {
+  return `${key}=${log}`;
+}
+
+function stepsOf({ calibration }: Run): readonly unknown[] {
+  return calibration?.steps?.value ?? [];
+}
+
+/** What the run of a log sets otherwise; its replicas follow from its GPUs. */
+function settingsOf(
+  differences: readonly LogDifference[],
+  { facts }: RunLog,
+  { layout }: PlanRequest,
+): Readonly<Record<string, number | string>> {
+  const { tensor, pipeline, context } = layout;
+  const data = facts['layout.data'] ?? (facts.gpus === undefined ? layout.data : facts.gpus / (tensor * pipeline * context));
+  const set = Object.fromEntries(differences.filter(({ key }) => key.includes('.')).map(({ key, log }) => [key, log]));
+  return data === layout.data ? set : { ...set, 'layout.data': data };
+}
+
+function otherRun(file: string, judged: Judged): ExpectedError {
+  const { differences } = judged;
+  const settable = differences.filter(({ key }) => isSettable(key)).map((difference) => `--set ${settingText(difference)}`);
+  return new ExpectedError(
+    'measured-other-run',
+    sentence`The log is of another run: ${differencesText(judged)}`,
+    settable.length < differences.length || differences.length === 0
+      ? sentence`give the log of the run that is planned, or plan the file of the log's run`
+      : sentence`give the log of the run that is planned, or plan that of the log with ${settable.join(' ')}`,
+    startOf(file),
+  );
+}
+
+/** Says on stderr how the log differs, for commands whose output has no place for it. */
+export function sayDifferences({ used }: MeasuredConfig, { err }: Terminal): void {
+  for (const difference of used?.differences ?? []) err(`${say(difference)}\n`);
+}

@@ -1,0 +1,52 @@
+import type { LogFacts } from './facts';
+import { longestLine, plainText } from './lines';
+import { logFormats } from './registry';
+import type { RunLog } from './run-log';
+
+/** Reads a log piece by piece; holds no more than the end of one line and what steps tell. */
+export interface LogReader {
+  readonly push: (piece: string) => void;
+  /** Null: no line tells a step. */
+  readonly end: () => RunLog | null;
+}
+
+/** One pass over a line that tells nothing. */
+const heard = new RegExp(logFormats.map(({ hears }) => hears.source).join('|'));
+
+export function makeLogReader(): LogReader {
+  const readers = logFormats.map(({ hears, read }) => ({ hears, lines: read() }));
+  let rest = '';
+  const read = (text: string): void => {
+    // progress bars end their lines with a carriage return
+    for (const line of plainText(text).split(/\r\n|\n|\r/)) {
+      const part = line.slice(0, longestLine);
+      if (!heard.test(part)) continue;
+      for (const { hears, lines } of readers) if (hears.test(part)) lines.push(part);
+    }
+  };
+  return {
+    push: (piece) => {
+      const end = Math.max(piece.lastIndexOf('\n'), piece.lastIndexOf('\r')) + 1;
+      if (end > 0) read(rest + piece.slice(0, end));
+      rest = (end > 0 ? piece.slice(end) : rest + piece).slice(0, longestLine);
+    },
+    end: () => {
+      read(rest);
+      return joined(readers.map(({ lines }) => lines.end()).filter((log) => log !== null && log.steps.length > 0));
+    },
+  };
+}
+
+/** The log of the first trainer, with what only the others tell. */
+function joined(logs: readonly (RunLog | null)[]): RunLog | null {
+  const [first, ...others] = logs.filter((log) => log !== null);
+  if (first === undefined) return null;
+  const facts = others.toReversed().reduce((known, log) => ({ ...known, ...withoutInterval(log.facts) }), {});
+  const memory = [first, ...others].find((log) => log.memory.length > 0)?.memory ?? [];
+  return { ...first, facts: { ...facts, ...first.facts }, memory };
+}
+
+/** The interval is of the lines of its own trainer. */
+function withoutInterval(facts: LogFacts): LogFacts {
+  return Object.fromEntries(Object.entries(facts).filter(([key]) => key !== 'logInterval'));
+}

@@ -1,0 +1,36 @@
+import type { LogFacts } from './facts';
+
+/** The trainers whose logs are read. */
+export type LogProgram = 'megatron' | 'torchtitan' | 'deepspeed' | 'trainer';
+
+/** One line of a log that tells a step, or the mean of those since the line before it. */
+export interface LoggedStep {
+  /** Number of the last iteration that the line covers; null: it tells none. */
+  readonly iteration: number | null;
+  readonly ms: number;
+  /** Sequences of the step, where the line tells it. */
+  readonly globalBatch: number | null;
+  /** Model TFLOP/s of a GPU, as the trainer counts them. */
+  readonly tflopsPerGpu: number | null;
+  /** The optimizer skipped steps of it (loss scale). */
+  readonly skipped: boolean;
+}
+
+/** The highest memory that a rank logged, bytes; null: it logs none of it, or does not say which rank it is. */
+export interface LoggedMemory {
+  readonly rank: number | null;
+  readonly allocatedBytes: number | null;
+  readonly reservedBytes: number | null;
+}
+
+/** What the log of a training run tells: the last run in it, where it holds several. */
+export interface RunLog {
+  readonly program: LogProgram;
+  readonly facts: LogFacts;
+  /** The iteration that the process began after (a checkpoint); null: the log does not say. */
+  readonly startsAfter: number | null;
+  readonly steps: readonly LoggedStep[];
+  readonly memory: readonly LoggedMemory[];
+  /** Runs in the log. */
+  readonly runs: number;
+}

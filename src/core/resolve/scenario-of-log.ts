@@ -1,0 +1,46 @@
+import type { LogFacts } from '../logs/facts';
+import type { PlanRequest } from '../spec/request';
+import { sentence, type Sentence } from '../sentence';
+import { scenarioOf, type Scenario, type ScenarioKey } from './scenario';
+
+/** Why a value that no file gives is as in a measured log. */
+export const asLogged = sentence`as in the measured log`;
+
+/**
+ * The scenario of a run whose log is measured, for what no file says: GPUs, lengths, batch and layout of the log take the place of what was
+ * assumed. Null: the log tells nothing that was assumed.
+ */
+export function scenarioOfLog(facts: LogFacts, request: PlanRequest): Scenario | null {
+  const assumed = scenarioOf(request);
+  const { gpus } = facts;
+  const sizes = layoutOf(facts, request);
+  const perNode = Math.min(gpus ?? assumed.gpusPerNode, assumed.gpusPerNode);
+  const told: readonly (readonly [ScenarioKey, boolean])[] = [
+    ['cluster.gpusPerNode', gpus !== undefined],
+    ['cluster.nodes', gpus !== undefined && gpus % perNode === 0],
+    ['training.sequenceLength', facts['training.sequenceLength'] !== undefined],
+    ['training.globalBatch', facts['training.globalBatch'] !== undefined],
+    ...(['tensor', 'pipeline', 'data', 'expert'] as const).map((size) => [`layout.${size}`, sizes !== null] as const),
+  ];
+  const keys = told.filter(([key, isTold]) => isTold && assumed.reasons[key] !== undefined).map(([key]) => key);
+  if (keys.length === 0) return null;
+  return {
+    ...assumed,
+    gpusPerNode: perNode,
+    nodes: gpus === undefined ? assumed.nodes : Math.ceil(gpus / perNode),
+    sequenceLength: facts['training.sequenceLength'] ?? assumed.sequenceLength,
+    globalBatch: facts['training.globalBatch'] ?? assumed.globalBatch,
+    layout: sizes ?? assumed.layout,
+    reasons: Object.fromEntries(keys.map((key): [ScenarioKey, Sentence] => [key, asLogged])),
+    because: asLogged,
+  };
+}
+
+/** The sizes that a log tells; null unless it tells how the model is split. */
+function layoutOf(facts: LogFacts, { layout }: PlanRequest): Scenario['layout'] | null {
+  const { 'layout.tensor': tensor, 'layout.pipeline': pipeline, 'layout.context': context = layout.context, gpus } = facts;
+  if (tensor === undefined || pipeline === undefined) return null;
+  const data = facts['layout.data'] ?? (gpus === undefined ? null : gpus / (tensor * pipeline * context));
+  if (data === null || !Number.isInteger(data)) return null;
+  return { ...layout, tensor, pipeline, context, data, expert: facts['layout.expert'] ?? layout.expert };
+}
