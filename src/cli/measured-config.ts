@@ -1,15 +1,14 @@
-import { differencesText, differenceSentences, judgeLog, type Judged } from '../core/compare/against-log';
-import { ExpectedError } from '../core/errors';
+import { differenceSentences, judgeLog } from '../core/compare/against-log';
+import { isAssumed, otherRunError, settingsOfLog } from '../core/compare/log-calibration';
 import { parseDuration } from '../core/format';
 import { applyOverrides } from '../core/formats/overrides';
-import { startOf } from '../core/formats/json-document';
 import type { Run } from '../core/formats/run';
 import { comparedFacts, type LogDifference } from '../core/logs/facts';
 import type { RunLog } from '../core/logs/run-log';
 import type { SteadySteps } from '../core/logs/steady';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
 import { resolveRun } from '../core/resolve/resolve';
-import { asLogged, scenarioOfLog } from '../core/resolve/scenario-of-log';
+import { scenarioOfLog } from '../core/resolve/scenario-of-log';
 import { say, sentence, type Sentence } from '../core/sentence';
 import type { PlanRequest } from '../core/spec/request';
 import type { Line } from './command';
@@ -52,9 +51,9 @@ export async function measuredConfig(
   const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
   if (written === undefined) return { config, line, used: null };
   const ms = parseDuration(written);
-  if (ms !== null) return { ...withSets(config, line, [`calibration.iterationMs=${ms}`]), used: null };
+  if (ms !== null) return { ...withSets({ config, line }, [`calibration.iterationMs=${ms}`]), used: null };
   const { times, steady } = await measuredSteps(written, texts, terminal.signal);
-  if (times.log === undefined) return { ...withSets(config, line, [`calibration.iterationMs=${steady.medianMs}`]), used: null };
+  if (times.log === undefined) return { ...withSets({ config, line }, [`calibration.iterationMs=${steady.medianMs}`]), used: null };
   return calibratedToLog({ config, line }, { log: times.log, steady, file: written }, isSearch);
 }
 
@@ -64,25 +63,26 @@ const countsAsOther = sentence`Its step counts as one of another run on this mac
 type Asked = Pick<MeasuredConfig, 'config' | 'line'>;
 
 function calibratedToLog(asked: Asked, read: Pick<UsedLog, 'log' | 'steady' | 'file'>, isSearch: boolean): MeasuredConfig {
-  const { log, steady } = read;
-  const assumed = resolved(asked);
-  const kept = scenarioOfLog(log.facts, assumed) ?? undefined;
+  const { log, steady, file } = read;
+  const kept = scenarioOfLog(log.facts, resolved(asked)) ?? undefined;
   const scened: Asked = kept === undefined ? asked : { ...asked, line: { ...asked.line, defaults: { ...asked.line.defaults, kept } } };
   const request = resolved(scened);
   const judged = judgeLog(log, request);
-  const left = judged.differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
-  const isOpen =
-    judged.differences.length > 0 && left.every((difference) => isAssumed(difference, request)) && judged.flops?.agree !== false;
+  const { match, differences, flops } = judged;
   const own = `calibration.iterationMs=${steady.medianMs}`;
-  if (judged.match === 'same')
-    return { ...withSets(scened.config, scened.line, [own]), used: { ...read, use: 'own step', differences: [] } };
+  if (match === 'same') return { ...withSets(scened, [own]), used: { ...read, use: 'own step', differences: [] } };
+  const left = differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
+  const isOpen = differences.length > 0 && flops?.agree !== false && isAssumed(left, request);
   // what no file says is as in the log, which then is of this run; a search chooses all but the machine and its runtime
   const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
-  if (settled.length > 0) return calibratedToLog(withSets(asked.config, asked.line, settled.map(settingText)), read, isSearch);
-  if (judged.match !== 'replicas' && !isOpen) throw otherRun(read.file, judged);
-  const steps = [...stepsOf(asked.config.run), { iterationMs: steady.medianMs, set: settingsOf(judged.differences, log, request) }];
+  if (settled.length > 0) return calibratedToLog(withSets(asked, settled.map(settingText)), read, isSearch);
+  if (match === 'other' && !isOpen) throw otherRunError(judged, file);
+  const steps = [
+    ...(asked.config.run.calibration?.steps?.value ?? []),
+    { iterationMs: steady.medianMs, set: settingsOfLog(differences, request) },
+  ];
   return {
-    ...withSets(scened.config, scened.line, [`calibration.steps=${JSON.stringify(steps)}`]),
+    ...withSets(scened, [`calibration.steps=${JSON.stringify(steps)}`]),
     used: { ...read, use: 'step of another run', differences: [...differenceSentences(judged), countsAsOther] },
   };
 }
@@ -98,50 +98,12 @@ function resolved({ config, line }: Asked): PlanRequest {
   }
 }
 
-function withSets(config: RunConfig, line: Line, sets: readonly string[]): Asked {
-  return { config: { ...config, run: applyOverrides(config.run, sets, assumedGpuName) }, line: { ...line, sets: [...line.sets, ...sets] } };
-}
-
-/** Whether no file gives what differs, and a setting can. */
-function isAssumed({ key }: LogDifference, { assumptions }: PlanRequest): boolean {
-  return isSettable(key) && assumptions.some((assumption) => assumption.key === key && assumption.reason !== asLogged);
-}
-
-function isSettable(key: string): boolean {
-  return key === 'cluster.gpu' || /^(?:layout|training)\./.test(key);
-}
-
 function settingText({ key, log }: LogDifference): string {
   return `${key}=${log}`;
 }
 
-function stepsOf({ calibration }: Run): readonly unknown[] {
-  return calibration?.steps?.value ?? [];
-}
-
-/** What the run of a log sets otherwise; its replicas follow from its GPUs. */
-function settingsOf(
-  differences: readonly LogDifference[],
-  { facts }: RunLog,
-  { layout }: PlanRequest,
-): Readonly<Record<string, number | string>> {
-  const { tensor, pipeline, context } = layout;
-  const data = facts['layout.data'] ?? (facts.gpus === undefined ? layout.data : facts.gpus / (tensor * pipeline * context));
-  const set = Object.fromEntries(differences.filter(({ key }) => key.includes('.')).map(({ key, log }) => [key, log]));
-  return data === layout.data ? set : { ...set, 'layout.data': data };
-}
-
-function otherRun(file: string, judged: Judged): ExpectedError {
-  const { differences } = judged;
-  const settable = differences.filter(({ key }) => isSettable(key)).map((difference) => `--set ${settingText(difference)}`);
-  return new ExpectedError(
-    'measured-other-run',
-    sentence`The log is of another run: ${differencesText(judged)}`,
-    settable.length < differences.length || differences.length === 0
-      ? sentence`give the log of the run that is planned, or plan the file of the log's run`
-      : sentence`give the log of the run that is planned, or plan that of the log with ${settable.join(' ')}`,
-    startOf(file),
-  );
+function withSets({ config, line }: Asked, sets: readonly string[]): Asked {
+  return { config: { ...config, run: applyOverrides(config.run, sets, assumedGpuName) }, line: { ...line, sets: [...line.sets, ...sets] } };
 }
 
 /** Says on stderr how the log differs, for commands whose output has no place for it. */

@@ -83,10 +83,10 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       reportBug: (error) => reportBug(log, 'search', error),
     }),
   );
+  const measured = { ...comparisonHost(layouts, planner.plan), compare: comparer.compare };
   const comparisons = keep(
     createComparisons(sessions, {
-      ...comparisonHost(layouts, planner.plan),
-      compare: comparer.compare,
+      ...measured,
       reportBug: (error) => reportBug(log, 'comparison', error),
     }),
   );
@@ -112,6 +112,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     diffs,
     shell,
     plan: planner.plan,
+    measured,
     profiles,
     focus,
   };

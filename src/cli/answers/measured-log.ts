@@ -1,4 +1,4 @@
-import { compareWithLog, logSentences, readText } from '../../core/compare/against-log';
+import { compareWithLog, logSentences, readSentence } from '../../core/compare/against-log';
 import { formatDuration } from '../../core/format';
 import type { Plan } from '../../core/planner/plan';
 import { say } from '../../core/sentence';
@@ -17,7 +17,7 @@ export function logLines(plan: Plan, used: UsedLog | null): string[][] {
   const { steady, log } = used;
   const compared = compareWithLog(plan, log);
   const spread = steady.counted > 1 ? `, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}` : '';
-  const lines = [`${readText(compared, steady)}${spread}`, ...logSentences(compared).map((one) => say(one))];
+  const lines = [`${say(readSentence(compared, steady))}${spread}`, ...logSentences(compared).map((one) => say(one))];
   return lines.map((line, at) => [at === 0 ? 'log' : '', printable(line)]);
 }
 

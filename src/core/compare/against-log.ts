@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatNumber, plural } from '../format';
+import { formatBytes, formatCount, formatNumber } from '../format';
 import { comparedFacts, logDifferences, type LogDifference } from '../logs/facts';
 import { flopsAgainst, type FlopsAgainst } from '../logs/flops';
 import { logFormats } from '../logs/registry';
@@ -6,7 +6,7 @@ import type { LogProgram, RunLog } from '../logs/run-log';
 import { steadyOfLog, type SteadySteps } from '../logs/steady';
 import { lowMedian } from '../numbers';
 import { chosenOf, type Plan } from '../planner/plan';
-import { listOf, sentence, type Sentence, type Value } from '../sentence';
+import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 import type { PlanRequest } from '../spec/request';
 
 /**
@@ -142,9 +142,12 @@ function memorySentence({ stage, of, measuredBytes, predictedBytes }: MemoryAgai
 }
 
 /** Which steps of a log count: `Megatron-LM, iterations 85 to 88: the median of 4 lines`. */
-export function readText({ program }: Pick<LogComparison, 'program'>, { iterations, counted, warmUp }: SteadySteps): string {
+export function readSentence({ program }: Pick<LogComparison, 'program'>, { iterations, counted: lines, warmUp }: SteadySteps): Sentence {
   const name = logFormats.find((format) => format.program === program)?.name ?? program;
-  const range = iterations === undefined ? '' : `, iterations ${formatCount(iterations[0])} to ${formatCount(iterations[1])}`;
-  const left = warmUp === 0 ? '' : `, the first ${formatCount(warmUp)} left out as warm-up`;
-  return `${name}${range}: the median of ${plural(counted, 'line')}${left}`;
+  const median = sentence`the median of ${counted(lines, 'line')}`;
+  const read =
+    iterations === undefined
+      ? sentence`${name}: ${median}`
+      : sentence`${name}, iterations ${formatCount(iterations[0])} to ${formatCount(iterations[1])}: ${median}`;
+  return warmUp === 0 ? read : sentence`${read}, the first ${formatCount(warmUp)} left out as warm-up`;
 }

@@ -4,7 +4,7 @@ import { sentence, type Sentence } from '../sentence';
 import { scenarioOf, type Scenario, type ScenarioKey } from './scenario';
 
 /** Why a value that no file gives is as in a measured log. */
-export const asLogged = sentence`as in the measured log`;
+const asLogged = sentence`as in the measured log`;
 
 /**
  * The scenario of a run whose log is measured, for what no file says: GPUs, lengths, batch and layout of the log take the place of what was

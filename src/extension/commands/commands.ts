@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { pageCommandIds, type PageCommandId } from '../../protocol/page-keys';
 import type { PageFocusKeeper } from '../views/page-focus';
 import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './apply-layout';
-import { calibrateCommand } from './calibrate';
+import { calibrateCommand, type CalibrateCommands } from './calibrate';
 import { changeScenarioCommand, type ScenarioCommands } from './change-scenario';
 import { chooseClusterCommand } from './choose-cluster';
 import { compareWithCommand } from './compare-with';
@@ -34,7 +34,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.createConfig': (model?: unknown) => Promise<vscode.Uri>;
   readonly 'terapipe.chooseCluster': (config?: unknown) => Promise<void>;
   readonly 'terapipe.changeScenario': (config?: unknown, wanted?: unknown) => Promise<void>;
-  readonly 'terapipe.calibrate': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.calibrate': (config?: unknown, measured?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
@@ -49,7 +49,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
 }
 
 export interface CommandServices
-  extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands, ScenarioCommands {
+  extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands, ScenarioCommands, CalibrateCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
   readonly focus: PageFocusKeeper;
@@ -73,7 +73,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.createConfig': (model) => createConfigCommand(services, model),
     'terapipe.chooseCluster': (config) => chooseClusterCommand(services, config),
     'terapipe.changeScenario': (config, wanted) => changeScenarioCommand(services, config, wanted),
-    'terapipe.calibrate': (config) => calibrateCommand(services, config),
+    'terapipe.calibrate': (config, measured) => calibrateCommand(services, config, measured),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
     'terapipe.profile': (config) => profileCommand(services, config),

@@ -7,7 +7,7 @@ import { sentence } from '../../sentence';
 /** One value to set in a JSON text; `undefined` removes the key. */
 export interface JsonChange {
   readonly path: readonly string[];
-  readonly value: string | number | boolean | readonly (string | number)[] | undefined;
+  readonly value: string | number | boolean | readonly (string | number | object)[] | undefined;
 }
 
 /** The one replacement that turns a text into its changed version. */
