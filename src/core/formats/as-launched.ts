@@ -52,18 +52,21 @@ export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, '
 }
 
 /**
- * Sizes that a file leaves open: it can say them, and is a part of the run, or takes them from a variable that nobody sets, or builds on a
- * recipe that decides them.
+ * What a file leaves open of sizes and recompute: it can say it, and is a part of the run, or takes it from a variable that nobody sets, or
+ * builds on a recipe that decides it.
  */
-function openSizes(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
+function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
   const { flags, isPart } = unsaidIn(launcher);
-  return parallelSizes.filter((size) => setBy[size] === 'file' && (leavesOpen || isPart || flags.some((flag) => flag.includes(size))));
+  const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
+  const sizes = parallelSizes.filter((size) => setBy[size] === 'file' && isOpen(size));
+  const isRecomputeOpen = ['recompute', 'checkpoint'].some(isOpen);
+  return isRecomputeOpen ? [...sizes, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] : sizes;
 }
 
-/** What a launcher takes where its file is silent, each value marked as its default; sizes of `open` are left open. */
-function silentFacts({ name, silent }: Capabilities, open: readonly FactName[]): Facts {
+/** What a launcher takes where its file is silent, each value marked as its default. */
+function silentFacts({ name, silent }: Capabilities): Facts {
   const reason = sentence`${name} takes it where nothing is set`;
-  const sizes = parallelSizes.filter((size) => !open.includes(size)).map((size) => [size, 1] as const);
+  const sizes = parallelSizes.map((size) => [size, 1] as const);
   return Object.fromEntries([...sizes, ...Object.entries(silent)].map(([fact, value]) => [fact, byDefault(value, reason)]));
 }
 
@@ -75,10 +78,11 @@ export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherF
   const capabilities = capabilitiesOf(launcher);
   if (capabilities === null) return launcher;
   const { takesMegatronArguments, modelSetsTraining, leavesOpen } = programTraitsOf(launcher);
-  const open = openSizes(launcher, capabilities, leavesOpen);
+  const open = openFacts(launcher, capabilities, leavesOpen);
   const takesDefaults = takesMegatronArguments && !(isJoined && modelSetsTraining);
   const { facts } = launcher;
   const defaults = takesDefaults ? (isJoined ? megatronTrainingDefaults : megatronDefaults)(facts) : {};
-  const closed = Object.fromEntries(Object.entries(defaults).filter(([name]) => !open.some((size) => size === name)));
-  return { ...launcher, facts: { ...silentFacts(capabilities, open), ...closed, ...facts } };
+  const taken = { ...silentFacts(capabilities), ...defaults };
+  const closed = Object.fromEntries(Object.entries(taken).filter(([name]) => !open.some((fact) => fact === name)));
+  return { ...launcher, facts: { ...closed, ...facts } };
 }

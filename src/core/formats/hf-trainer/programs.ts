@@ -14,7 +14,7 @@ export const trainer: Capabilities = {
   setBy: ofTrainer,
   refuses: [zero3WithAutoTensor],
   recomputes: wholeLayersOnly,
-  silent: { microBatch: 8, gradientAccumulation: 1 },
+  silent: { microBatch: 8, gradientAccumulation: 1, recomputeGranularity: 'none' },
 };
 
 export const trl: Capabilities = {
@@ -39,7 +39,7 @@ export const axolotl: Capabilities = {
   name: 'Axolotl',
   source: 'axolotl-ai-cloud/axolotl at 067b021c, src/axolotl/utils/schemas/config.py 600, 665, 1091 to 1125 and validation.py 221, 1228',
   setBy: setBy(['microBatch', 'recompute', 'tensor', 'context'], ['expert', 'zeroStage', 'offloadOptimizer']),
-  silent: { gradientAccumulation: 1, precision: 'bf16', sequenceLength: 512 },
+  silent: { gradientAccumulation: 1, recomputeGranularity: 'none', precision: 'bf16', sequenceLength: 512 },
 };
 
 /** What divides the states of a Trainer's run over its replicas; `ddp`: nothing does. */

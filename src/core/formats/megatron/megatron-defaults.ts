@@ -37,6 +37,9 @@ export const megatronDefaultValues = {
   overlapP2p: true,
 } as const satisfies Values;
 
+/** Without `--recompute-granularity` (megatron/core/transformer/transformer_config.py 532). */
+const nothingRecomputed = { recomputeGranularity: 'none' } as const satisfies Values;
+
 /** With `--position-embedding-type rope`. */
 export const rotaryDefaults = { rotaryBase: 10_000 } as const satisfies Values;
 
@@ -68,6 +71,7 @@ const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const sat
 export function megatronDefaults(facts: Facts): Facts {
   const values: Values = {
     ...megatronDefaultValues,
+    ...nothingRecomputed,
     ...(facts.positions?.value === 'rotary' && rotaryDefaults),
     ...(facts.latentAttention?.value === true && latentDefaults),
     ...(facts.precision?.value === 'fp16' && halfDefaults),
@@ -84,8 +88,9 @@ export function megatronDefaults(facts: Facts): Facts {
 
 /** Those that say nothing of the model, and hold beside a model config, too. */
 export function megatronTrainingDefaults(facts: Facts): Facts {
-  const { fusedCrossEntropy, hiddenDropout, attentionDropout, gradAccumulationFp32 } = megatronDefaults(facts);
+  const { fusedCrossEntropy, hiddenDropout, attentionDropout, gradAccumulationFp32, recomputeGranularity } = megatronDefaults(facts);
   return {
+    ...(recomputeGranularity && { recomputeGranularity }),
     ...(gradAccumulationFp32 && { gradAccumulationFp32 }),
     ...(fusedCrossEntropy && { fusedCrossEntropy }),
     ...(hiddenDropout && { hiddenDropout }),

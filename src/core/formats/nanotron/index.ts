@@ -17,7 +17,7 @@ export const nanotron: Launcher = {
     refuses: [],
     recomputes: wholeLayersOnly,
     dealsLayers: true,
-    silent: {},
+    silent: { recomputeGranularity: 'none' },
   },
 };
 

@@ -63,7 +63,7 @@ const onTensors: Program = {
     refuses: [],
     recomputes: wholeLayersOnly,
     // reductions and logits in fp32
-    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false },
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, recomputeGranularity: 'none' },
   },
 };
 

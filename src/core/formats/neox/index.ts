@@ -30,7 +30,7 @@ export const gptNeox: Launcher = {
     ],
     recomputes: wholeLayersOnly,
     dealsLayers: true,
-    silent: {},
+    silent: { recomputeGranularity: 'none', attention: 'unfused', hiddenDropout: 0, attentionDropout: 0 },
   },
 };
 

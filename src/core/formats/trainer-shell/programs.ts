@@ -9,7 +9,7 @@ export const openRlhf: Capabilities = {
   setBy: setBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
   refuses: [zero3WithAutoTensor],
   recomputes: wholeLayersOnly,
-  silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048 },
+  silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048, recomputeGranularity: 'none' },
 };
 
 /** Arguments of transformers, with checkpointing on. */

@@ -66,6 +66,14 @@ describe('what a launcher does where its file is silent', () => {
     assert.deepEqual([pure.masterWeightBytes, pure.precision], [0, 'bf16']);
   });
 
+  it('is no recompute where a launcher does none, unless something may ask for it', async () => {
+    const said = async (file: string, text: string): Promise<boolean> =>
+      (await request(file, text)).assumptions.some(({ key }) => key === 'training.recompute');
+    assert.equal(await said('run.sh', megatron('')), false);
+    assert.equal(await said('a.yaml', axolotl('')), false);
+    assert.equal(await said('run.sh', megatron('--recompute-granularity $RECOMPUTE')), true);
+  });
+
   it('is FSDP where verl runs on it', async () => {
     const { training } = await request('run.sh', verl('actor_rollout_ref.actor.strategy=fsdp'));
     assert.deepEqual([training.runtime, training.zeroStage, training.attentionKernel], ['fsdp1', 3, 'flash2']);

@@ -48,7 +48,7 @@ describe('the scripts of public projects, by their traits', () => {
       gpusPerNode: 8,
       nodes: 1,
       precision: 'fp16',
-      recomputeGranularity: null,
+      recomputeGranularity: 'none',
       batchSchedule: '0:16 2.4B:320 4.8B:624 7.2B:928 9.6B:1232 12B:1536',
     },
     'defaults.sh': {
@@ -104,7 +104,7 @@ describe('the scripts of public projects, by their traits', () => {
       nodes: 1,
       zeroStage: 0,
       precision: 'bf16',
-      recomputeGranularity: null,
+      recomputeGranularity: 'none',
     },
   };
   for (const [fixture, facts] of Object.entries(expected))
