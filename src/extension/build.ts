@@ -23,7 +23,8 @@ import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions'
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
-import { createPrefills, modelFolder, type Prefills } from './sessions/prefills';
+import { servedModel } from '../core/export/served-model';
+import { createPrefills, type Prefills } from './sessions/prefills';
 import { createRehearsals } from './sessions/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
@@ -236,7 +237,11 @@ function servingPlanner(
 ): Parameters<typeof createPrefills>[1] {
   return async (run, asked, signal) => {
     const found = await profiles.found(run.file);
-    return searcher.prefill({ run, found, defaults: defaultsOf(run.file), model: modelFolder(run.file) }, asked, { signal });
+    return searcher.prefill(
+      { run, found, defaults: defaultsOf(run.file), model: decodeURIComponent(new URL(servedModel(run)).pathname) },
+      asked,
+      { signal },
+    );
   };
 }
 

@@ -1,7 +1,7 @@
-import path from 'node:path';
 import { sentence } from '../../core/sentence';
 import { quoted } from '../../core/text';
 import { servedRequest } from '../../core/export/prefill-answer';
+import { servedModel } from '../../core/export/served-model';
 import { usualPrompt } from '../../core/export/usual-prompt';
 import { prefillOf, servedPrefill, timesOfLengths } from '../../core/planner/prefill';
 import { servingRuntimes } from '../../core/planner/serving';
@@ -47,18 +47,12 @@ export const prefillCommand = defineCommand({
       const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
       const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
       const served = servedPrefill(request, lengths, capMs);
-      return prefillAnswer({ request, model: modelOf(line.path), prefill, times, prompts, served, to });
+      return prefillAnswer({ request, model: servedModel(run), prefill, times, prompts, served, to });
     };
   },
 });
 
 const exports: readonly PrefillExport[] = [...servingRuntimes, 'list'];
-
-/** What engines call the model: the folder of its config. */
-function modelOf(file: string): string {
-  const name = path.basename(file);
-  return name === 'config.json' ? path.dirname(file) : file;
-}
 
 function capOf(written: string | undefined): number {
   if (written === undefined) return Infinity;

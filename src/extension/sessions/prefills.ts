@@ -81,8 +81,3 @@ export function createPrefills(
 export function usualPrefill(run: Run, pipeline: number | null): { readonly tokens: number; readonly stages: number } {
   return { tokens: usualPrompt(run), stages: pipeline !== null && pipeline > 1 ? pipeline : Math.min(4, run.model.layers.value) };
 }
-
-/** What engines call a model: the folder of its config. @param file its URI. */
-export function modelFolder(file: string): string {
-  return decodeURIComponent(new URL(file).pathname).replace(/\/config\.json$/, '');
-}

@@ -206,6 +206,10 @@ describe('terapipe prefill', () => {
         launch.out,
         /^# SGLang: .* (slower|faster than .*|as fast); best chunks: [\d, ]+\n(# .*\n)+(SGLANG\S+ )?python3 -m sglang/,
       );
+      assert.match(launch.out, /--model-path \. /);
+      writeFileSync(path.join(line.folder, 'terapipe.json'), JSON.stringify({ model: 'config.json', layout: { pipeline: 4 } }));
+      const written = await line.run(['prefill', 'terapipe.json', '--prompt', '16384', '--gpu', 'H100-80GB', '--to', 'sglang']);
+      assert.match(written.out, /--model-path \. /, 'an engine reads no terapipe.json');
       const many = await line.run(['prefill', 'config.json', '--lengths', 'lengths.txt', ...shape, '--json']);
       const { prefill } = JSON.parse(many.out) as {
         prefill: { chunks: number[]; p50Ms: number; p99Ms: number; timeToFirstTokenMs: number };
