@@ -5,7 +5,9 @@ export const v100Links: LinkSpec = {
   allReduceLatencyUs: { base: 0, perDoubling: 29 },
   nicGBps: 3.1,
   nicEfficiency: 0.9,
-  source: 'p3.16xlarge: NVLink 2 all-reduce fitted to NCCL tables (vTrain artefact, 1 MB to 1 GB); 25 Gbit/s network',
+  nicSharedEfficiency: 0.57,
+  source:
+    'p3.16xlarge: NVLink 2 all-reduce fitted to NCCL tables (vTrain artefact, 1 MB to 1 GB); 25 Gbit/s network over TCP, of which all-reduces of V100 nodes with several GPUs reach 0.46 to 0.70 (NVIDIA/nccl issue 209, NVIDIA/nccl-tests issue 83)',
 };
 export const a100Links: LinkSpec = {
   intraNodeBusGBps: { 2: 188, 4: 211, 8: 221 },

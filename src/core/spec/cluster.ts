@@ -50,6 +50,8 @@ export interface LinkSpec {
   /** Network bandwidth of a whole node, GB/s, and the fraction of it that is reached. */
   readonly nicGBps: number;
   readonly nicEfficiency: number;
+  /** The fraction that collectives between nodes reach where several GPUs of a node take part; absent: `nicEfficiency`. */
+  readonly nicSharedEfficiency?: number;
   /** Link of one GPU to its host, one direction, GB/s; absent: PCIe x16 of the GPU's generation. */
   readonly hostGBps?: number;
   /** GPUs that NVLink joins where those are of more than one node: 72 in an NVL72 rack; absent: those of a node. */

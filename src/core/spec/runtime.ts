@@ -62,6 +62,13 @@ export interface RuntimeProfile {
    * fused kernel of mask and softmax does, eager or not.
    */
   readonly softmaxBytes?: { readonly forward: number; readonly backward: number };
+  /** How many times the issue floor an operation of forward takes at least, where Python issues it but not those of backward; absent: 1. */
+  readonly forwardFloors?: number;
+  /**
+   * How often backward reads or writes the keys, and the values, of a whole sequence for every slice; absent: it touches those of the slice
+   * alone.
+   */
+  readonly cachePasses?: number;
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
   /** Gradients are exchanged beside backward where no file says otherwise. */
@@ -190,6 +197,10 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     compiles: false,
     // transformer_models.py: the mask is added in place (4), the softmax goes to fp32 (6), and back (6); backward the cast and the softmax
     softmaxBytes: { forward: 16, backward: 16 },
+    // Fig. 3 of the paper: the forward of a layer, 13 operations, never takes less than 1.45 ms
+    forwardFloors: 1.26,
+    // _AssignCache: the gradient of a slice's keys is padded to the whole cache (1), added to that of later slices (3) and cloned (2)
+    cachePasses: 6,
     sendsWhole: true,
     rankOrder: 'tp-cp-ep-pp-dp',
     postValidates: false,

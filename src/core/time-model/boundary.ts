@@ -2,7 +2,7 @@ import { sendingGpus, someStagesJoined, stagesJoined } from '../cluster/boundari
 import { joinedGpus } from '../spec/cluster';
 import { elementBytes } from '../spec/number-formats';
 import { rankOrderOf, runtimeOf } from '../spec/runtime';
-import { networkBandwidth, nodeBusBandwidth } from './collectives';
+import { gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { gpusUsed } from '../spec/request';
 
@@ -71,7 +71,9 @@ export function terapipeBoundary(
   const bytes = boundaryBytes(inputs, batch, tokens);
   const copies = Math.max(1, sendingGpus(layout, cluster, rankOrderOf(inputs)) / layout.tensor);
   const seconds = joined ? bytes / nodeBusBandwidth(to.cluster.links, 2) : (copies * bytes) / slowerNetwork(inputs, to);
-  const handedOn = layout.tensor > 1 ? bytes / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode) : 0;
+  const { tensor } = layout;
+  const handedOn =
+    tensor > 1 ? bytes / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode) + gatherSeconds(0, tensor, to.cluster) : 0;
   return 1e3 * (seconds + handedOn + sendLatencySeconds);
 }
 

@@ -15,6 +15,15 @@ export function networkBandwidth(links: LinkSpec): number {
 }
 
 /**
+ * Network bandwidth of a node that collectives between nodes reach, bytes per second. Over TCP it is less than what one GPU that sends
+ * reaches: the slowest of all sockets decides when a collective ends (docs/model/time.md, Collectives).
+ */
+export function collectiveBandwidth({ links, gpusPerNode }: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  const { nicGBps, nicEfficiency, nicSharedEfficiency = nicEfficiency } = links;
+  return nicGBps * (gpusPerNode > 1 ? nicSharedEfficiency : nicEfficiency) * GBps;
+}
+
+/**
  * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that
  * a node or NVLink joins runs at the
  * node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
@@ -24,7 +33,9 @@ export function allReduceSeconds(bytes: number, ranks: number, cluster: Pick<Clu
   const { links } = cluster;
   const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
   const volume = (2 * (ranks - 1) * bytes) / ranks;
-  return ranks > joinedGpus(cluster) ? volume / networkBandwidth(links) + 2 * latency : volume / nodeBusBandwidth(links, ranks) + latency;
+  return ranks > joinedGpus(cluster)
+    ? volume / collectiveBandwidth(cluster) + 2 * latency
+    : volume / nodeBusBandwidth(links, ranks) + latency;
 }
 
 /** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
@@ -44,7 +55,7 @@ export function allToAllSeconds(bytes: number, ranks: number, stride: number, cl
   if (ranks <= 1) return 0;
   const inside = Math.max(1, Math.floor(joined / stride));
   const latency = (links.allReduceLatencyUs.base + links.allReduceLatencyUs.perDoubling * Math.log2(ranks)) * 1e-6;
-  return (gpusPerNode * bytes * (ranks - inside)) / ranks / networkBandwidth(links) + latency;
+  return (gpusPerNode * bytes * (ranks - inside)) / ranks / collectiveBandwidth(cluster) + latency;
 }
 
 /**
@@ -58,7 +69,7 @@ export function shardBandwidth(
 ): number {
   const bus = nodeBusBandwidth(cluster.links, ranks);
   if (layout.tensor * ranks <= joinedGpus(cluster)) return bus;
-  return Math.min(bus, networkBandwidth(cluster.links) / Math.min(layout.tensor, cluster.gpusPerNode));
+  return Math.min(bus, collectiveBandwidth(cluster) / Math.min(layout.tensor, cluster.gpusPerNode));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { timeKinks } from '../slice-times/fit';
 import type { Profile } from '../spec/profile';
+import { runtimeOf } from '../spec/runtime';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { headSizes } from './layer-time';
@@ -21,9 +22,10 @@ export function analyticKinks(inputs: CostInputs, batch: number, lengths: readon
   if (training.attention !== 'flash' || isRing || isMixed || kinds.some(({ window }) => window !== null)) return null;
   if ((training.activationOffloadLayers ?? 0) > 0) return null;
   const { fused, floor } = deviceRates(inputs);
+  const { forwardFloors = 1 } = runtimeOf(training);
   const [scored, summed] = headSizes(model);
   const perPair = fused((2 * batch * model.heads * (scored + summed)) / layout.tensor / layout.context);
-  return lengths.flatMap((tokens) => [1, 2.5].map((passes) => floor / (passes * perPair * tokens) - tokens / 2));
+  return lengths.flatMap((tokens) => [forwardFloors, 1 / 2.5].map((floors) => (floors * floor) / (perPair * tokens) - tokens / 2));
 }
 
 /**

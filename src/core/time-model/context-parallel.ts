@@ -1,6 +1,6 @@
 import { elementBytes } from '../spec/number-formats';
 import { attentionWidths } from '../model/parameters';
-import { allToAllSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { allToAllSeconds, collectiveBandwidth, nodeBusBandwidth } from './collectives';
 import { joinedGpus } from '../spec/cluster';
 import type { CostInputs } from './rates';
 
@@ -18,7 +18,7 @@ export function contextParallelSeconds({ model, training, layout, cluster }: Cos
     const bandwidth =
       layout.tensor * ranks <= joinedGpus(cluster)
         ? nodeBusBandwidth(cluster.links, 2)
-        : networkBandwidth(cluster.links) / cluster.gpusPerNode;
+        : collectiveBandwidth(cluster) / cluster.gpusPerNode;
     return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
   }
   const bytes = element * localTokens * (query + key + value + output);

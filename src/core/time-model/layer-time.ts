@@ -14,7 +14,7 @@ import { addExperts, expertSeconds } from './expert-time';
 import { beside } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
-import { addOperation, addProduct, addWeightGradient, clearTally, emptyTally, idleOnFloor, type Tally } from './tally';
+import { addBackward, addOperation, addProduct, addWeightGradient, clearTally, emptyTally, idleOnFloor, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 export interface LayerSeconds {
@@ -124,6 +124,7 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   const { model, training, layout } = inputs;
   const rates = deviceRates(inputs);
   const { traffic, floor } = rates;
+  const { forwardFloors } = runtimeOf(training);
   const h = model.hidden;
   const { query, key, value, gate } = attentionWidths(model, layout.tensor);
   const width = query + key + value;
@@ -148,7 +149,7 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   return (batch, tokens) => {
     const n = (batch * stackTokens(training, kind, tokens)) / layout.context;
     const cross = kind.stack === 'decoder' ? { target: n, source: (batch * tokens) / layout.context } : null;
-    const sum = emptyTally();
+    const sum = emptyTally(forwardFloors);
     /** Forward of the modules that are recomputed, once more. */
     let again = 0;
     let before = 0;
@@ -247,7 +248,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
   const { scores: headProducts, traffic, moved, fused, floor } = rates;
-  const { softmaxBytes } = runtimeOf(training);
+  const { softmaxBytes, forwardFloors, cachePasses } = runtimeOf(training);
+  const { key, value } = attentionWidths(model, layout.tensor);
   const { heads, headDim } = headsOf(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = layout.context === 1 ? () => 0 : cachedByTokens((tokens) => contextParallelSeconds(inputs, tokens / layout.context));
@@ -271,7 +273,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
     if (training.dropout) addOperation(sum, floor, traffic(5 * cells), traffic(5 * cells));
   };
   // A solver asks for a hundred thousand slices: one tally and one answer serve them all.
-  const sum = emptyTally();
+  const sum = emptyTally(forwardFloors);
   const answer = { forward: 0, backward: 0, weight: 0, selective: 0, idleOnFloor: 0 };
   return (batch, tokens, context, documents) => {
     const headBatches = (batch * heads) / layout.tensor;
@@ -286,6 +288,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
     addScores(sum, headBatches, own, own + context, pairs);
     if (model.stacks?.relativeBias !== undefined) addRelativeBias(sum, inputs, rates, kind, own);
     if (kind.stack === 'decoder') addScores(sum, headBatches, own, tokens, own * tokens);
+    if (cachePasses !== undefined)
+      for (const width of [key, value]) addBackward(sum, floor, moved(2 * cachePasses * batch * training.sequenceLength * width));
     const exchanged = exchange(batch, tokens);
     // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
     const ring = training.contextParallelComm === 'ring';

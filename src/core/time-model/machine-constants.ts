@@ -62,7 +62,13 @@ export const machineConstants: readonly MachineConstant[] = [
     key: 'cluster.links.nicEfficiency',
     spread: 4,
     valueOf: ({ cluster }) => cluster.links.nicEfficiency,
-    faster: (machine, factor) => withLinks(machine, { nicEfficiency: fractionOf(machine.cluster.links.nicEfficiency, factor) }),
+    faster: (machine, factor) => {
+      const { nicEfficiency, nicSharedEfficiency: shared } = machine.cluster.links;
+      return withLinks(machine, {
+        nicEfficiency: fractionOf(nicEfficiency, factor),
+        ...(shared === undefined ? {} : { nicSharedEfficiency: fractionOf(shared, factor) }),
+      });
+    },
   },
 ];
 

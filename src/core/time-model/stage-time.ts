@@ -7,7 +7,7 @@ import { isTrained } from '../spec/adapter';
 import { rankOrderOf, runtimeOf } from '../spec/runtime';
 import { wholeLayers } from '../spec/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
-import { allReduceSeconds, contention, networkBandwidth, nodeBusBandwidth } from './collectives';
+import { allReduceSeconds, collectiveBandwidth, contention, nodeBusBandwidth } from './collectives';
 import { pipelineLinkSeconds, sendLatencySeconds } from './boundary';
 import { shardedWaits, shardsEachPass } from './sharding';
 import { mtpSeconds, type EndSeconds } from './mtp-time';
@@ -270,7 +270,7 @@ export function gradientCollectives(inputs: CostInputs, stage: StageLayers, besi
   const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
   const { joined: inNode, sharing } = replicaLinks(layout, cluster, rankOrderOf(inputs), ranks);
-  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : networkBandwidth(cluster.links) / sharing;
+  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : collectiveBandwidth(cluster) / sharing;
   const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
   const bucket = Math.max(
     ...parts.map(

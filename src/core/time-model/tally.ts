@@ -10,11 +10,13 @@ export interface Tally {
   device: number;
   /** Of forward, what is no product with a weight matrix. */
   elementwise: number;
+  /** How many times the issue floor an operation of forward takes at least. */
+  readonly forwardFloors: number;
 }
 
 /** Nothing added yet. */
-export function emptyTally(): Tally {
-  return { forward: 0, backward: 0, weight: 0, device: 0, elementwise: 0 };
+export function emptyTally(forwardFloors = 1): Tally {
+  return { forward: 0, backward: 0, weight: 0, device: 0, elementwise: 0, forwardFloors };
 }
 
 /** Takes away all that was added. */
@@ -24,8 +26,9 @@ export function clearTally(sum: Tally): void {
 
 /** Adds one operation and its backward operations, none, one or two, each at least the issue floor. */
 export function addOperation(sum: Tally, floor: number, forward: number, backward?: number, second?: number): void {
-  sum.elementwise += Math.max(forward, floor);
-  sum.forward += Math.max(forward, floor);
+  const issued = Math.max(forward, floor * sum.forwardFloors);
+  sum.elementwise += issued;
+  sum.forward += issued;
   sum.device += forward;
   if (backward !== undefined) addBackward(sum, floor, backward);
   if (second !== undefined) addBackward(sum, floor, second);

@@ -32,7 +32,9 @@ export interface GpuFigures extends Partial<GpuNumbers> {
 }
 
 /** Figures of links given one by one. */
-export interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps' | 'nvlinkDomain'>> {
+export interface LinkFigures extends Partial<
+  Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'nicSharedEfficiency' | 'hostGBps' | 'nvlinkDomain'>
+> {
   readonly intraNodeBusGBps?: Partial<LinkSpec['intraNodeBusGBps']>;
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }
@@ -50,7 +52,15 @@ export interface GivenCluster extends Given<ClusterNumbers> {
 export const groupKeys = ['instance', 'gpu', 'nodes', 'gpusPerNode', 'links'] as const;
 export const clusterKeys = [...groupKeys, 'groups'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency', 'powerWatts'] as const;
-export const linkKeys = ['intraNodeBusGBps', 'allReduceLatencyUs', 'nicGBps', 'nicEfficiency', 'hostGBps', 'nvlinkDomain'] as const;
+export const linkKeys = [
+  'intraNodeBusGBps',
+  'allReduceLatencyUs',
+  'nicGBps',
+  'nicEfficiency',
+  'nicSharedEfficiency',
+  'hostGBps',
+  'nvlinkDomain',
+] as const;
 
 /**
  * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
@@ -197,11 +207,16 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
   };
 }
 
-/** Links with some of their figures replaced; their source says so. */
-export function linksWith(base: LinkSpec, figures: LinkFigures): LinkSpec {
+/**
+ * Links with some of their figures replaced; their source says so. What collectives reach of the preset's network does not hold for another
+ * network.
+ */
+export function linksWith({ nicSharedEfficiency: shared, ...base }: LinkSpec, figures: LinkFigures): LinkSpec {
   const changed = Object.keys(figures).length > 0;
+  const sameNetwork = figures.nicGBps === undefined && figures.nicEfficiency === undefined;
   return {
     ...base,
+    ...(sameNetwork && shared !== undefined ? { nicSharedEfficiency: shared } : {}),
     ...figures,
     intraNodeBusGBps: { ...base.intraNodeBusGBps, ...figures.intraNodeBusGBps },
     allReduceLatencyUs: { ...base.allReduceLatencyUs, ...figures.allReduceLatencyUs },

@@ -161,9 +161,10 @@ export const peakTflopsFields: Fields<GpuSpec['peakTflops']> = {
 };
 
 /** Under `cluster.links`. */
-export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'hostGBps' | 'nvlinkDomain'>> = {
+export const linkFields: Fields<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'nicSharedEfficiency' | 'hostGBps' | 'nvlinkDomain'>> = {
   nicGBps: positive(1_000_000),
   nicEfficiency: positive(1),
+  nicSharedEfficiency: positive(1),
   hostGBps: positive(1_000_000),
   nvlinkDomain: integer(1, 1_000_000),
 };

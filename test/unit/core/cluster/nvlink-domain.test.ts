@@ -44,8 +44,12 @@ describe('NVLink beyond a node', () => {
       cluster,
     });
     const stage = { layers: 12 };
-    for (const send of [megatronBoundary, terapipeBoundary]) {
-      assert.ok(send(on(apart, 4), 1, 2048) > 1.8 * send(on(rack, 4), 1, 2048));
+    for (const [send, times] of [
+      [megatronBoundary, 1.8],
+      [terapipeBoundary, 1.5],
+    ] as const) // prettier-ignore
+    {
+      assert.ok(send(on(apart, 4), 1, 2048) > times * send(on(rack, 4), 1, 2048));
       assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
     }
     assert.ok(gradientCollectives(on(apart, 4), stage) > 3 * gradientCollectives(on(rack, 4), stage));

@@ -7,6 +7,8 @@ import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { floorShare, gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
+import { linksWith } from '../../../../src/core/formats/terapipe/cluster-section';
+import type { LinkSpec } from '../../../../src/core/spec/cluster';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
 /** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute, gradients added up by themselves. */
@@ -378,6 +380,45 @@ describe('what follows the pipeline', () => {
 
   it("sends one copy of the boundary over a V100 node's 25 Gbit/s, which the node's ranks share with each other", () => {
     const setting9 = request('V100-16GB', gpt(96, 12288, 96, 0), { training: {}, layout: { tensor: 4, pipeline: 96 } });
-    assert.equal(terapipeBoundary(setting9, 1, 2048).toFixed(2), (2 * 2048 * 12288 * (1 / 2.79e6 + 1 / 138e6) + 0.02).toFixed(2));
+    const broadcastMs = 0.5 * 0.029 * Math.log2(4);
+    const sentMs = 2 * 2048 * 12288 * (1 / 2.79e6 + 1 / 138e6) + 0.02 + broadcastMs;
+    assert.equal(terapipeBoundary(setting9, 1, 2048).toFixed(3), sentMs.toFixed(3));
+  });
+
+  it('exchanges over a network of TCP at what all GPUs of a node reach together, which a file with a network of its own does not name', () => {
+    const volta = request('V100-16GB', gpt(96, 6144, 48, 0), { training: { runtime: 'terapipe' }, layout: { pipeline: 96, data: 4 } });
+    const { cluster } = volta;
+    const over = (links: LinkSpec, gpusPerNode = 8) =>
+      gradientCollectives({ ...volta, cluster: { ...cluster, links, gpusPerNode } }, { layers: 1 });
+    const { nicSharedEfficiency, ...alone } = cluster.links;
+    assert.equal(nicSharedEfficiency, 0.57);
+    assert.ok(Math.abs(over(cluster.links) / over(alone) / (0.9 / 0.57) - 1) < 1e-9);
+    assert.equal(over(cluster.links, 1), over(alone, 1), 'a node of one GPU');
+    assert.equal(over(linksWith(cluster.links, { nicGBps: 3.1 })), over(alone));
+    assert.equal(over(linksWith(cluster.links, { hostGBps: 10 })), over(cluster.links));
+  });
+});
+
+describe("TeraPipe's runtime", () => {
+  const one = (sequenceLength: number, runtime: 'terapipe' | 'megatron' = 'terapipe') =>
+    stageCost(
+      request('V100-16GB', gpt(24, 2048, 16, 0), {
+        training: { runtime, sequenceLength, precision: 'fp16', attention: 'unfused', dropout: false, gradAccumulationFusion: false },
+        layout: { pipeline: 24 },
+      }),
+      1,
+      middle,
+    );
+
+  it('takes 1.45 ms for the forward of a layer of GPT3-1B and few tokens, as Fig. 3 of the paper has it', () => {
+    for (const tokens of [8, 64, 128]) assert.ok(Math.abs(one(2048)(1, tokens, 0).forwardMs / 1.45 - 1) < 0.01, `${tokens}`);
+  });
+
+  it('touches the keys and values of the whole sequence six times for the gradient of a slice', () => {
+    const [short, long] = [2048, 8192].map((length) => one(length)(1, 64, 0).backwardMs);
+    const { memoryTBps } = gpuPresets['V100-16GB'].gpu;
+    const msOf = (length: number): number => Math.max(0.0885, (6 * 2 * length * 2048) / (memoryTBps * 1e9 * 0.85));
+    assert.ok(Math.abs((long ?? 0) - (short ?? 0) - 2 * (msOf(8192) - msOf(2048))) < 1e-9);
+    assert.equal(one(2048, 'megatron')(1, 64, 0).backwardMs, one(8192, 'megatron')(1, 64, 0).backwardMs);
   });
 });
