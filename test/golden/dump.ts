@@ -6,7 +6,7 @@ import { bridgeRows } from './bridge';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
 import { ptdpRows, vtrainRows, vtrainSingleNodeRows } from './rows';
-import { readTeraPipeSamples, terapipePlan, terapipePlanTimes, terapipeRows, terapipeSettings, uniformRows } from './terapipe';
+import { readTeraPipeSamples, terapipePlan, terapipePlanRows, terapipeRows, terapipeSettings, uniformRows } from './terapipe';
 import { zeroBubbleRows } from './zero-bubble';
 
 const rows = () => ({
@@ -19,7 +19,7 @@ const rows = () => ({
   vtrainSingleNode: vtrainSingleNodeRows(),
   terapipe: terapipeRows(),
   uniform: uniformRows(),
-  terapipePlanTimes: terapipePlanTimes(),
+  terapipePlanTimes: terapipePlanRows().map(({ predicted }) => predicted),
   terapipePlans: terapipeSettings.map((setting) => planJson(terapipePlan(setting))),
   zeroBubble: zeroBubbleRows(),
 });

@@ -2,7 +2,7 @@ import { b200Rows, type B200Row } from './b200';
 import { nemoRows, nemoRowsByRelease } from './nemo';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
-import { longerRows, speedUps, terapipePlanTimes, terapipeRows, uniformRows } from './terapipe';
+import { longerRows, planSpeedUps, speedUps, terapipePlanRows, terapipeRows, uniformRows } from './terapipe';
 import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import type { Calibration } from './calibration';
 import type { ElasticRow, LoggedEpoch, MicroBatchRow } from './elastic';
@@ -150,26 +150,47 @@ export function calibrationTable(found: readonly Calibration[]): string[] {
 }
 
 /**
- * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency beside our prediction, seconds, whole and
- * sliced as published; and our own plan.
+ * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency, seconds, beside our predictions of whole
+ * sequences, of the slices of the paper and of our own; and what slices gain. Its last row has the mean errors.
  */
 export function terapipeTable(): string[] {
-  const plans = terapipePlanTimes();
+  const [plans, gains, ownGains] = [terapipePlanRows(), speedUps(), planSpeedUps()];
+  const times = (ratio: number): string => `${ratio.toFixed(2)}x`;
+  const beside = (row: Row | undefined, text: (value: number) => string): string =>
+    row === undefined ? '' : `${text(row.predicted)} (${signed(row)})`;
   const rows = terapipeRows().map(({ setting: { data, pipeline, tensor, recalled }, whole, sliced }, index) => {
-    const cells = (row: Row, isRecalled: boolean): readonly string[] => [
-      `${isRecalled ? 'recalled: ' : ''}${seconds(row.measured)}`,
-      `${seconds(row.predicted)} (${signed(row)})`,
+    const measured = (row: Row, isRecalled: boolean): string => `${isRecalled ? 'recalled: ' : ''}${seconds(row.measured)}`;
+    const isSlicedRecalled = recalled.includes('sliced_ms') || recalled.includes('lengths');
+    return [
+      whole.name,
+      `${data} × ${pipeline} × ${tensor} = ${data * pipeline * tensor}`,
+      measured(whole, recalled.includes('whole_ms')),
+      beside(whole, seconds),
+      sliced === null ? 'as whole' : measured(sliced, isSlicedRecalled),
+      sliced === null ? 'as whole' : beside(sliced, seconds),
+      beside(plans[index], seconds),
+      times(gains[index]?.measured ?? NaN),
+      beside(gains[index], times),
+      beside(ownGains[index], times),
     ];
-    const layout = `${data} × ${pipeline} × ${tensor} = ${data * pipeline * tensor}`;
-    const isSlicedRecalled = sliced !== null && (recalled.includes('sliced_ms') || recalled.includes('lengths'));
-    const ofSliced = sliced === null ? ['as whole', ''] : cells(sliced, isSlicedRecalled);
-    const gain = speedUps()[index];
-    const times = (ratio: number | undefined): string => `${(ratio ?? NaN).toFixed(2)}x`;
-    const gains = [times(gain?.measured), times(gain?.predicted)];
-    return [whole.name, layout, ...cells(whole, recalled.includes('whole_ms')), ...ofSliced, ...gains, seconds(plans[index] ?? NaN)];
   });
-  const columns = ['whole, measured', 'predicted', 'sliced, measured', 'predicted', 'speed-up, measured', 'predicted', 'our plan'];
-  return table(['setting', 'data × stages × tensor', ...columns], 2, rows);
+  const mean = (of: readonly Row[]): string => `${(100 * errors(of).mean).toFixed(1)} %`;
+  const ofWhole = mean(terapipeRows().map(({ whole }) => whole));
+  const ofSliced = mean(terapipeRows().flatMap(({ sliced }) => sliced ?? []));
+  const columns = [
+    'whole, measured',
+    'predicted',
+    'sliced, measured',
+    "paper's slices",
+    'our slices',
+    'speed-up, measured',
+    "paper's slices",
+    'our slices',
+  ];
+  return table(['setting', 'data × stages × tensor', ...columns], 2, [
+    ...rows,
+    ['mean error', '', '', ofWhole, '', ofSliced, mean(plans), '', mean(gains), mean(ownGains)],
+  ]);
 }
 
 /** The table of equal slices in docs/accuracy.md, one string per line: TeraPipe's Fig. 6, seconds. */
@@ -206,16 +227,16 @@ function range(rows: readonly Compared[], side: (ratio: number) => number): stri
 export function accuracyClaims(): readonly string[] {
   const dense = nemoRows().filter(({ system, mixture }) => system === 'DGX-H100' && !mixture);
   const nemotron = nemoRows().filter(({ name }) => name.includes('Nemotron_3_Nano'));
-  const replicated = terapipeRows().filter(({ setting: { data, tensor } }) => data === 2 && tensor === 8);
-  const whole = replicated.map(({ whole: row }) => row);
+  const tooFast = terapipeRows().filter(({ whole: { measured, predicted } }) => predicted < 0.85 * measured);
+  const whole = tooFast.map(({ whole: row }) => row);
   if (nemotron.length !== 10) throw new Error(`${nemotron.length} rows of Nemotron 3 Nano, not ten`);
-  if (replicated.map(({ setting: { setting } }) => setting).join() !== '2,4,7') throw new Error('other settings than 2, 4 and 7');
-  const gained = (100 * errors(speedUps()).mean).toFixed(1);
+  if (tooFast.map(({ setting: { setting } }) => setting).join() !== '2,4') throw new Error('other settings than 2 and 4');
+  const gained = [speedUps(), planSpeedUps()].map((rows) => `${(100 * errors(rows).mean).toFixed(1)} %`);
   return [
-    `the speed-up errs by ${gained} % on average`,
+    `the speed-up errs by ${gained.join(' with the slices of the paper and by ')} with our own`,
     `dense models on H100 come out ${range(dense, (ratio) => 1 - ratio)} too slow`,
     `The ten rows of Nemotron 3 Nano, Mamba-2 with experts and a little attention, come out ${range(nemotron, (ratio) => ratio - 1)} too fast`,
-    `Settings 2, 4 and 7, with two replicas and tensor parallelism over 8, are predicted ${range(whole, (ratio) => 1 - ratio)} too fast`,
+    `Settings 2 and 4, with two replicas and tensor parallelism over 8, are predicted ${range(whole, (ratio) => 1 - ratio)} too fast`,
   ];
 }
 

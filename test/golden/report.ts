@@ -41,7 +41,7 @@ import {
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, vtrainSingleNodeRows, type Row } from './rows';
 import { wildRows } from './wild';
-import { readTeraPipeSamples, speedUps, terapipePlanTimes, terapipeRows } from './terapipe';
+import { planSpeedUps, readTeraPipeSamples, speedUps, terapipePlanRows, terapipeRows } from './terapipe';
 
 function percent(fraction: number): string {
   return `${(100 * fraction).toFixed(2)} %`;
@@ -215,16 +215,16 @@ function printThroughput(): Goal[] {
 
 function printTeraPipe(): void {
   const rows = terapipeRows();
-  const plans = terapipePlanTimes();
+  const plans = terapipePlanRows();
   const cells = (row: Row): readonly string[] => [seconds(row.measured), seconds(row.predicted), signed(row)];
   const whole = summary(rows.map((row) => row.whole));
   const sliced = summary(rows.flatMap((row) => row.sliced ?? []));
   print(
-    `TeraPipe, V100, ten settings. Whole: ${whole}. With the published slices: ${sliced}. Speed-up: ${summary(speedUps())}`,
+    `TeraPipe, V100, ten settings. Whole: ${whole}. With the published slices: ${sliced}. Speed-up: ${summary(speedUps())}, with our own slices ${summary(planSpeedUps())}`,
     ['setting', 'whole measured', 'predicted', 'error', 'sliced measured', 'predicted', 'error', 'our plan'],
     rows.map((row, index) => {
       const cut = row.sliced === null ? ['as whole', '', ''] : cells(row.sliced);
-      return [row.whole.name, ...cells(row.whole), ...cut, seconds(plans[index] ?? NaN)];
+      return [row.whole.name, ...cells(row.whole), ...cut, seconds(plans[index]?.predicted ?? NaN)];
     }),
   );
   printTable('TeraPipe, equal slices of a sequence', uniformTable());

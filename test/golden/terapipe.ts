@@ -109,9 +109,23 @@ export function terapipePlan({ setting }: TeraPipeSetting): Plan {
   return plan();
 }
 
-/** Step time of our own plan of each setting, ms. */
-export function terapipePlanTimes(): readonly number[] {
-  return terapipeSettings.map((setting) => chosenOf(terapipePlan(setting)).iterationMs);
+/** Step time of our own plan of each setting, ms, beside what was measured with the slices of the paper. */
+export function terapipePlanRows(): readonly Row[] {
+  return terapipeRows().map(({ setting, whole, sliced }) => ({
+    name: whole.name,
+    measured: (sliced ?? whole).measured,
+    predicted: chosenOf(terapipePlan(setting)).iterationMs,
+  }));
+}
+
+/** A setting's gain of token slices, as measured and as our own plan has it. */
+export function planSpeedUps(): readonly Row[] {
+  const plans = terapipePlanRows();
+  return terapipeRows().map(({ whole }, index) => ({
+    name: whole.name,
+    measured: whole.measured / (plans[index]?.measured ?? NaN),
+    predicted: whole.predicted / (plans[index]?.predicted ?? NaN),
+  }));
 }
 
 /** A measured latency of a setting with equal slices, ms: TeraPipe's Fig. 6 and its appendix table. */
