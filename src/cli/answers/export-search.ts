@@ -119,11 +119,13 @@ async function searchedWhereItFits(
 }
 
 /** @throws ExpectedError `apply-not-this-file` for a file that layouts are not written into, before anything is searched for it. */
-function requireEditable({ run: { format, place } }: RunConfig): void {
+function requireEditable({ run: { format, place, capabilities } }: RunConfig): void {
   if (isApplied(format)) return;
   throw new ExpectedError(
     'apply-not-this-file',
-    isLauncher(format) ? sentence`Files of this launcher are not edited` : sentence`A model says nothing of its layout`,
+    isLauncher(format)
+      ? sentence`TeraPipe reads files of ${capabilities?.name ?? 'this launcher'}, and writes no layouts into them yet`
+      : sentence`A model says nothing of its layout`,
     sentence`give --to megatron, or another launcher`,
     place,
   );

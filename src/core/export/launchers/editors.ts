@@ -12,6 +12,7 @@ import { nanotronSettings, neoxSettings } from './small-settings';
 import type { Syntax } from './syntax';
 import { titanSettings } from './titan-settings';
 import { tomlSyntax } from './toml-syntax';
+import { trainerSettings } from './trainer-settings';
 import { yamlSyntax } from './yaml-syntax';
 
 /** How plans are written into the files of one launcher. */
@@ -38,6 +39,7 @@ export const editors = {
   flagscale: { settings: (plan) => megatronSettings(plan, 'flagscale'), syntax: yamlSyntax('flagscale') },
   'nemo-rl': { settings: rlSettings, syntax: yamlSyntax('nemo-rl') },
   'gpt-neox': { settings: neoxSettings, syntax: yamlSyntax('gpt-neox') },
+  'hf-trainer': { settings: trainerSettings, syntax: yamlSyntax('hf-trainer') },
   nanotron: { settings: nanotronSettings, syntax: yamlSyntax('nanotron') },
   torchtitan: { settings: titanSettings, syntax: tomlSyntax },
   deepspeed: { settings: deepspeedSettings, syntax: jsonSyntax },

@@ -18,6 +18,7 @@ export type YamlFormat = Extract<
   | 'nemo-rl'
   | 'gpt-neox'
   | 'nanotron'
+  | 'hf-trainer'
 >;
 
 /** In what the YAML of one launcher is written otherwise than that of the others. */
@@ -80,6 +81,7 @@ export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
     switchesIn: null,
     spelled: { recomputeGranularity: (value) => (value === undefined ? false : true) },
   },
+  'hf-trainer': { keys: ({ root }) => trainerKeys(root), removes: false, switchesIn: null, spelled: {} },
   nanotron: {
     keys: () => nanotronKeys,
     removes: false,
@@ -169,6 +171,16 @@ const dtensorKeys: KeyNames = {
   sequenceParallel: ['policy.dtensor_cfg.sequence_parallel'],
   recomputeGranularity: ['policy.dtensor_cfg.activation_checkpointing'],
 };
+
+/** Axolotl's names, or those of the Trainer, which LLaMA-Factory and TRL take. */
+function trainerKeys({ entries }: YamlMap): KeyNames {
+  return {
+    microBatch: [entries.has('base_model') ? 'micro_batch_size' : 'per_device_train_batch_size'],
+    gradientAccumulation: ['gradient_accumulation_steps'],
+    tensor: ['tensor_parallel_size'],
+    context: ['context_parallel_size'],
+  };
+}
 
 /** Whether keys of a GPT-NeoX file are written with dashes, as it takes them too. */
 function isDashed({ entries }: YamlMap): boolean {

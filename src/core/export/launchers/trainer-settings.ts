@@ -1,0 +1,66 @@
+import type { Program } from '../../formats/facts';
+import { llamaFactory } from '../../formats/hf-trainer/programs';
+import { formatCount } from '../../format';
+import { gpusUsed } from '../../spec/request';
+import { counted, sentence } from '../../sentence';
+import { countSetting, never, removed, unsupported, type DesiredSetting } from './desired-setting';
+import type { LaunchSettings } from './launch-settings';
+
+/**
+ * What a YAML of LLaMA-Factory, Axolotl or TRL should say of a plan: micro-batch, accumulation and checkpointing. The rest is in what
+ * launches it: the number of GPUs, and how they shard.
+ * @param program whose keys and defaults the file has.
+ */
+export function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {
+  const { tensor, context, pipeline, expert } = plan;
+  const elsewhere = sentence`that is up to what launches the file`;
+  return [
+    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, program?.capabilities?.silent.microBatch ?? null),
+    accumulationSetting(plan),
+    checkpointingSetting(plan, program),
+    countSetting(sentence`tensor parallel size`, 'tensor', tensor, 1),
+    countSetting(sentence`context parallel size`, 'context', context, 1),
+    ...unsupported('pipeline', sentence`pipeline parallel size ${pipeline}`, sentence`trainers have no pipeline`, pipeline > 1),
+    ...unsupported('expert', sentence`expert parallel size ${expert}`, elsewhere, expert > 1),
+    {
+      what: sentence`${counted(gpusUsed(plan), 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
+      facts: ['nodes', 'gpusPerNode', 'world'],
+      carries: ['data'],
+      isMet: () => false,
+      alternatives: () => [],
+      reason: elsewhere,
+    },
+  ];
+}
+
+function accumulationSetting({ globalBatch, data, microBatch }: LaunchSettings): DesiredSetting {
+  const steps = globalBatch / (data * microBatch);
+  return {
+    what: counted(steps, 'gradient accumulation step'),
+    facts: ['gradientAccumulation'],
+    carries: ['globalBatch'],
+    isMet: ({ gradientAccumulation }) => (gradientAccumulation?.value ?? 1) === steps,
+    alternatives: () => [[{ fact: 'gradientAccumulation', value: steps }]],
+    reason: never,
+  };
+}
+
+/** Checkpointing of all layers, by the switch that the file has: LLaMA-Factory's turns it off. */
+function checkpointingSetting({ recompute: { granularity } }: LaunchSettings, program: Program | undefined): DesiredSetting {
+  const silent = program?.capabilities?.silent.recomputeGranularity ?? 'none';
+  const isOn = granularity === 'full';
+  const isSaid = isOn || granularity === 'none';
+  const edit = (flag: string) => [{ fact: 'recomputeGranularity' as const, flag, value: flag.startsWith('disable') ? !isOn : isOn }];
+  return {
+    what: sentence`recompute ${granularity}`,
+    facts: ['recomputeGranularity'],
+    isMet: ({ recomputeGranularity }) => (recomputeGranularity?.value ?? silent) === granularity,
+    alternatives: ({ recomputeGranularity }) => {
+      if (!isSaid) return [];
+      const usual = program?.name === llamaFactory.name ? 'disable_gradient_checkpointing' : 'gradient_checkpointing';
+      const back = granularity === silent ? [removed('recomputeGranularity')] : [];
+      return [edit(recomputeGranularity?.name ?? usual), ...back];
+    },
+    reason: isSaid ? never : sentence`trainers recompute all layers, whole, or none`,
+  };
+}
