@@ -52,7 +52,14 @@ const stage3 = '{"zero_optimization": {"stage": 3}}';
 const models = fc.constantFrom(
   { hidden_size: 4096, intermediate_size: 14_336, num_attention_heads: 32, num_key_value_heads: 8, num_hidden_layers: 32 },
   { hidden_size: 5120, intermediate_size: 13_824, num_attention_heads: 40, num_key_value_heads: 40, num_hidden_layers: 40 },
-  { hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 16, num_key_value_heads: 2, num_hidden_layers: 36, tie_word_embeddings: true }, // prettier-ignore
+  {
+    hidden_size: 2048,
+    intermediate_size: 8192,
+    num_attention_heads: 16,
+    num_key_value_heads: 2,
+    num_hidden_layers: 36,
+    tie_word_embeddings: true,
+  },
   { hidden_size: 3584, intermediate_size: 18_944, num_attention_heads: 28, num_key_value_heads: 4, num_hidden_layers: 30 },
 );
 

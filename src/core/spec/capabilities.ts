@@ -38,7 +38,7 @@ export interface Refusal {
 }
 
 /**
- * Ways to recompute: nothing, attention's core, named modules, whole layers of a share of each chunk or of all, and TorchTitan's operations.
+ * Ways to recompute: nothing, attention's core, named modules, a share of each chunk's layers or all of them, and TorchTitan's operations.
  */
 export type RecomputeWay = 'none' | 'core' | 'modules' | 'share' | 'full' | 'op';
 /** Of launchers that recompute whole layers, or nothing. */

@@ -98,13 +98,14 @@ function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
   if (root === null) return [];
   const texts = scriptTexts(file, text);
   const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced: () => null });
-  const named = program === undefined ? (namesJson ? jsonOf(launchOf(texts, evaluation).flags) : []) : (program.filesOf?.(launchOf(texts, evaluation, program.settings).flags) ?? []); // prettier-ignore
+  const named = filesOf(program, launchOf(texts, evaluation, program?.settings).flags);
   const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
   return [...settings, ...sourcedBases(texts, evaluation)];
 }
 
-/** The DeepSpeed JSON that a launch of Megatron-DeepSpeed names. */
-function jsonOf(flags: LaunchFlags): readonly FlagWord[] {
+/** Files of settings that a launch names: of Megatron-DeepSpeed its DeepSpeed JSON. */
+function filesOf(program: ShellProgram | undefined, flags: LaunchFlags): readonly FlagWord[] {
+  if (program !== undefined) return program.filesOf?.(flags) ?? [];
   const [path] = flags.get('deepspeed-config')?.words ?? [];
   return path !== undefined && /^[^/].*\.json$/i.test(path.text ?? '') ? [path] : [];
 }

@@ -30,7 +30,7 @@ function ofCode(code: RefusalCode, doc: string, alias?: string): Rule {
   return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code), doc };
 }
 
-/** What launchers refuse together: their own statements (`capabilities.refuses` of each folder of `src/core/formats`), which searches ask too. */
+/** What launchers refuse together, by their own statements (`capabilities.refuses`), which searches ask too. */
 export const refusalRules: readonly Rule[] = [
   ofCode(
     'zero-with-pp',
@@ -101,7 +101,7 @@ function leastOf({ atLeast }: Refusal, name: RefusedSize): number {
   return atLeast[name] ?? 1;
 }
 
-/** `ZeRO stage 3 does not go with 2 pipeline stages`, `Experts do not go with ZeRO stage 2`; of one size of any model `ZeRO stage 2 is refused`. */
+/** `ZeRO stage 3 does not go with 2 pipeline stages`, `Experts do not go with ZeRO stage 2`, `ZeRO stage 2 is refused`. */
 function subjectOf(refusal: Refusal, sizes: RefusedSizes): Sentence {
   const [first, ...others] = namesOf(refusal).map((name) => sizeText(name, sizeIn(sizes, name)));
   const { model } = refusal;
