@@ -64,7 +64,7 @@ type Asked = Pick<MeasuredConfig, 'config' | 'line'>;
 
 function calibratedToLog(asked: Asked, read: Pick<UsedLog, 'log' | 'steady' | 'file'>, isSearch: boolean): MeasuredConfig {
   const { log, steady, file } = read;
-  const kept = scenarioOfLog(log.facts, resolved(asked)) ?? undefined;
+  const kept = scenarioOfLog(log, resolved(asked)) ?? undefined;
   const scened: Asked = kept === undefined ? asked : { ...asked, line: { ...asked.line, defaults: { ...asked.line.defaults, kept } } };
   const request = resolved(scened);
   const judged = judgeLog(log, request);

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatNumber } from '../format';
-import { comparedFacts, logDifferences, type LogDifference } from '../logs/facts';
+import { comparedFacts, logDifferences, type LogDifference, type LogFacts } from '../logs/facts';
 import { flopsAgainst, type FlopsAgainst } from '../logs/flops';
 import { logFormats } from '../logs/registry';
 import type { LogProgram, RunLog } from '../logs/run-log';
@@ -24,6 +24,14 @@ export interface MemoryAgainst {
   readonly predictedBytes: number;
 }
 
+/** What a log may leave out, as people call it. */
+const untoldNames = {
+  model: sentence`model`,
+  sequenceLength: sentence`sequence length`,
+  globalBatch: sentence`global batch`,
+  layout: sentence`parallel sizes`,
+} as const;
+
 /** What a log tells of its run beside its steps, against a planned run. */
 export interface LogComparison {
   readonly program: LogProgram;
@@ -31,6 +39,8 @@ export interface LogComparison {
   readonly differences: readonly LogDifference[];
   readonly flops: FlopsAgainst | null;
   readonly memory: readonly MemoryAgainst[];
+  /** What it does not tell, and is taken as planned: nothing says that it is so. */
+  readonly untold: readonly (keyof typeof untoldNames)[];
   readonly runs: number;
 }
 
@@ -40,8 +50,7 @@ export type Judged = Pick<LogComparison, 'match' | 'differences' | 'flops'>;
 export function judgeLog(log: RunLog, request: PlanRequest): Judged {
   const differences = logDifferences(log.facts, request);
   const flops = flopsOf(log, request);
-  const isKnown = log.facts['model.layers'] !== undefined || log.facts.parameters !== undefined;
-  if (flops?.agree === false && !isKnown) return { match: 'other', differences, flops };
+  if (flops?.agree === false && !isModelTold(log.facts)) return { match: 'other', differences, flops };
   if (differences.length === 0) return { match: 'same', differences, flops };
   return { match: differences.every(({ key }) => comparedFacts[key].isOfReplicas === true) ? 'replicas' : 'other', differences, flops };
 }
@@ -49,7 +58,23 @@ export function judgeLog(log: RunLog, request: PlanRequest): Judged {
 /** Sets what a log tells beside what a plan chose. */
 export function compareWithLog(plan: Plan, log: RunLog): LogComparison {
   const { program, runs } = log;
-  return { program, runs, ...judgeLog(log, plan.request), memory: memoryAgainst(plan, log) };
+  const judged = judgeLog(log, plan.request);
+  return { program, runs, ...judged, memory: memoryAgainst(plan, log), untold: untoldOf(log, judged) };
+}
+
+/** Where TFLOP/s agree, so do model and sequence length. */
+function untoldOf({ facts }: RunLog, { flops }: Judged): LogComparison['untold'] {
+  const told = {
+    model: flops !== null || isModelTold(facts),
+    sequenceLength: flops !== null || facts['training.sequenceLength'] !== undefined,
+    globalBatch: facts['training.globalBatch'] !== undefined,
+    layout: facts['layout.data'] !== undefined || (facts['layout.tensor'] !== undefined && facts['layout.pipeline'] !== undefined),
+  };
+  return (Object.keys(untoldNames) as (keyof typeof untoldNames)[]).filter((part) => !told[part]);
+}
+
+function isModelTold(facts: LogFacts): boolean {
+  return facts['model.layers'] !== undefined || facts.parameters !== undefined;
 }
 
 function flopsOf({ steps, facts, startsAfter }: RunLog, request: PlanRequest): FlopsAgainst | null {
@@ -123,11 +148,14 @@ function flopsSentence({ logged, counted }: FlopsAgainst): Sentence {
 }
 
 /** What a log of the planned run says of memory and FLOPs. */
-export function logSentences({ match, flops, memory, runs }: LogComparison): Sentence[] {
+export function logSentences({ match, flops, memory, untold, runs }: LogComparison): Sentence[] {
   const most = match === 'same' ? fullest(memory) : null;
   return [
     ...(most === null ? [] : [memorySentence(most)]),
     ...(flops === null || match === 'other' ? [] : [flopsSentence(flops)]),
+    ...(untold.length === 0 || match === 'other'
+      ? []
+      : [sentence`The log does not tell its ${listOf(untold.map((part) => untoldNames[part]))}: taken as planned.`]),
     ...(runs > 1 ? [sentence`The log holds ${formatCount(runs)} runs; the last is read.`] : []),
   ];
 }

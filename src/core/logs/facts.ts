@@ -1,5 +1,5 @@
 import { parameterCount } from '../model/parameters';
-import type { PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../spec/request';
 import { runtimeOf, type Runtime } from '../spec/runtime';
 import { sentence, type Sentence } from '../sentence';
 
@@ -45,7 +45,6 @@ interface Fact {
   readonly isOfReplicas?: true;
 }
 
-const usedGpus = ({ layout: { tensor, pipeline, data, context } }: PlanRequest): number => tensor * pipeline * data * context;
 const ofOneStack =
   (value: (request: PlanRequest) => number | null) =>
   (request: PlanRequest): number | null =>
@@ -96,7 +95,7 @@ export const comparedFacts: Readonly<Record<ComparedFact, Fact>> = {
     name: sentence`ZeRO stage`,
     of: ({ training, layout }) => (layout.data * layout.context > 1 ? training.zeroStage : null),
   },
-  gpus: { name: sentence`GPUs`, of: usedGpus, isOfReplicas: true },
+  gpus: { name: sentence`GPUs`, of: ({ layout }) => gpusUsed(layout), isOfReplicas: true },
   'layout.data': { name: sentence`data parallel size`, of: ({ layout }) => layout.data, isOfReplicas: true },
   'training.globalBatch': { name: sentence`global batch`, of: ({ training }) => training.globalBatch, isOfReplicas: true },
 };

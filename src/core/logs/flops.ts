@@ -1,5 +1,5 @@
 import { sequenceFlops, type SequenceLengths } from '../model/flops';
-import type { PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../spec/request';
 import type { LogFacts } from './facts';
 
 /** What a trainer's TFLOP/s may be off by: it counts what is small otherwise, norms, routers and a padded vocabulary. */
@@ -20,7 +20,7 @@ export function flopsAgainst(
   step: { ms: number; batch: number; tflopsPerGpu: number },
 ): FlopsAgainst {
   const { model, training, layout } = request;
-  const gpus = facts.gpus ?? layout.tensor * layout.pipeline * layout.data * layout.context;
+  const gpus = facts.gpus ?? gpusUsed(layout);
   const perGpu = (flopsOfSequence: number): number => (step.batch * flopsOfSequence) / gpus / step.ms / 1e9;
   const counted = perGpu(sequenceFlops(model, training));
   const most = perGpu(sequenceFlops(model, lengthsOf(training)) + causalHalf(request));

@@ -1,5 +1,5 @@
-import type { LogFacts } from '../logs/facts';
-import type { PlanRequest } from '../spec/request';
+import type { RunLog } from '../logs/run-log';
+import { gpusUsed, type PlanRequest } from '../spec/request';
 import { sentence, type Sentence } from '../sentence';
 import { scenarioOf, type Scenario, type ScenarioKey } from './scenario';
 
@@ -10,10 +10,10 @@ const asLogged = sentence`as in the measured log`;
  * The scenario of a run whose log is measured, for what no file says: GPUs, lengths, batch and layout of the log take the place of what was
  * assumed. Null: the log tells nothing that was assumed.
  */
-export function scenarioOfLog(facts: LogFacts, request: PlanRequest): Scenario | null {
+export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'program'>, request: PlanRequest): Scenario | null {
   const assumed = scenarioOf(request);
-  const { gpus } = facts;
-  const sizes = layoutOf(facts, request);
+  const sizes = layoutOf({ facts, program }, request);
+  const gpus = facts.gpus ?? (sizes === null ? undefined : gpusUsed(sizes));
   const perNode = Math.min(gpus ?? assumed.gpusPerNode, assumed.gpusPerNode);
   const told: readonly (readonly [ScenarioKey, boolean])[] = [
     ['cluster.gpusPerNode', gpus !== undefined],
@@ -36,9 +36,18 @@ export function scenarioOfLog(facts: LogFacts, request: PlanRequest): Scenario |
   };
 }
 
-/** The sizes that a log tells; null unless it tells how the model is split. */
-function layoutOf(facts: LogFacts, { layout }: PlanRequest): Scenario['layout'] | null {
-  const { 'layout.tensor': tensor, 'layout.pipeline': pipeline, 'layout.context': context = layout.context, gpus } = facts;
+/**
+ * The sizes that a log tells; null unless it tells how the model is split. DeepSpeed and the Trainer by themselves split none, and tell
+ * their replicas alone; Megatron-DeepSpeed logs as Megatron-LM does.
+ */
+function layoutOf({ facts, program }: Pick<RunLog, 'facts' | 'program'>, { layout, assumptions }: PlanRequest): Scenario['layout'] | null {
+  const isWhole = program === 'deepspeed' || program === 'trainer';
+  const sizeOf = (size: 'tensor' | 'pipeline'): number | undefined => {
+    const isAssumed = assumptions.some(({ key }) => key === `layout.${size}`);
+    return facts[`layout.${size}`] ?? (isWhole ? (isAssumed ? 1 : layout[size]) : undefined);
+  };
+  const { 'layout.context': context = layout.context, gpus } = facts;
+  const [tensor, pipeline] = [sizeOf('tensor'), sizeOf('pipeline')];
   if (tensor === undefined || pipeline === undefined) return null;
   const data = facts['layout.data'] ?? (gpus === undefined ? null : gpus / (tensor * pipeline * context));
   if (data === null || !Number.isInteger(data)) return null;

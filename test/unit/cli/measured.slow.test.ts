@@ -36,6 +36,8 @@ const sizes =
   'using world size: 16, data-parallel size: 8, context-parallel size: 1 tensor-model-parallel size: 2, pipeline-model-parallel size: 1 \n';
 const log = sizes + [5580.9, 5695.8, 5444.5, 5590.1].map((ms, at) => iterationLine(85 + at, ms)).join('');
 
+const tiny = path.join(import.meta.dirname, '../../fixtures/configs/llama-tiny/config.json');
+
 describe('terapipe plan --measured LOG', () => {
   const cli = openCommandLine();
   const write = (name: string, text: string): void => writeFileSync(path.join(cli.folder, name), text);
@@ -77,8 +79,19 @@ describe('terapipe plan --measured LOG', () => {
     assert.match(long.err, /another run: 234 TFLOP\/s per GPU \(the planned model and batch make \d+ of its time\)/);
   });
 
+  it('plans on as many GPUs as DeepSpeed has replicas, where no file says how many', async () => {
+    const dump = ['train_batch_size ............. 128', 'train_micro_batch_size_per_gpu  8', 'gradient_accumulation_steps .. 4'];
+    const rate = 'epoch=0/micro_step=80/global_step=20, RunningAvgSamplesPerSec=5.1, CurrSamplesPerSec=320.0, MaxMemAllocated=68.49GB';
+    const config = '[2024-07-10 16:18:04,389] [INFO] [config.py:1003:print]  ';
+    write('ds.log', `${dump.map((line) => `${config} ${line}\n`).join('')}[2023-11-07 01:55:48,714] [INFO] [timer.py:260:stop] ${rate}\n`);
+    write('config.json', readFileSync(tiny, 'utf8'));
+    const { plan: planned, measured } = await plan('config.json', '--measured', 'ds.log');
+    assert.deepEqual([measured.use, measured.steps.medianMs, planned.layout.tensor, planned.layout.data], ['own step', 400, 1, 4]);
+    assert.deepEqual([planned.training.microBatch, planned.training.runtime], [8, 'deepspeed']);
+  });
+
   it('plans what no file says as the log has it', async () => {
-    write('config.json', readFileSync(path.join(import.meta.dirname, '../../fixtures/configs/llama-tiny/config.json'), 'utf8'));
+    write('config.json', readFileSync(tiny, 'utf8'));
     const { layout, training, scenario } = (await plan('config.json')).plan;
     assert.notDeepEqual([layout.tensor, training.microBatch], [2, 2]);
     const args = fixture('megatron-arguments.log').split('\n').filter((line) => /micro_batch|global_batch|precision|params_dtype/.test(line)); // prettier-ignore

@@ -88,6 +88,14 @@ describe('A log', () => {
     assert.equal(judgeLog(logWith({}, 2 * tflops), request).match, 'same', 'its sizes are known');
   });
 
+  it('says what it does not tell, and is taken as planned', () => {
+    const plan = planOf('1F1B');
+    const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => said(one)).join(' '); // prettier-ignore
+    assert.match(told(logWith({}, null, {})), /does not tell its model, sequence length, global batch, parallel sizes: taken as planned/);
+    assert.match(told(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not tell its parallel sizes: taken as planned/);
+    assert.doesNotMatch(told(logWith()), /does not tell/);
+  });
+
   it('sets peak memory of each stage beside what is predicted', () => {
     const plan = planOf('1F1B');
     const memory = [0, 1, 2, 3, 6, 7].map((rank) => ({ rank, allocatedBytes: (30 + rank) * 2 ** 30, reservedBytes: 60 * 2 ** 30 }));
