@@ -118,8 +118,8 @@ async function checked(
 }
 
 /**
- * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, unless an error that is found already
- * is the cause; a model of another kind, or one that a launcher leaves to files that are not here, is information.
+ * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, in place of a remark in the same words,
+ * unless an error that is found already is the cause; a model of another kind, or one that a launcher leaves to files that are not here, is information.
  */
 async function checkedConfig(
   source: SourceText,
@@ -131,8 +131,8 @@ async function checkedConfig(
   const { run, noRun } = config;
   const unplanned = configFindings(config, run, null);
   const because = (error: ExpectedError, place = startOf(source.file)): Checked => {
-    const isKnown = unplanned.some(({ severity, message }) => severity === 'error' || message === error.what);
-    return { found: isKnown ? unplanned : [findingOfError(error, place), ...unplanned], fits: true };
+    if (unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, fits: true };
+    return { found: [findingOfError(error, place), ...unplanned.filter(({ message }) => message !== error.what)], fits: true };
   };
   if (run === null) return noRun === null ? { found: unplanned, fits: true } : because(noRun);
   if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, fits: true };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkAnswer } from '../../../src/cli/answers/check';
 import { planAnswer } from '../../../src/cli/answers/plan';
@@ -7,6 +8,7 @@ import { defaults } from '../../../src/cli/common-options';
 import { planNearby } from '../../../src/cli/planned';
 import { readConfig } from '../../../src/cli/read-config';
 import type { PrintedFinding } from '../../../src/cli/answer';
+import { say } from '../../../src/core/sentence';
 import { noMachine, type Machine } from '../../../src/core/resolve/machine';
 import { shellReader } from '../core/formats/shell/shell-reader';
 
@@ -30,4 +32,23 @@ describe('terapipe check', () => {
         assert.deepEqual(told(await checkAnswer([file], reading, defaults, new Map(), () => undefined)), planned);
       }
     });
+
+  it('says of a model whose sizes are elsewhere what plan refuses it with, once', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-check-'));
+    const file = path.join(folder, 'overrides.yaml');
+    const text = readFileSync(path.join(fixtures, 'megatron-bridge.yaml'), 'utf8').replace('Llama32ModelProvider1B', 'OursProvider');
+    writeFileSync(file, text);
+    const reading = { sets: [], machine: noMachine, shell: shellReader };
+    const { noRun } = await readConfig({ file, text }, reading, new Map());
+    assert.ok(noRun !== null);
+    const { json, exitCode } = await checkAnswer([file], reading, defaults, new Map(), () => undefined);
+    const { findings } = json as { readonly findings: readonly PrintedFinding[] };
+    assert.equal(exitCode, 0);
+    rmSync(folder, { recursive: true });
+    const same = findings.filter(({ message }) => message === say(noRun.what));
+    assert.deepEqual(
+      same.map(({ code, severity }) => [code, severity]),
+      [[noRun.code, 'information']],
+    );
+  });
 });
