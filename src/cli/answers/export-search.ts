@@ -19,7 +19,7 @@ import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { mostAssumedNodes } from '../../core/resolve/first-layout';
 import { noMachine, type Machine } from '../../core/resolve/machine';
 import { settingOf } from '../../core/formats/overrides';
-import { say, sentence, type Sentence } from '../../core/sentence';
+import { counted, say, sentence, type Sentence } from '../../core/sentence';
 import type { Located } from '../../core/spec/located';
 import type { PlanRequest } from '../../core/spec/request';
 import { printable } from '../../core/text';
@@ -85,6 +85,7 @@ export async function bestFile(
 ): Promise<BestFile> {
   if (options.to === null) requireEditable(config);
   const result = await searchedWhereItFits(config, options, watcher);
+  requireGpus(config, result);
   const tried: TriedLayout[] = [];
   for (const found of fittingLayouts(result).slice(0, mostTried))
     try {
@@ -116,6 +117,18 @@ async function searchedWhereItFits(
       if (!(error instanceof ExpectedError)) throw error;
     }
   return result;
+}
+
+/** @throws ExpectedError `export-too-few-gpus` for a file that starts on fewer GPUs than its sizes take: nothing of it can be planned again. */
+function requireGpus({ run: { place } }: RunConfig, { gpus, request: { cluster } }: SearchResult): void {
+  const { nodes, gpusPerNode, groups } = cluster;
+  if (groups !== undefined || gpus <= nodes * gpusPerNode) return;
+  throw new ExpectedError(
+    'export-too-few-gpus',
+    sentence`The sizes of this file take ${formatCount(gpus)} GPUs, and it starts on ${formatCount(nodes * gpusPerNode)}`,
+    sentence`start it on ${counted(Math.ceil(gpus / gpusPerNode), 'node')}, or give it smaller sizes`,
+    place,
+  );
 }
 
 /** @throws ExpectedError `apply-not-this-file` for a file that layouts are not written into, before anything is searched for it. */
