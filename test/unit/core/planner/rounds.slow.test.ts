@@ -46,13 +46,18 @@ describe('a long batch that does not fit at once', () => {
     assert.deepEqual([given.id, given.iterationMs, given.memory.stages], ['given', chosen.iterationMs, chosen.memory.stages]);
   });
 
-  it('is offered rounds, and recompute of as few layers as fit', async () => {
+  it('is offered rounds, and recompute of all layers: its runtime recomputes no share of them', async () => {
     const run = await load({ schedule: 'GPipe', training: { ...config.training, runtime: 'terapipe' } });
-    const plan = planOf(run);
-    const remedies = findRemedies(run, plan, planOf);
+    const remedies = findRemedies(run, planOf(run), planOf);
     const labels = remedies.map(({ label }) => say(label));
     assert.match(labels[0] ?? '', /^Run TeraPipe, 2 rounds( under its own runtime)?$/);
-    const fewest = remedies.find(({ sets }) => sets.some(([key]) => key === 'training.recomputeLayers'));
+    assert.ok(labels.includes('Recompute all layers'), labels.join());
+    assert.ok(!remedies.some(({ sets }) => sets.some(([key]) => key === 'training.recomputeLayers')));
+  });
+
+  it('is offered recompute of as few layers as fit where the runtime recomputes a share of them', async () => {
+    const run = await load({ schedule: 'GPipe' });
+    const fewest = findRemedies(run, planOf(run), planOf).find(({ sets }) => sets.some(([key]) => key === 'training.recomputeLayers'));
     const layers = Number(fewest?.sets[1]?.[1]);
     assert.equal(say(fewest?.label ?? ''), `Recompute ${layers} of up to 5 layers of each stage`);
     const fewer = applyOverrides(run, ['training.recompute=full', `training.recomputeLayers=${layers - 1}`]);
