@@ -54,8 +54,11 @@ export function recomputeText(training: CandidateGroup['training']): Sentence | 
   return recomputeWords(training)[0] ?? null;
 }
 
-function recomputeWords({ recompute, recomputeLayers, recomputeGroup = 1, recomputeModules }: CandidateGroup['training']): Sentence[] {
+function recomputeWords(training: CandidateGroup['training']): Sentence[] {
+  const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules, recomputeEvery = 2 } = training;
   if (recompute === 'none') return [];
+  if (recompute === 'op') return [sentence`op-level recompute`];
+  if (recompute === 'every') return [sentence`full recompute of one layer in ${formatCount(recomputeEvery)}`];
   if (recompute === 'selective') return [sentence`recompute of ${(recomputeModules ?? ['core_attn']).join(', ')}`];
   const full =
     recomputeLayers === undefined ? sentence`full recompute` : sentence`full recompute of ${counted(recomputeLayers, 'layer')} a stage`;

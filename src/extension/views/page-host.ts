@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { noTabParts, type HostMessage, type PageKind, type PageMessage, type TabId, type TabParts } from '../../protocol/page';
 import type { CandidateId } from '../../core/planner/plan';
-import { nothingYet } from '../../protocol/layout';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
 import { affectsTrainingCost, trainingCost } from '../platform/settings';
@@ -12,7 +11,7 @@ import type { PageContext } from '../sessions/page-state';
 import { makePageSync, type PageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
-import { pageLayoutOf } from './layout-page';
+import { sidePartsOf } from './layout-page';
 import { tabParts, type PartSources } from './tab-parts';
 
 /** What searches and measurements tell of their progress is not posted more often. */
@@ -99,17 +98,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       trusted: vscode.workspace.isTrusted,
       displayPath,
       // Always of the config's own plan, even while a found layout is open.
-      parts: own === null ? noTabParts : source.page === 'side' ? sideParts(own) : parts.of(own, sync.comparison()),
+      parts:
+        own === null ? noTabParts : source.page === 'side' ? sidePartsOf(own, layouts.stateOf(own.file)) : parts.of(own, sync.comparison()),
       layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
       trainingCost: trainingCost(own === null ? undefined : vscode.Uri.parse(own.file)),
     };
-  }
-
-  /** The verdict of the side view has the best layout among what would make the config's own plan fit. */
-  function sideParts(own: SessionState): TabParts {
-    const layout = pageLayoutOf(own, layouts.stateOf(own.file));
-    const running = (layout?.running ?? null) === null ? null : nothingYet;
-    return { ...noTabParts, layout: layout === null ? null : { ...layout, running, opened: null } };
   }
 
   function receive(raw: unknown): void {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
+import { searchLayouts } from '../../../src/core/layout-search/assemble';
+import { searchProblemOf } from '../../../src/core/layout-search/problem';
+import { sidePartsOf } from '../../../src/extension/views/layout-page';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
@@ -136,6 +139,19 @@ describe('page state', () => {
       [...session.findings.map(({ code }) => code), 'layout-slower'],
     );
     assert.equal(findings.at(-1)?.placeText, 'terapipe.json:1:3');
+  });
+
+  it('gives the side view the answer of a search, but not the layout that the tab has open', async () => {
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    const { run, plan } = session;
+    assert.ok(run !== null && plan !== null);
+    const result = searchLayouts(searchProblemOf(run, plan.request, null));
+    const search = { running: undefined, answer: { id: 'a', result }, staleEdits: 0, error: null, opened: { index: 0, plan } };
+    const { layout, comparison } = pageStateOf(session, { ...context, page: 'side', parts: sidePartsOf(session, search) });
+    assert.deepEqual([layout?.answer?.id, layout?.opened, layout?.running, comparison], ['a', null, null, null]);
   });
 
   it('gives an error its line and column', async () => {
