@@ -20,7 +20,10 @@ export interface Outcome {
   readonly reason: string;
 }
 
-/** The outcome of one file, as `terapipe export FILE --search` would have it within `limitMs` of processor time; null for one that is no training run with a model. */
+/**
+ * The outcome of one file, as `terapipe export FILE --search` would have it within `limitMs` of processor time; null for one that is no
+ * training run with a model.
+ */
 export async function bestOf(file: string, text: string, shell: () => Promise<LauncherReader>, limitMs: number): Promise<Outcome | null> {
   const texts = new Map<string, string>();
   const reading = { sets: [], shell };

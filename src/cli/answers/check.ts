@@ -118,8 +118,9 @@ async function checked(
 }
 
 /**
- * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, in place of a remark in the same words,
- * unless an error that is found already is the cause; a model of another kind, or one that a launcher leaves to files that are not here, is information.
+ * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, in place of a remark in the same
+ * words, unless an error that is found already is the cause; a model of another kind, or one that a launcher leaves to files that are not
+ * here, is information.
  */
 async function checkedConfig(
   source: SourceText,

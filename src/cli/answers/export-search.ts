@@ -97,7 +97,7 @@ export async function bestFile(
   return { result, written: null, tried };
 }
 
-/** The search of a run; where nothing says on how many nodes, on the fewest, doubled, on which some layout fits. @throws as `searchLayouts`. */
+/** The search of a run; where nothing says on how many nodes, on the fewest, doubled, that some layout fits. @throws as `searchLayouts`. */
 async function searchedWhereItFits(
   config: RunConfig,
   { defaults, free }: BestOptions,
@@ -119,7 +119,7 @@ async function searchedWhereItFits(
   return result;
 }
 
-/** @throws ExpectedError `export-too-few-gpus` for a file that starts on fewer GPUs than its sizes take: nothing of it can be planned again. */
+/** @throws ExpectedError `export-too-few-gpus` for a file that starts on fewer GPUs than its sizes take, which is never planned again. */
 function requireGpus({ run: { place } }: RunConfig, { gpus, request: { cluster } }: SearchResult): void {
   const { nodes, gpusPerNode, groups } = cluster;
   if (groups !== undefined || gpus <= nodes * gpusPerNode) return;

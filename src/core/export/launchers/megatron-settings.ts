@@ -115,7 +115,10 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
       if (zeroStage < 2) return [hasStages(facts) ? [{ fact: 'zeroStage' }, distributed] : [distributed]];
       return isOpen ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
-    reason: sentence`Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted`,
+    reason:
+      zeroStage < 2
+        ? never
+        : sentence`Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted`,
   };
 }
 

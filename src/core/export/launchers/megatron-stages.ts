@@ -76,7 +76,7 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
 /** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
 function listedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
-  const { stageLayers: _, ...others } = facts;
+  const others: Facts = Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'stageLayers'));
   const list: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
     { fact: 'stageLayers', value: stageLayers.join(',') },
