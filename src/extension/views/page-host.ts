@@ -92,12 +92,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   }
 
   function pageContext(): Omit<PageContext, 'timelines'> {
-    const own = source.session();
+    const own = source.session(); // even while a found layout is open
     return {
       page: source.page,
       trusted: vscode.workspace.isTrusted,
       displayPath,
-      // Always of the config's own plan, even while a found layout is open.
       parts:
         own === null ? noTabParts : source.page === 'side' ? sidePartsOf(own, layouts.stateOf(own.file)) : parts.of(own, sync.comparison()),
       layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
@@ -152,11 +151,9 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   return {
     refresh,
     visibilityChanged: () => {
-      if (source.isVisible()) refresh();
-      else {
-        ready = false;
-        focus.left(focused);
-      }
+      if (source.isVisible()) return refresh();
+      ready = false;
+      focus.left(focused);
     },
     showTab: (tab, candidate) => {
       wanted = { type: 'show', tab, candidate };
