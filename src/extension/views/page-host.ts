@@ -151,9 +151,9 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   return {
     refresh,
     visibilityChanged: () => {
-      if (source.isVisible()) return refresh();
-      ready = false;
-      focus.left(focused);
+      ready &&= source.isVisible();
+      if (source.isVisible()) refresh();
+      else focus.left(focused);
     },
     showTab: (tab, candidate) => {
       wanted = { type: 'show', tab, candidate };
