@@ -171,7 +171,7 @@ export function smallLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
     ['micro-batch', facts.microBatch?.value, microBatch],
     ['global batch', facts.globalBatch?.value ?? globalBatch, globalBatch],
     ['steps', facts.gradientAccumulation?.value ?? steps, steps],
-    ['ZeRO', facts.zeroStage?.value ?? 0, plan.zeroStage],
+    ['ZeRO', facts.zeroStage?.value ?? 0, plan.zeroStage, /^ZeRO stage [23]/],
     ['recompute', facts.recomputeGranularity?.value ?? 'none', plan.recompute.granularity, /^recompute/],
     ['recomputed together', isGrouped ? (facts.recomputeLayers?.value ?? 1) : 1, plan.recompute.group ?? 1, /^recompute/],
     ['sequence parallel', plan.tensor > 1 && (facts.sequenceParallel?.value ?? false), plan.tensor > 1 && plan.sequenceParallel],
