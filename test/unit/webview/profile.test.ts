@@ -15,6 +15,7 @@ import { signedPercent } from '../../../webview/base/chart/ticks';
 import { initialViewState, readViewState } from '../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../webview/profiles';
 import { sentence } from '../../../src/core/sentence';
+import { sidePartsOf } from '../../../src/extension/views/layout-page';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };
 
@@ -311,9 +312,9 @@ describe('profiles between host and page', () => {
       error: null,
       findings: [],
       texts: new Map<string, string>(),
-    } as unknown as Parameters<typeof pageStateOf>[0];
+    } as unknown as Parameters<typeof sidePartsOf>[0];
     assert.equal(pageStateOf(session, { ...surroundings, page: 'tab' }).profile, profile);
-    assert.equal(pageStateOf(session, { ...surroundings, page: 'side' }).profile, null);
+    assert.equal(pageStateOf(session, { ...surroundings, page: 'side', parts: sidePartsOf(session, null) }).profile, null);
     assert.equal(pageStateOf(null, { ...surroundings, page: 'tab' }).profile, null);
   });
 

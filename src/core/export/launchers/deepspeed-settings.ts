@@ -30,6 +30,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     zeroSetting(plan),
     precisionSetting(plan),
     ...narrowFormatSettings(plan.gemmPrecision, [], sentence`that is up to the model's code, not to this file`),
+    ...zeroWithTensor(plan),
     sizeSetting(sentence`tensor parallel size`, 'tensor', tensor),
     sizeSetting(sentence`pipeline stages`, 'pipeline', pipeline),
     recomputeSetting(plan),
@@ -106,16 +107,30 @@ function sizeSetting(what: Sentence, fact: 'tensor' | 'pipeline', value: number)
   return { ...setting, alternatives, reason: sentence`the file does not split the model; the training script does` };
 }
 
-/** Beside a pipeline, no more than its engine takes. */
-function zeroSetting({ zeroStage: planned, pipeline }: LaunchSettings): DesiredSetting {
+/** With a pipeline, or a tensor size in the file, no more than DeepSpeed's engines take. */
+function zeroSetting({ zeroStage: planned, pipeline, tensor }: LaunchSettings): DesiredSetting {
   const zeroStage = pipeline > 1 ? Math.min(1, planned) : planned;
+  const stageIn = (facts: Facts): number => (tensor > 1 && splitsTensors(facts) ? Math.min(2, zeroStage) : zeroStage);
   return {
     what: sentence`ZeRO ${zeroStage}`,
     facts: ['zeroStage'],
-    isMet: (facts) => (countOf(facts, 'zeroStage') ?? facts.zeroStage?.value ?? 0) === zeroStage,
-    alternatives: () => [[{ fact: 'zeroStage', value: zeroStage }]],
+    isMet: (facts) => (countOf(facts, 'zeroStage') ?? facts.zeroStage?.value ?? 0) === stageIn(facts),
+    alternatives: (facts) => [[{ fact: 'zeroStage', value: stageIn(facts) }]],
     reason: never,
   };
+}
+
+/** ZeRO 3 of a plan whose tensor size goes into the file. */
+function zeroWithTensor({ zeroStage, pipeline, tensor }: LaunchSettings): readonly DesiredSetting[] {
+  if (zeroStage < 3 || tensor === 1 || pipeline > 1) return [];
+  const what = sentence`ZeRO ${zeroStage} with a tensor parallel size of ${tensor}`;
+  const reason = sentence`DeepSpeed's AutoTP takes stages up to 2`;
+  return [{ what, carries: ['zeroStage'], facts: [], isMet: (facts) => !splitsTensors(facts), alternatives: () => [], reason }];
+}
+
+/** Whether DeepSpeed's AutoTP splits the model: the file has a tensor size, or a new one gets it. */
+function splitsTensors(facts: Facts): boolean {
+  return isGiven(facts, 'tensor') || facts === newFile;
 }
 
 function precisionSetting({ precision }: LaunchSettings): DesiredSetting {

@@ -150,7 +150,7 @@ export function deepspeedLayout(facts: Facts, plan: LaunchSettings): ReadLayout 
     ['micro-batch', facts.microBatch?.value, microBatch, /^micro/],
     ['steps', facts.gradientAccumulation?.value ?? globalBatch / microBatch / data, globalBatch / microBatch / data],
     // Its pipeline engine refuses ZeRO 2 and 3.
-    ['ZeRO', facts.zeroStage?.value ?? 0, plan.pipeline > 1 ? Math.min(1, plan.zeroStage) : plan.zeroStage, /^ZeRO \d$/],
+    ['ZeRO', facts.zeroStage?.value ?? 0, plan.pipeline > 1 ? Math.min(1, plan.zeroStage) : plan.zeroStage, /^ZeRO \d( with a tensor|$)/],
     ['tensor', facts.tensor?.value ?? 1, plan.tensor, /^tensor/],
     ['pipeline', facts.pipeline?.value ?? 1, plan.pipeline, /^pipeline/],
     ['precision', facts.precision?.value ?? 'fp32', plan.precision, /^precision/],
