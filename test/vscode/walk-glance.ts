@@ -90,16 +90,15 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const helps = side.locator('.glance-help vscode-button');
         await helps
           .filter({ hasText: /fits, [\d.]+ % slower/i })
-          .nth(1)
+          .first()
           .waitFor();
+        // TeraPipe's runtime recomputes all layers or none
         const labels = await helps.allInnerTexts();
-        assert.match(labels.join('\n'), /^Search layouts that fit\n.+: fits, [\d.]+ % slower\n.+: fits, [\d.]+ % slower$/);
-        const [cheapest = NaN, next = NaN] = labels.slice(1).map((label) => Number(/([\d.]+) % slower/.exec(label)?.[1]));
-        assert.ok(cheapest <= next, labels.join(' | '));
+        assert.match(labels.join('\n'), /^Search layouts that fit\nRecompute all layers: fits, [\d.]+ % slower$/);
         await helps.nth(1).click();
         for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. /);
         await side.locator('.figure-error').waitFor({ state: 'detached' });
-        await goBehind(page, '"recompute": "selective"');
+        await goBehind(page, '"recompute": "full"');
         await undoUntil(page, '"sequenceLength": 2048,');
         writeFileSync(model, written);
         for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step/);
