@@ -170,7 +170,7 @@ function invitationSteps({ page }: Workbench, look: (name: string) => Promise<vo
         await invites(tab, 'Slices');
         const panel = tab.getByRole('tabpanel', { name: 'Slices' });
         await panel.getByRole('button', { name: 'Try 4 slices' }).click();
-        await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s a step, [\d.]+ % faster\.$/).waitFor();
+        await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s a step, [\d.]+x as fast\.$/).waitFor();
         assert.doesNotMatch(await panel.innerText(), /Slice\s+0/i);
         await look('glance-slices');
         await panel.getByRole('button', { name: 'Plan with Seq1F1B' }).click();
