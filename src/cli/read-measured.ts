@@ -37,15 +37,15 @@ export async function readOther(
   return { kind: 'config', source };
 }
 
-/** Times of steps that a file tells, with the steady ones. */
+/** Step times of a file, with the steady ones. */
 export interface MeasuredSteps {
   readonly times: MeasuredTimes;
   readonly steady: SteadySteps;
 }
 
 /**
- * The steps that a file of measured times or a log tells.
- * @throws ExpectedError as `readOther`; `times-empty` for a file that tells no steps.
+ * The steps of a file of measured times or a log.
+ * @throws ExpectedError as `readOther`; `times-empty` for a file without steps.
  */
 export async function measuredSteps(name: string, texts: Map<string, string>, signal: CancelSignal): Promise<MeasuredSteps> {
   const found = await readOther(name, texts, signal);
@@ -54,7 +54,7 @@ export async function measuredSteps(name: string, texts: Map<string, string>, si
   throw traceError(
     'times-empty',
     name,
-    sentence`The file tells no step times`,
+    sentence`The file has no step times`,
     sentence`give a time as 9.2s, step times in ms, one a line, or a log of ${orList(logNames)}`,
   );
 }

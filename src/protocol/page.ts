@@ -62,7 +62,7 @@ export interface TrainingCost {
   readonly currency: string;
 }
 
-/** What tabs show beside the plan, each from a source of its own on the host's side. The side view has `layout` only. */
+/** What tabs show in addition to the plan, each from its own source on the host. The side view has only `layout`. */
 export interface TabParts {
   /** Null while the host has not looked for profiles. */
   readonly profile: ProfileState | null;

@@ -78,7 +78,7 @@ function isTraceStart(text: string): boolean {
   return /^[\s\uFEFF]*(?:\{|\[\s*(?:[{\]]|$))/.test(text);
 }
 
-/** Reads a trace, or what a log tells, without ever holding the file. */
+/** Reads a trace or a log without ever holding the whole file. */
 async function readLarge(path: string, file: string, size: number, { signal, onProgress }: ReadingMeasured): Promise<Measured> {
   const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: pieceSize });
   const trace = makeTraceReader(file);

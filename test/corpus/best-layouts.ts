@@ -55,7 +55,7 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
   }
 }
 
-/** A signal that is given when so much processor time has passed from now. */
+/** A signal that aborts once this process has used an amount of processor time from now. */
 function deadline(limitMs: number): CancelSignal {
   const before = process.cpuUsage();
   return {

@@ -150,13 +150,13 @@ export function calibrationTable(found: readonly Calibration[]): string[] {
 }
 
 /**
- * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency, seconds, beside our predictions of whole
+ * The table of TeraPipe's ten settings in docs/accuracy.md, one string per line: measured latency, seconds, and our predictions of whole
  * sequences, of the slices of the paper and of our own; and what slices gain. Its last row has the mean errors.
  */
 export function terapipeTable(): string[] {
   const [plans, gains, ownGains] = [terapipePlanRows(), speedUps(), planSpeedUps()];
   const times = (ratio: number): string => `${ratio.toFixed(2)}x`;
-  const beside = (row: Row | undefined, text: (value: number) => string): string =>
+  const predicted = (row: Row | undefined, text: (value: number) => string): string =>
     row === undefined ? '' : `${text(row.predicted)} (${signed(row)})`;
   const rows = terapipeRows().map(({ setting: { data, pipeline, tensor, recalled }, whole, sliced }, index) => {
     const measured = (row: Row, isRecalled: boolean): string => `${isRecalled ? 'recalled: ' : ''}${seconds(row.measured)}`;
@@ -165,13 +165,13 @@ export function terapipeTable(): string[] {
       whole.name,
       `${data} × ${pipeline} × ${tensor} = ${data * pipeline * tensor}`,
       measured(whole, recalled.includes('whole_ms')),
-      beside(whole, seconds),
+      predicted(whole, seconds),
       sliced === null ? 'as whole' : measured(sliced, isSlicedRecalled),
-      sliced === null ? 'as whole' : beside(sliced, seconds),
-      beside(plans[index], seconds),
+      sliced === null ? 'as whole' : predicted(sliced, seconds),
+      predicted(plans[index], seconds),
       times(gains[index]?.measured ?? NaN),
-      beside(gains[index], times),
-      beside(ownGains[index], times),
+      predicted(gains[index], times),
+      predicted(ownGains[index], times),
     ];
   });
   const mean = (of: readonly Row[]): string => `${(100 * errors(of).mean).toFixed(1)} %`;

@@ -109,7 +109,7 @@ export function terapipePlan({ setting }: TeraPipeSetting): Plan {
   return plan();
 }
 
-/** Step time of our own plan of each setting, ms, beside what was measured with the slices of the paper. */
+/** Step time of our own plan of each setting, ms, and what was measured with the slices of the paper. */
 export function terapipePlanRows(): readonly Row[] {
   return terapipeRows().map(({ setting, whole, sliced }) => ({
     name: whole.name,

@@ -83,12 +83,12 @@ function reading(config: object | null): ReadReferenced {
   };
 }
 
-/** At most so many groups of a space, spread over it. */
+/** The most groups taken of a space, spread over it. */
 const mostGroups = 150;
 
 type Sample = Pick<CandidateGroup, 'layout' | 'training' | 'schedule'>;
 
-/** Groups of a space, each with the first of its cuts where layers are not dealt evenly. */
+/** Groups of a space, each with the first of its cuts where stages have different numbers of layers. */
 function sampled(problem: SearchProblem, seed: number): Sample[] {
   const all = [...candidateGroups(problem)];
   const step = Math.max(1, Math.floor(all.length / mostGroups));

@@ -87,7 +87,7 @@ export function icon(name: IconName): SVGSVGElement {
   return svg;
 }
 
-/** Puts a tooltip beside the pointer, inside its pane. */
+/** Puts a tooltip next to the pointer, inside its pane. */
 export function place(tooltip: HTMLElement, x: number, y: number, width: number, height: number): void {
   const { width: ownWidth, height: ownHeight } = tooltip.getBoundingClientRect();
   const left = x + 14 + ownWidth > width ? Math.max(0, x - 14 - ownWidth) : x + 14;

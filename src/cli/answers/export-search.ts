@@ -113,7 +113,7 @@ async function searchedWhereItFits(
       const larger = await searchedOn({ ...defaults, nodes: more });
       if (larger.best.fits) return larger;
     } catch (error) {
-      // a batch that so many replicas do not divide
+      // a batch that this number of replicas does not divide
       if (!(error instanceof ExpectedError)) throw error;
     }
   return result;

@@ -52,7 +52,7 @@ export const planCommand = defineCommand({
     quick: { help: 'with --search, without what would help most' },
     compare: {
       value: 'OTHER',
-      help: "set FILE beside another config, or beside a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a training log",
+      help: "compare FILE with another config or a measured run: a Chrome trace (PyTorch's, Megatron-LM's timers, our export), step times as CSV or JSON, or a training log",
       also: {
         value: 'best',
         help: 'compare the layout of FILE with the best one, as --search finds it; launched: the other way round',

@@ -25,22 +25,22 @@ export interface MemoryAgainst {
 }
 
 /** What a log may leave out, as people call it. */
-const untoldNames = {
+const unloggedNames = {
   model: sentence`model`,
   sequenceLength: sentence`sequence length`,
   globalBatch: sentence`global batch`,
   layout: sentence`parallel sizes`,
 } as const;
 
-/** What a log tells of its run beside its steps, against a planned run. */
+/** A log compared with a planned run. */
 export interface LogComparison {
   readonly program: LogProgram;
   readonly match: LogMatch;
   readonly differences: readonly LogDifference[];
   readonly flops: FlopsAgainst | null;
   readonly memory: readonly MemoryAgainst[];
-  /** What it does not tell, and is taken as planned: nothing says that it is so. */
-  readonly untold: readonly (keyof typeof untoldNames)[];
+  /** What the log does not say and is taken as planned. */
+  readonly unlogged: readonly (keyof typeof unloggedNames)[];
   readonly runs: number;
 }
 
@@ -55,22 +55,22 @@ export function judgeLog(log: RunLog, request: PlanRequest): Judged {
   return { match: differences.every(({ key }) => comparedFacts[key].isOfReplicas === true) ? 'replicas' : 'other', differences, flops };
 }
 
-/** Sets what a log tells beside what a plan chose. */
+/** Compares a log with a plan. */
 export function compareWithLog(plan: Plan, log: RunLog): LogComparison {
   const { program, runs } = log;
   const judged = judgeLog(log, plan.request);
-  return { program, runs, ...judged, memory: memoryAgainst(plan, log), untold: untoldOf(log, judged) };
+  return { program, runs, ...judged, memory: memoryAgainst(plan, log), unlogged: unloggedOf(log, judged) };
 }
 
 /** Where TFLOP/s agree, so do model and sequence length. */
-function untoldOf({ facts }: RunLog, { flops }: Judged): LogComparison['untold'] {
-  const told = {
+function unloggedOf({ facts }: RunLog, { flops }: Judged): LogComparison['unlogged'] {
+  const logged = {
     model: flops !== null || isModelTold(facts),
     sequenceLength: flops !== null || facts['training.sequenceLength'] !== undefined,
     globalBatch: facts['training.globalBatch'] !== undefined,
     layout: facts['layout.data'] !== undefined || (facts['layout.tensor'] !== undefined && facts['layout.pipeline'] !== undefined),
   };
-  return (Object.keys(untoldNames) as (keyof typeof untoldNames)[]).filter((part) => !told[part]);
+  return (Object.keys(unloggedNames) as (keyof typeof unloggedNames)[]).filter((part) => !logged[part]);
 }
 
 function isModelTold(facts: LogFacts): boolean {
@@ -148,14 +148,14 @@ function flopsSentence({ logged, counted }: FlopsAgainst): Sentence {
 }
 
 /** What a log of the planned run says of memory and FLOPs. */
-export function logSentences({ match, flops, memory, untold, runs }: LogComparison): Sentence[] {
+export function logSentences({ match, flops, memory, unlogged, runs }: LogComparison): Sentence[] {
   const most = match === 'same' ? fullest(memory) : null;
   return [
     ...(most === null ? [] : [memorySentence(most)]),
     ...(flops === null || match === 'other' ? [] : [flopsSentence(flops)]),
-    ...(untold.length === 0 || match === 'other'
+    ...(unlogged.length === 0 || match === 'other'
       ? []
-      : [sentence`The log does not tell its ${listOf(untold.map((part) => untoldNames[part]))}: taken as planned.`]),
+      : [sentence`The log does not say its ${listOf(unlogged.map((part) => unloggedNames[part]))}: taken as planned.`]),
     ...(runs > 1 ? [sentence`The log holds ${formatCount(runs)} runs; the last is read.`] : []),
   ];
 }

@@ -28,7 +28,7 @@ export interface TimesComparison {
   readonly within: boolean | null;
   readonly stages: readonly StageTimesAgainst[];
   readonly straggler: number | null;
-  /** What the log tells of its run; null: the times are from no log. */
+  /** The log compared with the plan; null: the times are not from a log. */
   readonly log: LogComparison | null;
 }
 

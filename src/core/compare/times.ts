@@ -3,7 +3,7 @@ import { lineColumnAt, orList, printable, quoted } from '../text';
 import { ExpectedError } from '../errors';
 import { traceError } from './events';
 import { makeLogReader } from '../logs/read-log';
-import { logNames, tellsSteps } from '../logs/registry';
+import { logNames, hasStepLines } from '../logs/registry';
 import type { RunLog } from '../logs/run-log';
 import { steadyOfLog, steadySteps, type SteadySteps } from '../logs/steady';
 import { isRecord } from '../records';
@@ -20,7 +20,7 @@ export interface MeasuredStage {
 export interface MeasuredTimes {
   readonly stepsMs: readonly number[];
   readonly stages: readonly MeasuredStage[];
-  /** What else the log tells that they are from; absent: they are from no log. */
+  /** The log that they are from; absent: they are not from a log. */
   readonly log?: RunLog;
 }
 
@@ -28,12 +28,12 @@ export interface MeasuredTimes {
 const maximumSteps = 1_000_000;
 const maximumStages = 10_000;
 
-/** The steady steps of a measured run; null: none is told. */
+/** The steady steps of a measured run; null: it has none. */
 export function steadyTimes({ log, stepsMs }: MeasuredTimes): SteadySteps | null {
   return log === undefined ? steadySteps(stepsMs) : steadyOfLog(log);
 }
 
-/** Times as a log tells them. @throws ExpectedError `times-empty`. */
+/** Times of the steps of a log. @throws ExpectedError `times-empty`. */
 export function timesOfLog(log: RunLog | null, file: string): MeasuredTimes {
   if (log === null) throw noTimes(file);
   return { stepsMs: log.steps.map(({ ms }) => ms), stages: [], log };
@@ -41,7 +41,7 @@ export function timesOfLog(log: RunLog | null, file: string): MeasuredTimes {
 
 /** The kind of measured times a text holds, by its content; null for none of them. */
 export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
-  if (tellsSteps(text)) return 'log';
+  if (hasStepLines(text)) return 'log';
   const start = text.replace(/^\uFEFF/, '').trimStart();
   if (/^\[\s*[-+\d.]/.test(start) || (start.startsWith('{') && /^\{\s*"(?:stepsMs|iterationMs|stages)"\s*:/.test(start))) return 'json';
   const lines = start.split(/\r\n|\r|\n/, 50).filter((line) => line.trim() !== '' && !line.startsWith('#'));

@@ -30,7 +30,7 @@ export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' |
   ])}`;
 }
 
-/** What tells layouts of the same sizes and recompute apart: `order tp-cp-ep-pp-dp, micro-batch 1, ZeRO 1`. */
+/** How layouts of the same sizes and recompute differ: `order tp-cp-ep-pp-dp, micro-batch 1, ZeRO 1`. */
 export function settingsText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Value {
   return listOf([
     ...(training.contextParallelComm === 'ring' ? [sentence`ring attention`] : []),

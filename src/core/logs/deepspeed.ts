@@ -17,8 +17,8 @@ const gib = 2 ** 30;
 export const deepSpeedLog: LogFormat = {
   program: 'deepspeed',
   name: 'DeepSpeed',
-  tells: new RegExp([samples, pipe, timers].map(({ source }) => source).join('|')),
-  hears: /config\.py|^worker-|step=|SamplesPerSec|iter time|\| fwd: |_MA /,
+  stepLine: new RegExp([samples, pipe, timers].map(({ source }) => source).join('|')),
+  anyLine: /config\.py|^worker-|step=|SamplesPerSec|iter time|\| fwd: |_MA /,
   read: (): LogLines => {
     const [run, passes] = [makeRunRecorder('deepspeed'), makeRunRecorder('deepspeed')];
     let iteration: number | null = null;
@@ -34,8 +34,8 @@ export const deepSpeedLog: LogFormat = {
         readRates(line, run);
       },
       end: () => {
-        const told = run.end(({ 'training.globalBatch': batch }) => batch ?? null);
-        return told !== null && told.steps.length > 0 ? told : passes.end();
+        const logged = run.end(({ 'training.globalBatch': batch }) => batch ?? null);
+        return logged !== null && logged.steps.length > 0 ? logged : passes.end();
       },
     };
   },

@@ -3,7 +3,7 @@ import { gpusUsed, type PlanRequest } from '../spec/request';
 import { runtimeOf, type Runtime } from '../spec/runtime';
 import { sentence, type Sentence } from '../sentence';
 
-/** What logs tell of the run that they are of, by the keys of terapipe.json where it has one. */
+/** What logs say of their run, by the keys of terapipe.json where it has one. */
 export interface LogFacts {
   readonly gpus?: number;
   readonly 'cluster.gpu'?: string;
@@ -115,7 +115,7 @@ export function withReplicas(facts: LogFacts): LogFacts {
   return Number.isInteger(replicas) ? { ...facts, 'layout.data': replicas } : facts;
 }
 
-/** In what the run of a log differs from a planned one, as far as the log tells; the model first. */
+/** In what the run of a log differs from a planned one, as far as the log says; the model first. */
 export function logDifferences(facts: LogFacts, request: PlanRequest): readonly LogDifference[] {
   return (Object.keys(comparedFacts) as ComparedFact[]).flatMap((key) => {
     const { of, same = Object.is } = comparedFacts[key];

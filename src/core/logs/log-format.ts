@@ -4,7 +4,7 @@ import type { LogProgram, RunLog } from './run-log';
 export interface LogLines {
   /** @param line without colours and its end. */
   readonly push: (line: string) => void;
-  /** Null: no line told a step. */
+  /** Null: no line has a step. */
   readonly end: () => RunLog | null;
 }
 
@@ -13,9 +13,9 @@ export interface LogFormat {
   readonly program: LogProgram;
   /** As people know it. */
   readonly name: string;
-  /** Found in a text only where one of its steps is told. */
-  readonly tells: RegExp;
-  /** Finds whatever line it reads, and few others: most lines of a log tell nothing. */
-  readonly hears: RegExp;
+  /** Matches a text only if it has a step of this trainer. */
+  readonly stepLine: RegExp;
+  /** Matches every line that it reads and few others: most lines of a log have nothing to read. */
+  readonly anyLine: RegExp;
   readonly read: () => LogLines;
 }

@@ -16,8 +16,8 @@ const megabyte = 2 ** 20;
 export const megatronLog: LogFormat = {
   program: 'megatron',
   name: 'Megatron-LM',
-  tells: elapsed,
-  hears: /iteration|memory \(MB\)|world size| \.\.|checkpoint|in billions/,
+  stepLine: elapsed,
+  anyLine: /iteration|memory \(MB\)|world size| \.\.|checkpoint|in billions/,
   read: (): LogLines => {
     const run = makeRunRecorder('megatron');
     const dump: Dump = {};
@@ -55,9 +55,9 @@ function readSteps(line: string, run: RunRecorder): void {
 }
 
 function readMemory(line: string, run: RunRecorder): void {
-  for (const [, rank, told = ''] of line.matchAll(/\[Rank (\d{1,7})\][^[]{0,60}memory \(MB\)([^[]{0,300})/g)) {
+  for (const [, rank, figures = ''] of line.matchAll(/\[Rank (\d{1,7})\][^[]{0,60}memory \(MB\)([^[]{0,300})/g)) {
     const bytes = (pattern: RegExp): number | null => {
-      const megabytes = numberIn(told, pattern);
+      const megabytes = numberIn(figures, pattern);
       return megabytes === null ? null : megabytes * megabyte;
     };
     run.memory({

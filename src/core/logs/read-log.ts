@@ -3,25 +3,25 @@ import { longestLine, plainText } from './lines';
 import { logFormats } from './registry';
 import type { RunLog } from './run-log';
 
-/** Reads a log piece by piece; holds no more than the end of one line and what steps tell. */
+/** Reads a log piece by piece; keeps only the end of one line and what was read of steps. */
 export interface LogReader {
   readonly push: (piece: string) => void;
-  /** Null: no line tells a step. */
+  /** Null: no line has a step. */
   readonly end: () => RunLog | null;
 }
 
-/** One pass over a line that tells nothing. */
-const heard = new RegExp(logFormats.map(({ hears }) => hears.source).join('|'));
+/** One pass over a line that no trainer reads. */
+const lineOfAny = new RegExp(logFormats.map(({ anyLine }) => anyLine.source).join('|'));
 
 export function makeLogReader(): LogReader {
-  const readers = logFormats.map(({ hears, read }) => ({ hears, lines: read() }));
+  const readers = logFormats.map(({ anyLine, read }) => ({ anyLine, lines: read() }));
   let rest = '';
   const read = (text: string): void => {
     // progress bars end their lines with a carriage return
     for (const line of plainText(text).split(/\r\n|\n|\r/)) {
       const part = line.slice(0, longestLine);
-      if (!heard.test(part)) continue;
-      for (const { hears, lines } of readers) if (hears.test(part)) lines.push(part);
+      if (!lineOfAny.test(part)) continue;
+      for (const { anyLine, lines } of readers) if (anyLine.test(part)) lines.push(part);
     }
   };
   return {
@@ -37,7 +37,7 @@ export function makeLogReader(): LogReader {
   };
 }
 
-/** The log of the first trainer, with what only the others tell. */
+/** The log of the first trainer, with what only the others have. */
 function joined(logs: readonly (RunLog | null)[]): RunLog | null {
   const [first, ...others] = logs.filter((log) => log !== null);
   if (first === undefined) return null;

@@ -4,12 +4,12 @@ import type { LoggedMemory, LoggedStep, LogProgram, RunLog } from './run-log';
 /** Steps kept of one run, and ranks whose memory is: a log may be larger than memory. */
 const mostSteps = 1_000_000;
 const mostRanks = 100_000;
-/** The number of one of so many last steps is of another rank, whose lines lie between; a lower one says that the run began again. */
+/** A number equal to one of the last 4 steps is of another rank, whose lines are interleaved; a lower one means that the run restarted. */
 const interleaved = 4;
 const longestStepMs = 1e9;
 
-/** A step as a line tells it: its time, or a rate of which the run's own sizes make a time. */
-export interface ToldStep extends Partial<Omit<LoggedStep, 'iteration' | 'ms'>> {
+/** A step as a line has it: its time, or a rate from which the run's sizes give the time. */
+export interface StepLine extends Partial<Omit<LoggedStep, 'iteration' | 'ms'>> {
   readonly iteration: number | null;
   readonly ms?: number | null;
   /** Work a second, in the unit of `RunRecorder.end`. */
@@ -23,19 +23,19 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 interface Recorded {
   readonly facts: Writable<LogFacts>;
   startsAfter: number | null;
-  readonly steps: Required<ToldStep>[];
+  readonly steps: Required<StepLine>[];
   readonly memory: Map<number | null, LoggedMemory>;
 }
 
-/** Collects what the lines of one trainer tell, run by run, in bounded memory. */
+/** Collects what the lines of one trainer say, run by run, in bounded memory. */
 export interface RunRecorder {
   /** A line that a process writes when it begins: what follows it is of another run, where steps came before. */
   readonly begin: () => void;
   readonly startsAfter: (iteration: number) => void;
   readonly fact: <K extends keyof LogFacts>(key: K, value: LogFacts[K] | null) => void;
-  readonly step: (step: ToldStep) => void;
+  readonly step: (step: StepLine) => void;
   /** Of ranks that are logged more than once the highest counts. */
-  readonly memory: (told: LoggedMemory) => void;
+  readonly memory: (logged: LoggedMemory) => void;
   /**
    * The last run with steps; null: there is none.
    * @param workOf what a step of the run works through, in the unit of its rates: where it is not known, times between lines count.
@@ -61,8 +61,8 @@ export function makeRunRecorder(program: LogProgram): RunRecorder {
     fact: (key, value) => {
       if (value !== null && value !== undefined) now.facts[key] = value;
     },
-    step: (told) => {
-      const step = { ms: null, rate: null, atMs: null, globalBatch: null, tflopsPerGpu: null, skipped: false, ...told };
+    step: (logged) => {
+      const step = { ms: null, rate: null, atMs: null, globalBatch: null, tflopsPerGpu: null, skipped: false, ...logged };
       if (step.ms !== null && !(step.ms > 0 && step.ms <= longestStepMs)) return;
       if (step.iteration !== null) {
         const lately = now.steps.slice(-interleaved).map(({ iteration }) => iteration);
@@ -115,24 +115,24 @@ function emptyRun(): Recorded {
   return { facts: {}, startsAfter: null, steps: [], memory: new Map() };
 }
 
-function timedSteps(steps: readonly Required<ToldStep>[], work: number | null): LoggedStep[] {
-  return steps.flatMap(({ iteration, ms, rate, atMs, ...told }, at) => {
+function timedSteps(steps: readonly Required<StepLine>[], work: number | null): LoggedStep[] {
+  return steps.flatMap(({ iteration, ms, rate, atMs, ...logged }, at) => {
     const before = steps[at - 1];
     const time = ms ?? (rate !== null && work !== null ? (work / rate) * 1e3 : sinceBefore({ iteration, atMs }, before));
-    return time !== null && time > 0 && time <= longestStepMs ? [{ ...told, iteration, ms: time }] : [];
+    return time !== null && time > 0 && time <= longestStepMs ? [{ ...logged, iteration, ms: time }] : [];
   });
 }
 
 /** Time of a step by when its line and the one before it were written, ms. */
 function sinceBefore(
-  { iteration, atMs }: Pick<Required<ToldStep>, 'iteration' | 'atMs'>,
-  before: Required<ToldStep> | undefined,
+  { iteration, atMs }: Pick<Required<StepLine>, 'iteration' | 'atMs'>,
+  before: Required<StepLine> | undefined,
 ): number | null {
   if (atMs === null || iteration === null || typeof before?.iteration !== 'number' || before.atMs === null) return null;
   const steps = iteration - before.iteration;
   return steps > 0 ? (atMs - before.atMs) / steps : null;
 }
 
-function higher(before: number | null | undefined, told: number | null): number | null {
-  return before === null || before === undefined ? told : told === null ? before : Math.max(before, told);
+function higher(before: number | null | undefined, logged: number | null): number | null {
+  return before === null || before === undefined ? logged : logged === null ? before : Math.max(before, logged);
 }

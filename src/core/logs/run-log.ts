@@ -3,12 +3,12 @@ import type { LogFacts } from './facts';
 /** The trainers whose logs are read. */
 export type LogProgram = 'megatron' | 'torchtitan' | 'deepspeed' | 'trainer';
 
-/** One line of a log that tells a step, or the mean of those since the line before it. */
+/** One line of a log with a step, or the mean of the steps since the line before it. */
 export interface LoggedStep {
-  /** Number of the last iteration that the line covers; null: it tells none. */
+  /** Number of the last iteration that the line covers; null: the line has none. */
   readonly iteration: number | null;
   readonly ms: number;
-  /** Sequences of the step, where the line tells it. */
+  /** Sequences of the step, if the line has them. */
   readonly globalBatch: number | null;
   /** Model TFLOP/s of a GPU, as the trainer counts them. */
   readonly tflopsPerGpu: number | null;
@@ -23,7 +23,7 @@ export interface LoggedMemory {
   readonly reservedBytes: number | null;
 }
 
-/** What the log of a training run tells: the last run in it, where it holds several. */
+/** What was read from the log of a training run: the last run in it, if it has several. */
 export interface RunLog {
   readonly program: LogProgram;
   readonly facts: LogFacts;

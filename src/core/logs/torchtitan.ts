@@ -15,8 +15,8 @@ const gib = 2 ** 30;
 export const torchTitanLog: LogFormat = {
   program: 'torchtitan',
   name: 'TorchTitan',
-  tells: step,
-  hears: /step:|device mesh|Trainer is|Training starts|capacity: |total parameters|activation checkpointing/,
+  stepLine: step,
+  anyLine: /step:|device mesh|Trainer is|Training starts|capacity: |total parameters|activation checkpointing/,
   read: (): LogLines => {
     const run = makeRunRecorder('torchtitan');
     return {

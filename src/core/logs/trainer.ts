@@ -12,7 +12,7 @@ const bar =
 const summary = /'train_runtime': '?([\d.]+)/;
 /** Shorter stretches of the bar say little: it shows whole seconds. */
 const stretchSeconds = 30;
-/** Bars that are told apart, by their totals, and moments of one. */
+/** Bars that are distinguished by their totals, and moments of one. */
 const mostBars = 64;
 const mostMoments = 1_000_000;
 
@@ -24,8 +24,8 @@ interface Moment {
 export const trainerLog: LogFormat = {
   program: 'trainer',
   name: 'Trainer',
-  tells: new RegExp(`${bar.source}|${summary.source}`),
-  hears: /%\||'train_runtime'|Running training|batch size|Gradient Accumulation|optimization steps/,
+  stepLine: new RegExp(`${bar.source}|${summary.source}`),
+  anyLine: /%\||'train_runtime'|Running training|batch size|Gradient Accumulation|optimization steps/,
   read: (): LogLines => {
     const run = makeRunRecorder('trainer');
     const bars = new Map<number, Moment[]>();

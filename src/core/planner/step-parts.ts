@@ -39,7 +39,7 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
   });
 }
 
-/** A difference of two sums of the same times, which are alike but for rounding where it is nothing. */
+/** The difference of two sums of the same times; 0 if only rounding makes them differ. */
 function apart(whole: number, part: number): number {
   return Math.abs(whole - part) <= 1e-9 * whole ? 0 : whole - part;
 }

@@ -8,21 +8,21 @@ const asLogged = sentence`as in the measured log`;
 
 /**
  * The scenario of a run whose log is measured, for what no file says: GPUs, lengths, batch and layout of the log take the place of what was
- * assumed. Null: the log tells nothing that was assumed.
+ * assumed. Null: the log says nothing of what was assumed.
  */
 export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'program'>, request: PlanRequest): Scenario | null {
   const assumed = scenarioOf(request);
   const sizes = layoutOf({ facts, program }, request);
   const gpus = facts.gpus ?? (sizes === null ? undefined : gpusUsed(sizes));
   const perNode = Math.min(gpus ?? assumed.gpusPerNode, assumed.gpusPerNode);
-  const told: readonly (readonly [ScenarioKey, boolean])[] = [
+  const logged: readonly (readonly [ScenarioKey, boolean])[] = [
     ['cluster.gpusPerNode', gpus !== undefined],
     ['cluster.nodes', gpus !== undefined && gpus % perNode === 0],
     ['training.sequenceLength', facts['training.sequenceLength'] !== undefined],
     ['training.globalBatch', facts['training.globalBatch'] !== undefined],
     ...(['tensor', 'pipeline', 'data', 'expert'] as const).map((size) => [`layout.${size}`, sizes !== null] as const),
   ];
-  const keys = told.filter(([key, isTold]) => isTold && assumed.reasons[key] !== undefined).map(([key]) => key);
+  const keys = logged.filter(([key, isLogged]) => isLogged && assumed.reasons[key] !== undefined).map(([key]) => key);
   if (keys.length === 0) return null;
   return {
     ...assumed,
@@ -37,8 +37,8 @@ export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'progra
 }
 
 /**
- * The sizes that a log tells; null unless it tells how the model is split. DeepSpeed and the Trainer by themselves split none, and tell
- * their replicas alone; Megatron-DeepSpeed logs as Megatron-LM does.
+ * The layout of a log; null unless it says how the model is split. DeepSpeed and the Trainer do not split models and log only their
+ * replicas; Megatron-DeepSpeed logs as Megatron-LM does.
  */
 function layoutOf({ facts, program }: Pick<RunLog, 'facts' | 'program'>, { layout, assumptions }: PlanRequest): Scenario['layout'] | null {
   const isWhole = program === 'deepspeed' || program === 'trainer';

@@ -71,7 +71,7 @@ export interface RuntimeProfile {
   readonly cachePasses?: number;
   /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
-  /** Gradients are exchanged beside backward where no file says otherwise. */
+  /** The gradient exchange overlaps backward by default. */
   readonly overlapsGradReduce?: true;
   /**
    * On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`,

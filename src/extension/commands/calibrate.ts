@@ -110,7 +110,7 @@ async function readSteps(
   if (compared.kind === 'times' && compared.steady !== null) return { ...compared, steady: compared.steady };
   throw new ExpectedError(
     'times-empty',
-    sentence`The file tells no step times`,
+    sentence`The file has no step times`,
     sentence`give step times in ms, one a line, or a training log`,
     startOf(uri.toString()),
   );
@@ -142,7 +142,7 @@ function ownStep(ms: number): JsonChange {
   return { path: ['calibration', 'iterationMs'], value: ms };
 }
 
-/** Nodes of the GPUs that a log tells, of as many as a node has, or of a part of one. */
+/** Nodes for the GPUs of a log: whole nodes, or a part of one. */
 function nodesOfLog({ differences }: LogComparison, { cluster }: Plan['request']): JsonChange[] {
   const gpus = Number(differences.find(({ key }) => key === 'gpus')?.log);
   const perNode = Math.min(gpus, cluster.gpusPerNode);

@@ -24,7 +24,7 @@ export interface PageContext {
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
   readonly displayPath: (file: string) => string;
-  /** What tabs show beside the plan; of it the side view has the layouts. */
+  /** What tabs show in addition to the plan; the side view has only `layout`. */
   readonly parts?: TabParts;
   /** What a search of layouts says of the files, beside the session's own findings. */
   readonly layoutFindings?: readonly Finding[];

@@ -27,7 +27,7 @@ export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, who
   const parts = layers === undefined || layers >= most ? undefined : layers;
   return {
     what: recomputeName(granularity, { modules, parts, group }),
-    // what only a full recompute takes may stay open beside another
+    // with another granularity, what only full recompute reads may keep its value
     facts: [
       'recomputeGranularity',
       'recomputeModules',

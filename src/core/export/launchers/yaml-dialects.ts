@@ -106,7 +106,7 @@ function under(prefix: string, keys: KeyNames): KeyNames {
   return spelledWith(keys, (path) => prefix + path);
 }
 
-/** Names without the sections that they stand in. */
+/** Names without their sections. */
 function leavesOf(keys: KeyNames): KeyNames {
   return spelledWith(keys, (path) => path.slice(path.lastIndexOf('.') + 1));
 }

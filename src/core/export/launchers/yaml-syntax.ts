@@ -43,7 +43,7 @@ function pathsOf(document: YamlDocument, dialect: YamlDialect, launcher: Launche
   return path === null ? known : [path, ...known];
 }
 
-/** The keys down to the entry whose value, or key, stands in a range. */
+/** The path of keys to the entry whose value or key is in a range. */
 function pathAt(map: YamlMap, range: TextRange): readonly string[] | null {
   for (const [name, { value, keyRange }] of map.entries) {
     if (value.kind === 'map') {

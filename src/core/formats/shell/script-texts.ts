@@ -18,7 +18,7 @@ export interface ScriptTexts {
   readonly placeOf: (range: TextRange) => Place;
   /** The condition under which a text that was put together is so at a range, where only a run can tell. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;
-  /** The range in the script's own file, where its text is the same there but for continued lines, so that it can be cut out. */
+  /** The range in the script's own file, if the text is the same there apart from continued lines, so that it can be cut out. */
   readonly ownRange: (range: TextRange) => TextRange | undefined;
 }
 

@@ -39,7 +39,7 @@ function logWith(changed: LogFacts = {}, tflopsPerGpu: number | null = tflops, k
 }
 
 describe('A log', () => {
-  it('is of the planned run where all that it tells is the same', () => {
+  it('is of the planned run where all that it says is the same', () => {
     assert.equal(judgeLog(logWith(), request).match, 'same');
     assert.equal(judgeLog(logWith({ parameters: 1.01 * parameterCount(model) }), request).match, 'same');
   });
@@ -88,15 +88,15 @@ describe('A log', () => {
     assert.equal(judgeLog(logWith({}, 2 * tflops), request).match, 'same', 'its sizes are known');
   });
 
-  it('says what it does not tell, and is taken as planned', () => {
+  it('names what the log does not say, which is taken as planned', () => {
     const plan = planOf('1F1B');
     const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => said(one)).join(' '); // prettier-ignore
-    assert.match(told(logWith({}, null, {})), /does not tell its model, sequence length, global batch, parallel sizes: taken as planned/);
-    assert.match(told(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not tell its parallel sizes: taken as planned/);
-    assert.doesNotMatch(told(logWith()), /does not tell/);
+    assert.match(told(logWith({}, null, {})), /does not say its model, sequence length, global batch, parallel sizes: taken as planned/);
+    assert.match(told(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not say its parallel sizes: taken as planned/);
+    assert.doesNotMatch(told(logWith()), /does not say/);
   });
 
-  it('sets peak memory of each stage beside what is predicted', () => {
+  it('compares peak memory of each stage with what is predicted', () => {
     const plan = planOf('1F1B');
     const memory = [0, 1, 2, 3, 6, 7].map((rank) => ({ rank, allocatedBytes: (30 + rank) * 2 ** 30, reservedBytes: 60 * 2 ** 30 }));
     const compared = compareWithLog(plan, { ...logWith(), memory });

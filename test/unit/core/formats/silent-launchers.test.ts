@@ -40,7 +40,7 @@ describe('what a launcher does where its file is silent', () => {
     assert.notEqual(open.globalBatch, 8, 'a flag whose value is not known is not left out');
   });
 
-  it('is DDP without DeepSpeed and FSDP: nothing is sharded, gradients are exchanged beside backward', async () => {
+  it('is DDP without DeepSpeed and FSDP: nothing is sharded, the gradient exchange overlaps backward', async () => {
     const script = 'torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --bf16';
     for (const [file, text] of [
       ['a.yaml', axolotl('')],

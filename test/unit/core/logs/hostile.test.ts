@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { makeLogReader } from '../../../../src/core/logs/read-log';
-import { logFormats, tellsSteps } from '../../../../src/core/logs/registry';
+import { logFormats, hasStepLines } from '../../../../src/core/logs/registry';
 import { fixture, iterationLine, logOf, maybeLogOf } from './logs';
 
 describe('a hostile log', () => {
@@ -43,7 +43,7 @@ describe('a hostile log', () => {
   it('is found in time in proportion to its length', () => {
     for (const part of ['step: 1 ', '| ', '0/0 [', 'time (ms) | fwd: 1 | bwd: 1 |', 'iteration 1/1 ', '%|', '[Rank 1] ']) {
       const text = part.repeat(2 ** 18 / part.length);
-      for (const { tells } of logFormats) assert.equal(tells.test(text), false);
+      for (const { stepLine } of logFormats) assert.equal(stepLine.test(text), false);
       assert.equal(maybeLogOf(text), null);
     }
   });
@@ -55,6 +55,6 @@ describe('a hostile log', () => {
       'steps: 100\nmodel:\n  layers: 2\n',
       '',
     ];
-    assert.deepEqual(others.map(tellsSteps), [false, false, false, false]);
+    assert.deepEqual(others.map(hasStepLines), [false, false, false, false]);
   });
 });

@@ -23,7 +23,7 @@ async function perParameter(training: object): Promise<number> {
 }
 
 describe('memory under DDP', () => {
-  it('has weights, gradients, their buckets and states of fp32 on every replica, and weights in bf16 beside', async () => {
+  it('has weights, gradients, their buckets and states of fp32 on every replica, and also weights in bf16', async () => {
     assert.ok(Math.abs((await perParameter({})) - (4 + 4 + 4 + 8 + 2)) < 0.05);
   });
 

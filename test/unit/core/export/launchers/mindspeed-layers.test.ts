@@ -5,7 +5,7 @@ import { shellReader } from '../../formats/shell/shell-reader';
 import { planWith } from './plans';
 import { said } from '../../../said';
 
-/** MindSpeed-LLM: 64 layers are dealt to 8 stages, three of which are not built. */
+/** MindSpeed-LLM: 64 layers on 8 stages, three of which are not built. */
 const noops = `torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\
   --tensor-model-parallel-size 2 --pipeline-model-parallel-size 8 --sequence-parallel --use-distributed-optimizer \\
   --num-layers 64 --noop-layers 6,7,15 --hidden-size 2048 --num-attention-heads 16 --seq-length 4096 --max-position-embeddings 4096 \\
