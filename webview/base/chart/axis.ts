@@ -1,6 +1,5 @@
 import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../../src/core/format';
-import { niceTicks, timeLabels } from './ticks';
-import { signedPercent } from './ticks';
+import { niceTicks, signedPercent, timeLabels } from './ticks';
 
 export type Scale = 'linear' | 'log';
 

@@ -1,7 +1,6 @@
-import { fill, h } from '../dom';
+import { fill, h, place } from '../dom';
 import { makeSurface } from '../surface';
 import { onThemeChange, theme } from '../theme';
-import { place } from '../dom';
 import type { ChartContent, Dot } from './content';
 import { drawChart, drawPlace, plotOf } from './draw';
 import { nearestDot, stepDot } from './pick';

@@ -1,7 +1,6 @@
 import { css, mix, withAlpha, type Rgba } from '../color';
-import type { Surface } from '../surface';
+import { hatchPattern, type Surface } from '../surface';
 import type { Theme } from '../theme';
-import { hatchPattern } from '../surface';
 import { shareOf } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
 

@@ -1,15 +1,14 @@
 import type { PageElastic } from '../../../src/protocol/page';
-import { fill, h } from '../../base/dom';
+import { fill, h, place } from '../../base/dom';
 import { partFocusAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
-import { place } from '../../base/dom';
 import { drawEpochs, drawMark } from './draw';
 import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type SpanBox } from './epochs';
 import { axisPx, rowsOf, zoneAt } from './layout';
 import { tooltipLines } from './labels';
-import { type EpochWidth } from '../../base/view-state';
+import type { EpochWidth } from '../../base/view-state';
 
 /** Props of the chart. */
 export interface EpochChartProps {

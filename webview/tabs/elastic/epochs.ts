@@ -1,6 +1,6 @@
 import type { ElasticSpan } from '../../../src/core/elastic/answer';
 import type { PageElastic } from '../../../src/protocol/page';
-import { type EpochWidth } from '../../base/view-state';
+import type { EpochWidth } from '../../base/view-state';
 
 /** Epochs that run alike, and where they lie on the axis, 0..1. */
 export interface SpanBox {

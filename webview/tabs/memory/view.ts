@@ -1,12 +1,11 @@
 import { column, formatBytes } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { fill, h } from '../../base/dom';
+import { fill, h, place } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
-import { place } from '../../base/dom';
 import { operationAt } from '../../base/operations';
 import { makeBars } from './bars';
 import { detailsOf } from './detail';

@@ -1,13 +1,12 @@
 import { column, formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import type { Candidate, Certificate } from '../../../src/core/planner/plan';
-import { fill, h, icon } from '../../base/dom';
+import { fill, h, icon, place } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { sentence } from '../../shared/sentence';
 import { isProved } from '../../shared/incumbent';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
-import { place } from '../../base/dom';
 import { makeSliceBar, sliceAt } from './bar';
 import { cutCells, cutRows, type CutRow } from './cuts';
 import { makeCutEditor } from './editor';
