@@ -32,6 +32,25 @@ const a100 = {
   attentionEfficiency: { flash1: 0.314, flash2: 0.5 },
 } as const;
 
+/** Figures of the V100. */
+const v100 = {
+  peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
+  memoryTBps: 0.9,
+  powerWatts: 300,
+  pcieGeneration: 3,
+  gemmEfficiency: 0.96,
+  gemmEfficiencyKnown: true,
+  source: 'NVIDIA V100 SXM2 data sheet; GEMM efficiency as fitted on A100, checked against TeraPipe settings 1-10',
+} as const;
+
+/** Figures of B200, which B300 and the GPUs of NVL72 racks have too. */
+const blackwell = {
+  memoryTBps: 8.0,
+  pcieGeneration: 5,
+  gemmEfficiency: 0.505,
+  attentionEfficiency: { cudnn: 0.395 },
+} as const;
+
 /** GPUs of NVIDIA that are joined by NVLink in a server. */
 export const nvidiaServers = {
   'V100-16GB': {
@@ -41,13 +60,7 @@ export const nvidiaServers = {
     soldWithGB: 16,
     gpu: {
       memoryBytes: 16_384 * mib,
-      peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
-      memoryTBps: 0.9,
-      powerWatts: 300,
-      pcieGeneration: 3,
-      gemmEfficiency: 0.96,
-      gemmEfficiencyKnown: true,
-      source: 'NVIDIA V100 SXM2 data sheet; GEMM efficiency as fitted on A100, checked against TeraPipe settings 1-10',
+      ...v100,
     },
     links: v100Links,
     gpusPerNode: 8,
@@ -59,13 +72,7 @@ export const nvidiaServers = {
     soldWithGB: 32,
     gpu: {
       memoryBytes: 32_768 * mib,
-      peakTflops: { fp16: 125, bf16: 15.7, fp32: 15.7 },
-      memoryTBps: 0.9,
-      powerWatts: 300,
-      pcieGeneration: 3,
-      gemmEfficiency: 0.96,
-      gemmEfficiencyKnown: true,
-      source: 'NVIDIA V100 SXM2 data sheet; GEMM efficiency as fitted on A100, checked against TeraPipe settings 1-10',
+      ...v100,
     },
     links: v100Links,
     gpusPerNode: 8,
@@ -221,13 +228,10 @@ export const nvidiaServers = {
     computeCapability: '10.0',
     gpu: {
       memoryBytes: 183_359 * mib,
+      ...blackwell,
       peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 9000 },
-      memoryTBps: 8.0,
       powerWatts: 1000,
-      pcieGeneration: 5,
-      gemmEfficiency: 0.505,
       gemmFactors: { fp8: 1.18, fp8Tensorwise: 1.3 },
-      attentionEfficiency: { cudnn: 0.395 },
       gemmEfficiencyKnown: true,
       source:
         'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact); attention by SimuMax and NeMo, FP8 as GB200',
@@ -241,13 +245,10 @@ export const nvidiaServers = {
     computeCapability: '10.3',
     gpu: {
       memoryBytes: 275_040 * mib,
+      ...blackwell,
       peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 13500 },
-      memoryTBps: 8.0,
       powerWatts: 1100,
-      pcieGeneration: 5,
-      gemmEfficiency: 0.505,
       gemmFactors: { fp8: 1.33, fp8Tensorwise: 1.46 },
-      attentionEfficiency: { cudnn: 0.395 },
       gemmEfficiencyKnown: false,
       source:
         "NVIDIA HGX B300 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",
@@ -261,13 +262,10 @@ export const nvidiaServers = {
     computeCapability: '10.0',
     gpu: {
       memoryBytes: 189_471 * mib,
+      ...blackwell,
       peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 10000 },
-      memoryTBps: 8.0,
       powerWatts: 1200,
-      pcieGeneration: 5,
-      gemmEfficiency: 0.505,
       gemmFactors: { fp8: 1.18, fp8Tensorwise: 1.3 },
-      attentionEfficiency: { cudnn: 0.395 },
       gemmEfficiencyKnown: true,
       source:
         "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency of bf16 B200's, FP8 by dense rows of Megatron-Bridge's table",
@@ -281,13 +279,10 @@ export const nvidiaServers = {
     computeCapability: '10.3',
     gpu: {
       memoryBytes: 284_208 * mib,
+      ...blackwell,
       peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 15000 },
-      memoryTBps: 8.0,
       powerWatts: 1400,
-      pcieGeneration: 5,
-      gemmEfficiency: 0.505,
       gemmFactors: { fp8: 1.48, fp8Tensorwise: 1.63 },
-      attentionEfficiency: { cudnn: 0.395 },
       gemmEfficiencyKnown: true,
       source:
         "NVIDIA GB300 NVL72 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency of bf16 B200's, FP8 by dense rows of Megatron-Bridge's table",
