@@ -1,5 +1,6 @@
+import { bytesPerGiB } from '../format';
 import type { NumberFact } from './facts';
-import { numberIn, timestampIn } from './lines';
+import { countIn, numberIn, timestampIn } from './lines';
 import type { LogFormat, LogLines } from './log-format';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
@@ -12,7 +13,6 @@ import { makeRunRecorder, type RunRecorder } from './recorder';
 const samples = /(?:global_step=|\b\d{1,9}\/)(\d+), RunningAvgSamplesPerSec=\S{1,40} CurrSamplesPerSec=([\d.]+)/;
 const pipe = /\bsteps: (\d+) loss: .{0,200}\biter time \(s\): ([\d.]+) samples\/sec: ([\d.]+)/;
 const timers = /time \(ms\) \| fwd: ([\d.]+) \| bwd: ([\d.]+) \|.{0,200}\| step: ([\d.]+)/;
-const gib = 2 ** 30;
 
 export const deepSpeedLog: LogFormat = {
   program: 'deepspeed',
@@ -68,7 +68,7 @@ function readMemory(line: string, run: RunRecorder): void {
   const allocated = numberIn(line, /\bMaxMemAllocated=([\d.]+)GB/) ?? numberIn(line, /\bMax_MA ([\d.]+) GB/);
   const reserved = numberIn(line, /(?<!Max_)\bCA ([\d.]+) GB/);
   if (allocated === null && reserved === null) return;
-  const bytes = (gigabytes: number | null): number | null => (gigabytes === null ? null : gigabytes * gib);
+  const bytes = (gigabytes: number | null): number | null => (gigabytes === null ? null : gigabytes * bytesPerGiB);
   run.memory({ rank: 0, allocatedBytes: bytes(allocated), reservedBytes: bytes(reserved) });
 }
 
@@ -87,7 +87,7 @@ function readConfig(line: string, run: RunRecorder): void {
   const [, name = '', written = ''] = /\s([a-z][a-z0-9_]{3,60}) \.{0,29} (\S.{0,4000})$/.exec(line) ?? [];
   const value = written.trim();
   const key = counts.get(name);
-  if (key !== undefined && /^\d{1,15}$/.test(value)) run.fact(key, Number(value));
+  if (key !== undefined) run.fact(key, countIn(value));
   else if (name === 'zero_config') run.fact('training.zeroStage', stageIn(value));
   else if (name === 'bfloat16_enabled' && value === 'True') run.fact('training.precision', 'bf16');
   else if (name === 'fp16_enabled' && value === 'True') run.fact('training.precision', 'fp16');

@@ -18,6 +18,11 @@ export function numberIn(text: string, pattern: RegExp): number | null {
   return Number.isFinite(value) && value > 0 ? value : null;
 }
 
+/** A count as a dump of settings writes it; null: it is none. */
+export function countIn(written: string | undefined): number | null {
+  return written !== undefined && /^\d{1,15}$/.test(written) ? Number(written) : null;
+}
+
 /** When a logger wrote a line (`2025-11-25 19:45:01,441`), ms since some moment; null: it does not say. */
 export function timestampIn(text: string): number | null {
   const [, ...parts] = /(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?/.exec(text) ?? [];

@@ -1,5 +1,5 @@
 import type { NumberFact } from './facts';
-import { numberIn, timestampIn } from './lines';
+import { countIn, numberIn, timestampIn } from './lines';
 import type { LogFormat, LogLines } from './log-format';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
@@ -23,7 +23,7 @@ export const megatronLog: LogFormat = {
     const dump: Dump = {};
     return {
       push: (line) => {
-        if (/elapsed[ _]time[ _]per[ _]iteration/i.test(line)) readSteps(line, run);
+        if (elapsed.test(line)) readSteps(line, run);
         if (line.includes('memory (MB)')) readMemory(line, run);
         if (line.includes('using world size:')) readSizes(line, run);
         else if (line.includes(' ..')) readArgument(line, run, dump);
@@ -136,7 +136,7 @@ function readArgument(line: string, run: RunRecorder, dump: Dump): void {
   const [, name = '', written = ''] = line.includes('config.py') ? [] : (argument.exec(line) ?? []);
   const value = written.trim();
   const key = counts.get(name);
-  if (key !== undefined) run.fact(key, /^\d{1,15}$/.test(value) ? Number(value) : value === 'None' ? (ofNone.get(name) ?? null) : null);
+  if (key !== undefined) run.fact(key, value === 'None' ? (ofNone.get(name) ?? null) : countIn(value));
   else if (name === 'params_dtype') run.fact('training.precision', precisions.get(value) ?? null);
   else if (name === 'recompute_granularity') run.fact('training.recompute', value === 'None' ? 'none' : value.slice(0, 20));
   const one = joined.find((each) => each === name);
@@ -148,8 +148,7 @@ function readArgument(line: string, run: RunRecorder, dump: Dump): void {
 
 /** Without grouped-query attention the number of groups means nothing. */
 function kvHeadsOf({ group_query_attention: grouped, num_query_groups: groups, num_attention_heads: heads }: Dump): number | null {
-  const written = grouped === 'True' ? groups : grouped === 'False' ? heads : undefined;
-  return written !== undefined && /^\d{1,15}$/.test(written) ? Number(written) : null;
+  return countIn(grouped === 'True' ? groups : grouped === 'False' ? heads : undefined);
 }
 
 function zeroStageOf(dump: Dump): number | null {

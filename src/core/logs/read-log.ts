@@ -32,14 +32,13 @@ export function makeLogReader(): LogReader {
     },
     end: () => {
       read(rest);
-      return joined(readers.map(({ lines }) => lines.end()).filter((log) => log !== null && log.steps.length > 0));
+      return joined(readers.flatMap(({ lines }) => lines.end() ?? []).filter(({ steps }) => steps.length > 0));
     },
   };
 }
 
 /** The log of the first trainer, with what only the others have. */
-function joined(logs: readonly (RunLog | null)[]): RunLog | null {
-  const [first, ...others] = logs.filter((log) => log !== null);
+function joined([first, ...others]: readonly RunLog[]): RunLog | null {
   if (first === undefined) return null;
   const facts = others.toReversed().reduce((known, log) => ({ ...known, ...withoutInterval(log.facts) }), {});
   const memory = [first, ...others].find((log) => log.memory.length > 0)?.memory ?? [];

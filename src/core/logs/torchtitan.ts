@@ -1,4 +1,5 @@
 import { gpuPresetOf } from '../cluster/presets';
+import { bytesPerGiB } from '../format';
 import type { LogFacts } from './facts';
 import { numberIn, timestampIn } from './lines';
 import type { LogFormat, LogLines } from './log-format';
@@ -10,7 +11,6 @@ import { makeRunRecorder, type RunRecorder } from './recorder';
  */
 
 const step = /(?<!validate )\bstep:\s{0,6}(\d+)\s.{0,200}\b(?:tps|wps):/;
-const gib = 2 ** 30;
 
 export const torchTitanLog: LogFormat = {
   program: 'torchtitan',
@@ -44,7 +44,7 @@ function readStep(line: string, run: RunRecorder): void {
   const reserved = numberIn(line, /\bmemory:\s{0,6}([\d.]+)\s?GiB/);
   const rank = /\[(?:rank|default)?(\d{1,7})\]:/.exec(line)?.[1];
   if (reserved !== null)
-    run.memory({ rank: rank === undefined ? null : Number(rank), allocatedBytes: null, reservedBytes: reserved * gib });
+    run.memory({ rank: rank === undefined ? null : Number(rank), allocatedBytes: null, reservedBytes: reserved * bytesPerGiB });
 }
 
 /** `pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1`, or `with ['dp_shard', 'tp'], [4, 2]`: dimensions of size 1 are left out. */
@@ -80,7 +80,7 @@ function readHead(line: string, run: RunRecorder): void {
   const started = numberIn(line, /Training starts at step (\d+)/);
   if (started !== null) run.startsAfter(started - 1);
   const [, gpu, memory] = /capacity: (.{3,100}) with ([\d.]+)GiB memory/.exec(line) ?? [];
-  if (gpu !== undefined) run.fact('cluster.gpu', gpuPresetOf(gpu, Number(memory) * gib));
+  if (gpu !== undefined) run.fact('cluster.gpu', gpuPresetOf(gpu, Number(memory) * bytesPerGiB));
   run.fact('parameters', numberIn(line, /\bModel .{0,200}size: ([\d,]+) total parameters/));
   const [, mode] = /Applied (\w{2,20}) activation checkpointing/.exec(line) ?? [];
   if (mode !== undefined) run.fact('training.recompute', /^full/i.test(mode) ? 'full' : 'selective');
