@@ -3,7 +3,7 @@ import { comparedFacts, logDifferences, type LogDifference, type LogFacts } from
 import { flopsAgainst, type FlopsAgainst } from '../logs/flops';
 import { logFormats } from '../logs/registry';
 import type { LogProgram, RunLog } from '../logs/run-log';
-import { steadyOfLog, type SteadySteps } from '../logs/steady';
+import type { SteadySteps } from '../logs/steady';
 import { lowMedian } from '../numbers';
 import { chosenOf, type Plan } from '../planner/plan';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
@@ -47,6 +47,7 @@ export interface LogComparison {
 /** What of a log can be compared before anything is predicted. */
 export type Judged = Pick<LogComparison, 'match' | 'differences' | 'flops'>;
 
+/** How the run of a log differs from a planned one: the same, one of the same passes, or another. */
 export function judgeLog(log: RunLog, request: PlanRequest): Judged {
   const differences = logDifferences(log.facts, request);
   const flops = flopsOf(log, request);
@@ -77,10 +78,9 @@ function isModelTold(facts: LogFacts): boolean {
   return facts['model.layers'] !== undefined || facts.parameters !== undefined;
 }
 
-function flopsOf({ steps, facts, startsAfter }: RunLog, request: PlanRequest): FlopsAgainst | null {
-  const steady = steadyOfLog({ steps, facts, startsAfter });
+function flopsOf({ steps, facts }: RunLog, request: PlanRequest): FlopsAgainst | null {
   const rates = steps.flatMap(({ tflopsPerGpu }) => tflopsPerGpu ?? []);
-  if (steady === null || rates.length === 0) return null;
+  if (rates.length === 0) return null;
   const batch = steps.findLast(({ globalBatch }) => globalBatch !== null)?.globalBatch ?? facts['training.globalBatch'];
   // rates and times are of the same lines: the product of both is what the trainer counts
   const [tflopsPerGpu, ms] = [lowMedian(rates), lowMedian(steps.flatMap((step) => (step.tflopsPerGpu === null ? [] : step.ms)))];
@@ -91,13 +91,12 @@ function flopsOf({ steps, facts, startsAfter }: RunLog, request: PlanRequest): F
 function memoryAgainst(plan: Plan, { memory, facts, program }: RunLog): MemoryAgainst[] {
   const { stages } = chosenOf(plan).memory;
   const { pipeline, order } = plan.request.layout;
-  const gpus = facts.gpus ?? null;
-  const known = pipeline === 1 || (program === 'megatron' && order === undefined && gpus !== null && gpus % pipeline === 0);
+  const ranksOfStage = program === 'megatron' && order === undefined && facts.gpus !== undefined ? facts.gpus / pipeline : NaN;
   const of: MemoryAgainst['of'] = memory.some(({ allocatedBytes }) => allocatedBytes !== null) ? 'allocated' : 'reserved';
   const highest = new Map<number | null, number>();
   for (const { rank, allocatedBytes, reservedBytes } of memory) {
     const bytes = of === 'allocated' ? allocatedBytes : reservedBytes;
-    const stage = pipeline === 1 ? 0 : known && rank !== null && gpus !== null ? Math.floor((rank * pipeline) / gpus) : null;
+    const stage = pipeline === 1 ? 0 : rank !== null && Number.isInteger(ranksOfStage) ? Math.floor(rank / ranksOfStage) : null;
     if (bytes !== null) highest.set(stage, Math.max(bytes, highest.get(stage) ?? 0));
   }
   const predicted = (stage: number | null): number =>
