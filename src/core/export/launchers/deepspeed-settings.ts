@@ -2,7 +2,7 @@ import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../../rules/derived';
 import { schedulesOf } from '../../schedules/registry';
-import type { LaunchSettings } from './launch-settings';
+import { accumulationSteps, type LaunchSettings } from './launch-settings';
 import {
   never,
   countSetting,
@@ -12,6 +12,7 @@ import {
   narrowFormatSettings,
   newFile,
   optimizerOffloadSetting,
+  sizeSettings,
   type SettingEdit,
   type DesiredSetting,
 } from './desired-setting';
@@ -80,8 +81,8 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
  * `train_batch_size` = `train_micro_batch_size_per_gpu` x `gradient_accumulation_steps` x data parallel size; DeepSpeed works out one that
  * is left out.
  */
-function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): readonly DesiredSetting[] {
-  const steps = globalBatch / (data * microBatch);
+function batchSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  const steps = accumulationSteps(plan);
   const accumulation: DesiredSetting = {
     what: counted(steps, 'gradient accumulation step'),
     facts: ['gradientAccumulation'],
@@ -89,11 +90,7 @@ function batchSettings({ microBatch, globalBatch, data }: LaunchSettings): reado
     alternatives: () => [[{ fact: 'gradientAccumulation', value: steps }]],
     reason: never,
   };
-  return [
-    countSetting(sentence`global batch size`, 'globalBatch', globalBatch, null),
-    countSetting(sentence`micro-batch size`, 'microBatch', microBatch, null),
-    accumulation,
-  ];
+  return [...sizeSettings(plan, { globalBatch: null, microBatch: null }), accumulation];
 }
 
 /**

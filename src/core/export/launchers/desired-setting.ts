@@ -81,6 +81,30 @@ export function countSetting(what: Sentence, fact: Counted, value: number, fallb
   };
 }
 
+/** Sizes that are a number in one fact of most launchers. */
+const sizeNames = {
+  tensor: sentence`tensor parallel size`,
+  pipeline: sentence`pipeline parallel size`,
+  data: sentence`data parallel size`,
+  context: sentence`context parallel size`,
+  expert: sentence`expert parallel size`,
+  sequenceLength: sentence`sequence length`,
+  microBatch: sentence`micro-batch size`,
+  globalBatch: sentence`global batch size`,
+} as const satisfies Partial<Record<Counted, Sentence>>;
+
+type Size = keyof typeof sizeNames;
+
+/** Sizes of a plan. @param fallbacks the launcher's default of each size that its file takes; null: unknown. */
+export function sizeSettings(
+  plan: Readonly<Record<Size, number>>,
+  fallbacks: Readonly<Partial<Record<Size, number | null>>>,
+): readonly DesiredSetting[] {
+  return (Object.entries(fallbacks) as [Size, number | null][]).map(([size, fallback]) =>
+    countSetting(sizeNames[size], size, plan[size], fallback),
+  );
+}
+
 /** A switch in one fact. */
 export function switchSetting(
   what: Sentence,

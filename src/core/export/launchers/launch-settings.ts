@@ -103,6 +103,11 @@ export interface LaunchSettings {
   readonly predicted: string;
 }
 
+/** Micro-batches that each replica accumulates in a step. */
+export function accumulationSteps({ globalBatch, data, microBatch }: Pick<LaunchSettings, 'globalBatch' | 'data' | 'microBatch'>): number {
+  return globalBatch / (data * microBatch);
+}
+
 /** Whether a plan runs token slices, which no launcher does. */
 export function runsSlices({ schedule, slices }: Pick<LaunchSettings, 'schedule' | 'slices'>): boolean {
   return slices > 1 || scheduleKind(schedule).sliced;

@@ -18,6 +18,7 @@ import {
   narrowFormatSettings,
   optimizerOffloadSetting,
   silentSize,
+  sizeSettings,
   switchSetting,
   type SettingEdit,
   type DesiredSetting,
@@ -33,18 +34,14 @@ export function megatronSettings(
 ): readonly DesiredSetting[] {
   const silent = silentSize(format);
   return [
-    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, silent),
-    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, silent),
-    countSetting(sentence`context parallel size`, 'context', plan.context, silent),
-    countSetting(sentence`expert parallel size`, 'expert', plan.expert, plan.model.experts === null ? 1 : silent),
+    ...sizeSettings(plan, { tensor: silent, pipeline: silent, context: silent, expert: plan.model.experts === null ? 1 : silent }),
     ...(plan.expertTensor === null
       ? []
       : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
     stagesSetting(plan, format),
-    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
+    ...sizeSettings(plan, { sequenceLength: null }),
     positionsSetting(plan),
-    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
-    countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
+    ...sizeSettings(plan, { microBatch: null, globalBatch: null }),
     precisionSetting(plan, format),
     ...narrowFormatSettings(plan.gemmPrecision, megatronDialects[format].narrow, sentence`set the format and its recipe yourself`),
     ...orderSettings(plan),

@@ -3,7 +3,7 @@ import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../spec/request';
 import { countOf } from '../../rules/derived';
-import { runsSlices, type LaunchSettings } from './launch-settings';
+import { accumulationSteps, runsSlices, type LaunchSettings } from './launch-settings';
 import { nanotronEngines } from './nanotron-engines';
 import {
   countSetting,
@@ -11,6 +11,7 @@ import {
   never,
   optimizerOffloadSetting,
   removed,
+  sizeSettings,
   switchSetting,
   unsupported,
   type DesiredSetting,
@@ -19,11 +20,7 @@ import {
 /** What a GPT-NeoX YAML should say of a plan: DeepSpeed's engine under Megatron's sizes. */
 export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
-    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, 1),
-    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
-    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
-    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
+    ...sizeSettings(plan, { tensor: 1, pipeline: 1, expert: 1, sequenceLength: null, microBatch: null }),
     globalBatchSetting(plan),
     countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0),
     sequenceParallelSetting(plan),
@@ -37,17 +34,11 @@ export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 
 /** What a nanotron YAML should say of a plan. */
 export function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
-  const steps = plan.globalBatch / (plan.data * plan.microBatch);
   return [
-    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, null),
-    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, null),
-    countSetting(sentence`data parallel size`, 'data', plan.data, null),
-    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
-    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    ...sizeSettings(plan, { tensor: null, pipeline: null, data: null, context: 1, expert: 1 }),
     engineSetting(plan),
-    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
-    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
-    countSetting(sentence`gradient accumulation steps`, 'gradientAccumulation', steps, null),
+    ...sizeSettings(plan, { sequenceLength: null, microBatch: null }),
+    countSetting(sentence`gradient accumulation steps`, 'gradientAccumulation', accumulationSteps(plan), null),
     { ...countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0), reason: sentence`nanotron shards the optimizer only` },
     sequenceParallelSetting(plan),
     wholeRecomputeSetting(plan),
@@ -58,12 +49,7 @@ export function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[
 /** What a NeMo-RL YAML of the DTensor backend should say of a plan: FSDP2 takes the GPUs that the sizes leave. */
 export function dtensorSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
-    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
-    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
-    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, null),
-    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, null),
-    countSetting(sentence`global batch size`, 'globalBatch', plan.globalBatch, null),
+    ...sizeSettings(plan, { tensor: 1, context: 1, expert: 1, sequenceLength: null, microBatch: null, globalBatch: null }),
     sequenceParallelSetting(plan),
     wholeRecomputeSetting(plan),
     gpusSetting(plan),
@@ -128,8 +114,9 @@ function wholeRecomputeSetting({ recompute }: LaunchSettings, also: readonly Fac
 }
 
 /** Of micro-batch, accumulation and global batch the file has two or three; those that it has agree. */
-function globalBatchSetting({ globalBatch, data, microBatch }: LaunchSettings): DesiredSetting {
-  const steps = globalBatch / (data * microBatch);
+function globalBatchSetting(plan: LaunchSettings): DesiredSetting {
+  const { globalBatch } = plan;
+  const steps = accumulationSteps(plan);
   return {
     what: sentence`global batch size ${formatCount(globalBatch)}`,
     facts: ['globalBatch', 'gradientAccumulation'],

@@ -15,6 +15,7 @@ import {
   unsupported,
   narrowFormatSettings,
   optimizerOffloadSetting,
+  sizeSettings,
   type SettingEdit,
   type Alternative,
   type DesiredSetting,
@@ -27,14 +28,11 @@ const known = scheduleKinds.filter(({ name }) => scheduleDescriptions[name].runt
 /** What a TorchTitan TOML should say of a plan. */
 export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    countSetting(sentence`tensor parallel size`, 'tensor', plan.tensor, 1),
-    countSetting(sentence`pipeline parallel size`, 'pipeline', plan.pipeline, 1),
-    countSetting(sentence`context parallel size`, 'context', plan.context, 1),
-    countSetting(sentence`expert parallel size`, 'expert', plan.expert, 1),
+    ...sizeSettings(plan, { tensor: 1, pipeline: 1, context: 1, expert: 1 }),
     ...(plan.expertTensor === null ? [] : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, 1)]),
     ...dataSettings(plan),
     ...(plan.pipeline > 1 ? [...scheduleSettings(plan), stagesSetting(plan)] : []),
-    countSetting(sentence`sequence length`, 'sequenceLength', plan.sequenceLength, 2048),
+    ...sizeSettings(plan, { sequenceLength: 2048 }),
     ...batchSettings(plan),
     ...precisionSettings(plan),
     ...narrowFormatSettings(

@@ -3,8 +3,8 @@ import { llamaFactory } from '../../formats/hf-trainer/programs';
 import { formatCount } from '../../format';
 import { gpusUsed } from '../../spec/request';
 import { counted, sentence } from '../../sentence';
-import { countSetting, never, removed, unsupported, type DesiredSetting } from './desired-setting';
-import type { LaunchSettings } from './launch-settings';
+import { never, removed, sizeSettings, unsupported, type DesiredSetting } from './desired-setting';
+import { accumulationSteps, type LaunchSettings } from './launch-settings';
 
 /**
  * What a YAML of LLaMA-Factory, Axolotl or TRL should say of a plan: micro-batch, accumulation and checkpointing. The rest is in what
@@ -12,14 +12,13 @@ import type { LaunchSettings } from './launch-settings';
  * @param program whose keys and defaults the file has.
  */
 export function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {
-  const { tensor, context, pipeline, expert } = plan;
+  const { pipeline, expert } = plan;
   const elsewhere = sentence`that is up to what launches the file`;
   return [
-    countSetting(sentence`micro-batch size`, 'microBatch', plan.microBatch, program?.capabilities?.silent.microBatch ?? null),
+    ...sizeSettings(plan, { microBatch: program?.capabilities?.silent.microBatch ?? null }),
     accumulationSetting(plan),
     checkpointingSetting(plan, program),
-    countSetting(sentence`tensor parallel size`, 'tensor', tensor, 1),
-    countSetting(sentence`context parallel size`, 'context', context, 1),
+    ...sizeSettings(plan, { tensor: 1, context: 1 }),
     ...unsupported('pipeline', sentence`pipeline parallel size ${pipeline}`, sentence`trainers have no pipeline`, pipeline > 1),
     ...unsupported('expert', sentence`expert parallel size ${expert}`, elsewhere, expert > 1),
     {
@@ -33,8 +32,8 @@ export function trainerSettings(plan: LaunchSettings, program?: Program): readon
   ];
 }
 
-function accumulationSetting({ globalBatch, data, microBatch }: LaunchSettings): DesiredSetting {
-  const steps = globalBatch / (data * microBatch);
+function accumulationSetting(plan: LaunchSettings): DesiredSetting {
+  const steps = accumulationSteps(plan);
   return {
     what: counted(steps, 'gradient accumulation step'),
     facts: ['gradientAccumulation'],
