@@ -5,6 +5,7 @@ import { runsSlices, type LaunchSettings } from './launch-settings';
 import { launcherTraitsOf } from '../../formats/registry';
 import { plainName } from '../../partition/scheduling';
 import { schedulesOf } from '../../schedules/registry';
+import { gpusSetting, nodesOf } from './gpus-setting';
 import { megatronDialects, type MegatronFormat } from './megatron-dialects';
 import { recomputeSetting } from './megatron-recompute';
 import { stagesSetting } from './megatron-stages';
@@ -58,7 +59,7 @@ export function megatronSettings(
     ...activationOffloadSettings(plan, format),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...contextParallelCommSettings(plan),
-    gpusSetting(plan, format),
+    worldSetting(plan, format),
     ...(plan.sliced !== undefined && launcherTraitsOf(format).takesMegatronArguments ? sliceSettings(plan.sliced) : scheduleGaps(plan)),
   ];
 }
@@ -192,25 +193,16 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
   ];
 }
 
-/** Data parallelism is what the GPUs leave, so that their number is what says it. */
-function gpusSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
+function worldSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
   const gpus = gpusUsed(plan);
-  const { nodes, gpusPerNode } = plan;
-  return {
-    what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
-    facts: ['nodes', 'gpusPerNode', 'world'],
+  return gpusSetting(plan, {
     isMet: (facts) => worldOf(facts) === gpus,
     alternatives: (facts) => {
-      const sizes: SettingEdit[] = [
-        { fact: 'nodes', value: nodes },
-        { fact: 'gpusPerNode', value: gpusPerNode },
-      ];
-      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || megatronDialects[format].saysNodes;
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
-      return isThere && nodes * gpusPerNode === gpus ? [sizes] : [];
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || megatronDialects[format].saysNodes;
+      return isThere && plan.nodes * plan.gpusPerNode === gpus ? [nodesOf(plan)] : [];
     },
-    reason: sentence`the file does not say how many GPUs it starts on; start it on ${counted(nodes, 'node')} of ${counted(gpusPerNode, 'GPU')}`,
-  };
+  });
 }
 
 function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {

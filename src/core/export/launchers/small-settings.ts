@@ -4,6 +4,7 @@ import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../spec/request';
 import { countOf } from '../../rules/derived';
 import { accumulationSteps, runsSlices, type LaunchSettings } from './launch-settings';
+import { gpusSetting, nodesOf } from './gpus-setting';
 import { nanotronEngines } from './nanotron-engines';
 import {
   countSetting,
@@ -26,7 +27,7 @@ export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     sequenceParallelSetting(plan),
     wholeRecomputeSetting(plan, ['recomputeLayers']),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
-    gpusSetting(plan),
+    nodesSetting(plan),
     ...lacking(plan, 'GPT-NeoX'),
     ...unsupported('context', sentence`context parallel size ${plan.context}`, sentence`its files have no key for it`, plan.context > 1),
   ];
@@ -52,7 +53,7 @@ export function dtensorSettings(plan: LaunchSettings): readonly DesiredSetting[]
     ...sizeSettings(plan, { tensor: 1, context: 1, expert: 1, sequenceLength: null, microBatch: null, globalBatch: null }),
     sequenceParallelSetting(plan),
     wholeRecomputeSetting(plan),
-    gpusSetting(plan),
+    nodesSetting(plan),
     ...lacking(plan, 'NeMo-RL'),
     ...unsupported('pipeline', sentence`pipeline parallel size ${plan.pipeline}`, sentence`DTensor has no pipeline`, plan.pipeline > 1),
     ...unsupported('zeroStage', sentence`ZeRO ${plan.zeroStage}`, sentence`FSDP2 shards weights`, plan.zeroStage !== 3 && plan.data > 1),
@@ -148,23 +149,10 @@ function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
   };
 }
 
-/** Replicas are what the sizes leave of the GPUs. */
-function gpusSetting(plan: LaunchSettings): DesiredSetting {
-  const { nodes, gpusPerNode, data } = plan;
-  const gpus = gpusUsed(plan);
-  return {
-    what: sentence`${counted(gpus, 'GPU')}, so that data parallelism is ${formatCount(data)}`,
-    facts: ['nodes', 'gpusPerNode'],
-    isMet: (facts) => (countOf(facts, 'nodes') ?? 1) * (countOf(facts, 'gpusPerNode') ?? 0) === gpus,
-    alternatives: (facts) =>
-      isGiven(facts, 'gpusPerNode')
-        ? [
-            [
-              { fact: 'nodes', value: nodes },
-              { fact: 'gpusPerNode', value: gpusPerNode },
-            ],
-          ]
-        : [],
-    reason: sentence`the file does not say how many GPUs it starts on; start it on ${counted(nodes, 'node')} of ${counted(gpusPerNode, 'GPU')}`,
-  };
+/** A file that gives the GPUs of a node gives the number of nodes, or has one. */
+function nodesSetting(plan: LaunchSettings): DesiredSetting {
+  return gpusSetting(plan, {
+    isMet: (facts) => (countOf(facts, 'nodes') ?? 1) * (countOf(facts, 'gpusPerNode') ?? 0) === gpusUsed(plan),
+    alternatives: (facts) => (isGiven(facts, 'gpusPerNode') ? [nodesOf(plan)] : []),
+  });
 }

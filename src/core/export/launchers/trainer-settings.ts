@@ -1,9 +1,8 @@
 import type { Program } from '../../formats/facts';
 import { llamaFactory } from '../../formats/hf-trainer/programs';
-import { formatCount } from '../../format';
-import { gpusUsed } from '../../spec/request';
 import { counted, sentence } from '../../sentence';
 import { never, removed, sizeSettings, unsupported, type DesiredSetting } from './desired-setting';
+import { gpusSetting } from './gpus-setting';
 import { accumulationSteps, type LaunchSettings } from './launch-settings';
 
 /**
@@ -21,14 +20,7 @@ export function trainerSettings(plan: LaunchSettings, program?: Program): readon
     ...sizeSettings(plan, { tensor: 1, context: 1 }),
     ...unsupported('pipeline', sentence`pipeline parallel size ${pipeline}`, sentence`trainers have no pipeline`, pipeline > 1),
     ...unsupported('expert', sentence`expert parallel size ${expert}`, elsewhere, expert > 1),
-    {
-      what: sentence`${counted(gpusUsed(plan), 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,
-      facts: ['nodes', 'gpusPerNode', 'world'],
-      carries: ['data'],
-      isMet: () => false,
-      alternatives: () => [],
-      reason: elsewhere,
-    },
+    gpusSetting(plan, { isMet: () => false, alternatives: () => [] }, elsewhere),
   ];
 }
 
