@@ -1,14 +1,8 @@
 import type { LauncherFormat } from '../../formats/config-format';
 import type { NarrowFormat } from '../../spec/number-formats';
 
-/** The formats of Megatron-LM and of what runs on Megatron Core. */
-export type MegatronFormat = Extract<
-  LauncherFormat,
-  'megatron-shell' | 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'primus' | 'primus-bridge' | 'flagscale' | 'nemo-rl'
->;
-
 /** How the settings of one format differ from the others'. */
-export interface MegatronDialect {
+interface MegatronDialect {
   /** Formats of GEMMs that a new file names. */
   readonly narrow: readonly NarrowFormat[];
   /** Bars may cut the pattern of a hybrid into stages. */
@@ -23,7 +17,8 @@ export interface MegatronDialect {
 
 const plain: MegatronDialect = { narrow: [], barsInPattern: true, countsVirtualStages: false, offloadsByNumber: false, saysNodes: false };
 
-export const megatronDialects: Readonly<Record<MegatronFormat, MegatronDialect>> = {
+/** Of Megatron-LM and of what runs on Megatron Core. */
+export const megatronDialects = {
   'megatron-shell': { ...plain, narrow: ['fp8', 'nvfp4'], offloadsByNumber: true },
   'megatron-yaml': plain,
   nemo: { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
@@ -32,4 +27,7 @@ export const megatronDialects: Readonly<Record<MegatronFormat, MegatronDialect>>
   'primus-bridge': { ...plain, countsVirtualStages: true },
   flagscale: plain,
   'nemo-rl': { ...plain, barsInPattern: false, countsVirtualStages: true, saysNodes: true },
-};
+} as const satisfies Partial<Record<LauncherFormat, MegatronDialect>>;
+
+/** The formats of Megatron-LM and of what runs on Megatron Core. */
+export type MegatronFormat = keyof typeof megatronDialects;

@@ -1,11 +1,11 @@
 import type { FactName, Facts } from '../../formats/facts';
+import { engineOf } from '../../formats/nanotron/engines';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../spec/request';
 import { countOf } from '../../rules/derived';
 import { accumulationSteps, runsSlices, type LaunchSettings } from './launch-settings';
 import { gpusSetting, nodesOf } from './gpus-setting';
-import { nanotronEngines } from './nanotron-engines';
 import {
   countSetting,
   isGiven,
@@ -139,7 +139,7 @@ function globalBatchSetting(plan: LaunchSettings): DesiredSetting {
 }
 
 function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
-  const isKnown = Object.hasOwn(nanotronEngines, schedule);
+  const isKnown = engineOf(schedule) !== undefined;
   return {
     what: sentence`schedule ${schedule}`,
     facts: ['schedule'],

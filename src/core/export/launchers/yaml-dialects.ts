@@ -1,25 +1,9 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
+import { engineOf } from '../../formats/nanotron/engines';
 import { mapAt, type YamlDocument, type YamlMap } from '../../formats/yaml/yaml-document';
 import { bridgeKeys, megatronConfigKeys, megatronFlags, nanotronKeys, nemoKeys, neoxKeys, titanKeys, type KeyNames } from './key-names';
-import { nanotronEngines } from './nanotron-engines';
 import type { SettingValue } from './desired-setting';
-
-/** Launchers whose YAML is edited. */
-export type YamlFormat = Extract<
-  LauncherFormat,
-  | 'megatron-yaml'
-  | 'nemo'
-  | 'megatron-bridge'
-  | 'primus'
-  | 'primus-torchtitan'
-  | 'primus-bridge'
-  | 'flagscale'
-  | 'nemo-rl'
-  | 'gpt-neox'
-  | 'nanotron'
-  | 'hf-trainer'
->;
 
 /** In what the YAML of one launcher is written otherwise than that of the others. */
 export interface YamlDialect {
@@ -45,7 +29,8 @@ const bridge: YamlDialect = {
   },
 };
 
-export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
+/** Of each launcher whose YAML is edited. */
+export const yamlDialects = {
   'megatron-yaml': {
     keys: (document) => (hasArguments(document) ? under('MODEL_ARGS.', megatronFlags) : megatronConfigKeys),
     removes: true,
@@ -68,7 +53,12 @@ export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
     switchesIn: (document) => overridesOf(document, 'megatron').split('.').slice(0, -1),
     spelled: {},
   },
-  'primus-torchtitan': { keys: (document) => under(overridesOf(document, 'torchtitan'), titanKeys), removes: false, switchesIn: null, spelled: {} }, // prettier-ignore
+  'primus-torchtitan': {
+    keys: (document) => under(overridesOf(document, 'torchtitan'), titanKeys),
+    removes: false,
+    switchesIn: null,
+    spelled: {},
+  },
   'primus-bridge': {
     ...bridge,
     keys: (document) => under(overridesOf(document, 'megatron_bridge'), leavesOf(bridgeKeys)),
@@ -79,7 +69,7 @@ export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
     keys: ({ root }) => (isDashed(root) ? spelledWith(neoxKeys, (name) => name.replaceAll('_', '-')) : neoxKeys),
     removes: true,
     switchesIn: null,
-    spelled: { recomputeGranularity: (value) => (value === undefined ? false : true) },
+    spelled: { recomputeGranularity: (value) => value !== undefined },
   },
   'hf-trainer': { keys: ({ root }) => trainerKeys(root), removes: false, switchesIn: null, spelled: {} },
   nanotron: {
@@ -89,10 +79,13 @@ export const yamlDialects: Readonly<Record<YamlFormat, YamlDialect>> = {
     spelled: {
       recomputeGranularity: (value) => value === 'full',
       sequenceParallel: (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),
-      schedule: (value) => nanotronEngines[String(value)],
+      schedule: (value) => engineOf(String(value)),
     },
   },
-};
+} as const satisfies Partial<Record<LauncherFormat, YamlDialect>>;
+
+/** Launchers whose YAML is edited. */
+export type YamlFormat = keyof typeof yamlDialects;
 
 export function hasArguments({ root }: YamlDocument): boolean {
   return mapAt(root, ['MODEL_ARGS']) !== null;

@@ -8,7 +8,7 @@ import { hasArguments, yamlDialects, type YamlDialect, type YamlFormat } from '.
 
 /** YAML of launchers, comments and layout kept. */
 export function yamlSyntax(format: YamlFormat): Syntax {
-  const dialect = yamlDialects[format];
+  const dialect: YamlDialect = yamlDialects[format];
   return {
     open: (launcher) => openEntries(launcher, dialect),
     edit: (launcher, edit) => editYaml(launcher, dialect, edit),

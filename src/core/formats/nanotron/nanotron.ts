@@ -8,10 +8,9 @@ import { environmentOnly } from '../yaml/references';
 import { anyOf, word } from '../yaml/reads';
 import { parseYaml } from '../yaml/yaml-document';
 import { sentence } from '../../sentence';
+import { nanotronEngines } from './engines';
 
 const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
-/** `pp_engine`; all forwards first is GPipe. */
-const engines = { '1f1b': '1F1B', afab: 'GPipe' } as const;
 
 /** Fields of its `LlamaConfig` and `Qwen2Config`. */
 const modelKeys: KeyTable = {
@@ -35,7 +34,7 @@ const nanotronKeys: KeyTable = {
   data: [key('parallelism.dp', count(1))],
   context: [key('parallelism.context_parallel_size', count(1))],
   expert: [key('parallelism.expert_parallel_size', count(1))],
-  schedule: [key('parallelism.pp_engine', lenient(choice(engines)))],
+  schedule: [key('parallelism.pp_engine', lenient(choice(nanotronEngines)))],
   sequenceParallel: [
     key(
       'parallelism.tp_mode',
