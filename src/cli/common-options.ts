@@ -2,6 +2,7 @@ import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
 import { settingOf } from '../core/formats/overrides';
 import { presetNamed } from '../core/formats/terapipe/cluster-section';
+import { logNames } from '../core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
 import type { Machine } from '../core/resolve/machine';
 import { sentence } from '../core/sentence';
@@ -29,7 +30,7 @@ export const configOptions = {
 /** Of the commands that plan one step. */
 export const measured = {
   value: 'STEP',
-  help: 'calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log (Megatron-LM, TorchTitan, DeepSpeed, Trainer), which must be of this run; other layouts follow',
+  help: `calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log (${logNames.join(', ')}), which must be of this run; other layouts follow`,
 } as const;
 
 /** Of the commands that plan one schedule. */

@@ -1,9 +1,19 @@
-import { compareWithLog, logSentences, readSentence } from '../../core/compare/against-log';
+import { compareWithLog, logSentences, readSentence, type LogComparison } from '../../core/compare/against-log';
 import { formatDuration } from '../../core/format';
 import type { Plan } from '../../core/planner/plan';
 import { say } from '../../core/sentence';
 import { printable } from '../../core/text';
 import type { UsedLog } from '../measured-config';
+
+/** A log that calibrates a plan, compared with it. */
+export interface ComparedLog extends UsedLog {
+  readonly comparison: LogComparison;
+}
+
+/** Compares the log that calibrates a plan with it. */
+export function comparedLog(plan: Plan, used: UsedLog | null): ComparedLog | null {
+  return used === null ? null : { ...used, comparison: compareWithLog(plan, used.log) };
+}
 
 /** How the run of a log differs from the planned one: what is printed first. */
 export function differencesLines(used: UsedLog | null): string[] {
@@ -12,21 +22,19 @@ export function differencesLines(used: UsedLog | null): string[] {
 }
 
 /** Rows of a plan on the log that calibrates it: which steps count, then what it says of memory and FLOPs. */
-export function logLines(plan: Plan, used: UsedLog | null): string[][] {
-  if (used === null) return [];
-  const { steady, log } = used;
-  const compared = compareWithLog(plan, log);
+export function logLines(log: ComparedLog | null): string[][] {
+  if (log === null) return [];
+  const { steady, comparison } = log;
   const spread = steady.counted > 1 ? `, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}` : '';
-  const lines = [`${say(readSentence(compared, steady))}${spread}`, ...logSentences(compared).map((one) => say(one))];
+  const lines = [`${say(readSentence(comparison, steady))}${spread}`, ...logSentences(comparison).map((one) => say(one))];
   return lines.map((line, at) => [at === 0 ? 'log' : '', printable(line)]);
 }
 
 /** The same as JSON, `measured`: times ms, memory bytes. */
-export function logJson(plan: Plan, used: UsedLog | null): object {
-  if (used === null) return {};
-  const { file, use, steady, log } = used;
-  const compared = compareWithLog(plan, log);
+export function logJson(compared: ComparedLog | null): object {
+  if (compared === null) return {};
+  const { file, use, steady, log, comparison } = compared;
   return {
-    measured: { file, use, ...compared, facts: log.facts, steps: steady, sentences: logSentences(compared).map((one) => say(one)) },
+    measured: { file, use, ...comparison, facts: log.facts, steps: steady, sentences: logSentences(comparison).map((one) => say(one)) },
   };
 }

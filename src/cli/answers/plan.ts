@@ -13,7 +13,7 @@ import { costsText, limitedBy, stepCosts } from '../../core/planner/limit-labels
 import { adapterLine } from './adapter';
 import { lengthsLine, lengthsSection } from './lengths';
 import type { UsedLog } from '../measured-config';
-import { differencesLines, logJson, logLines } from './measured-log';
+import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } from './measured-log';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
 import type { CalibratedStep } from '../../core/spec/request';
@@ -38,25 +38,26 @@ export function planAnswer(
   used: UsedLog | null = null,
 ): Answer {
   const chosen = chosenOf(plan);
+  const log = comparedLog(plan, used);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
     json: {
       ...planJson(plan, own),
-      ...logJson(plan, used),
+      ...logJson(log),
       ...remediesJson(remedies),
       starts: startErrors(findings).length === 0,
       findings: printed,
     },
     text: [
       ...differencesLines(used),
-      planText(plan, findings, remedies, used),
+      planText(plan, findings, remedies, log),
       ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : []),
     ].join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosen)),
   };
 }
 
-function planText(plan: Plan, findings: readonly Finding[], remedies: readonly Remedy[], used: UsedLog | null): string {
+function planText(plan: Plan, findings: readonly Finding[], remedies: readonly Remedy[], log: ComparedLog | null): string {
   const chosen = chosenOf(plan);
   const { request, cost, parameters } = plan;
   const { layout, model, training } = request;
@@ -80,7 +81,7 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
     ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
     ...lengthsLine(plan),
     ...calibrationLines(plan),
-    ...logLines(plan, used),
+    ...logLines(log),
     ['bubble', bubbleText(chosen.bubbleRate)],
     ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
     [
