@@ -6,11 +6,12 @@ import type { Run } from '../core/formats/run';
 import { comparedFacts, type LogDifference } from '../core/logs/facts';
 import type { RunLog } from '../core/logs/run-log';
 import type { SteadySteps } from '../core/logs/steady';
-import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
+import { assumedGpuName } from '../core/resolve/defaults';
 import { resolveRun } from '../core/resolve/resolve';
 import { scenarioOfLog } from '../core/resolve/scenario-of-log';
 import { say, sentence, type Sentence } from '../core/sentence';
 import type { PlanRequest } from '../core/spec/request';
+import { printable } from '../core/text';
 import type { Line } from './command';
 import { judgedFindings, placed } from './planned';
 import { namedConfig, runConfig, type RunConfig } from './read-config';
@@ -60,39 +61,39 @@ export async function measuredConfig(
 /** What is made of the log of another run on the machine. */
 const countsAsOther = sentence`Its step counts as one of another run on this machine.`;
 
-type Asked = Pick<MeasuredConfig, 'config' | 'line'>;
+type ConfigOfLine = Pick<MeasuredConfig, 'config' | 'line'>;
 
-function calibratedToLog(asked: Asked, read: Pick<UsedLog, 'log' | 'steady' | 'file'>, isSearch: boolean): MeasuredConfig {
+function calibratedToLog(given: ConfigOfLine, read: Pick<UsedLog, 'log' | 'steady' | 'file'>, isSearch: boolean): MeasuredConfig {
   const { log, steady, file } = read;
-  const kept = scenarioOfLog(log, resolved(asked)) ?? undefined;
-  const scened: Asked = kept === undefined ? asked : { ...asked, line: { ...asked.line, defaults: { ...asked.line.defaults, kept } } };
-  const request = resolved(scened);
+  const plain = resolved(given);
+  const kept = scenarioOfLog(log, plain);
+  const asLogged = kept === null ? given : { ...given, line: { ...given.line, defaults: { ...given.line.defaults, kept } } };
+  const request = kept === null ? plain : resolved(asLogged);
   const judged = judgeLog(log, request);
   const { match, differences, flops } = judged;
   const own = `calibration.iterationMs=${steady.medianMs}`;
-  if (match === 'same') return { ...withSets(scened, [own]), used: { ...read, use: 'own step', differences: [] } };
+  if (match === 'same') return { ...withSets(asLogged, [own]), used: { ...read, use: 'own step', differences: [] } };
   const left = differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
   const isOpen = differences.length > 0 && flops?.agree !== false && isAssumed(left, request);
   // what no file says is as in the log, which then is of this run; a search chooses all but the machine and its runtime
   const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
-  if (settled.length > 0) return calibratedToLog(withSets(asked, settled.map(settingText)), read, isSearch);
+  if (settled.length > 0) return calibratedToLog(withSets(given, settled.map(settingText)), read, isSearch);
   if (match === 'other' && !isOpen) throw otherRunError(judged, file);
   const steps = [
-    ...(asked.config.run.calibration?.steps?.value ?? []),
+    ...(given.config.run.calibration?.steps?.value ?? []),
     { iterationMs: steady.medianMs, set: settingsOfLog(differences, request) },
   ];
   return {
-    ...withSets(scened, [`calibration.steps=${JSON.stringify(steps)}`]),
+    ...withSets(asLogged, [`calibration.steps=${JSON.stringify(steps)}`]),
     used: { ...read, use: 'step of another run', differences: [...differenceSentences(judged), countsAsOther] },
   };
 }
 
 /** The run as it would be planned without the log. @throws ExpectedError as `resolveRun`, placed. */
-function resolved({ config, line }: Asked): PlanRequest {
+function resolved({ config, line }: ConfigOfLine): PlanRequest {
   const run: Run = { ...config.run, calibration: {} };
-  const defaults: ResolveDefaults = line.defaults;
   try {
-    return resolveRun(run, defaults);
+    return resolveRun(run, line.defaults);
   } catch (error) {
     throw placed(error, config.run, () => judgedFindings(config, config.run, null));
   }
@@ -102,11 +103,11 @@ function settingText({ key, log }: LogDifference): string {
   return `${key}=${log}`;
 }
 
-function withSets({ config, line }: Asked, sets: readonly string[]): Asked {
+function withSets({ config, line }: ConfigOfLine, sets: readonly string[]): ConfigOfLine {
   return { config: { ...config, run: applyOverrides(config.run, sets, assumedGpuName) }, line: { ...line, sets: [...line.sets, ...sets] } };
 }
 
 /** Says on stderr how the log differs, for commands whose output has no place for it. */
 export function sayDifferences({ used }: MeasuredConfig, { err }: Terminal): void {
-  for (const difference of used?.differences ?? []) err(`${say(difference)}\n`);
+  for (const difference of used?.differences ?? []) err(`${printable(say(difference))}\n`);
 }
