@@ -2,10 +2,8 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 import { clausesOf, counted, listOf, sentence, type Sentence, type Value } from '../sentence';
-import { isAsFast } from '../planner/slower';
+import { isAsFast, worthSaying } from '../planner/slower';
 
-/** Parts that differ by less than this share of the longer step are not worth a word. */
-const worthSaying = 0.005;
 /** Peaks this close are alike. */
 const sameMemory = 0.02;
 

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { costOf } from '../planner/slower';
+import { costOf, worthSaying } from '../planner/slower';
 import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
@@ -152,9 +152,6 @@ export function keptFreeText({ keptFree, best }: Pick<SearchResult, 'keptFree' |
         : sentence`the best fits tightly, since layouts that keep ${percent} of GPU memory free take ${formatNumber(slowdown)}x the time: ${because}`;
   }
 }
-
-/** Shares of the best's step below this are not worth a word. */
-const worthSaying = 0.005;
 
 /** Why a layout lost: how much slower it is, and what of its step is longer and shorter than the best's. */
 export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {

@@ -10,6 +10,7 @@ import { assumptionsByWeight, deciding, type AssumedMove, type DecidingKey, type
 import type { Candidate } from './plan';
 import { pipelineOf } from './pipeline';
 import { stepMs } from './predict';
+import { worthSaying } from './slower';
 
 /*
  * What a plan assumes, by what it moves. See docs/model/time.md, What is assumed.
@@ -64,9 +65,6 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
   const wider = sentence`${formatNumber(range[0])} to ${formatNumber(range[1])} times with what is assumed (${what})`;
   return { ...cost, range, errorBecause: sentence`${cost.errorBecause}; ${wider}` };
 }
-
-/** An assumption that moves the step by less is not named. */
-const worthSaying = 0.005;
 
 function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
   const { costTable, profile, cluster } = request;

@@ -4,11 +4,11 @@ import { formatCount, formatPercent } from '../format';
 import { mean } from '../numbers';
 import type { Candidate, Plan } from './plan';
 import { meanParts, stepPartNames, stepParts, type StepPart } from './step-part-names';
+import { worthSaying } from './slower';
 import { clausesOf, listOf, sentence, type Sentence, type Value } from '../sentence';
 
-/** Shares of the step below this are not worth a word, and below that no row: rows add up to the step. */
-const worthSaying = 0.005;
-const worthARow = 0.0005;
+/** A smaller share of the step is not worth a row of a table, whose rows add up to the step. */
+export const worthARow = 0.0005;
 
 /**
  * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of the stages where nobody knows what it

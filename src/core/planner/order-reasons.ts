@@ -9,9 +9,7 @@ import { rankOrderOf } from '../spec/runtime';
 import { pipelineOf } from './pipeline';
 import type { Candidate } from './plan';
 import { stepMs } from './predict';
-
-/** A difference below this share of the step is not worth a line. */
-const worthSaying = 0.005;
+import { worthSaying } from './slower';
 
 /** One line: which groups lie inside a node, and what the step would take in the other order of ranks; none where that is the same. */
 export function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): Sentence[] {

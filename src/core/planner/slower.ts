@@ -1,6 +1,9 @@
 import { formatNumber, formatPercent } from '../format';
 import { sentence, type Sentence } from '../sentence';
 
+/** A smaller share of a step is not worth a word. */
+export const worthSaying = 0.005;
+
 /** Whether a step is as long as another: their ratio prints as 0.0 % of difference. */
 export function isAsFast(ratio: number): boolean {
   return Math.abs(ratio - 1) < 0.0005;

@@ -2,6 +2,7 @@ import type { PredictedMeasured } from '../../../src/core/compare/against-trace'
 import type { PlanComparison, PlanOutcome } from '../../../src/core/compare/plans';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
+import { worthARow } from '../../../src/core/planner/limit-labels';
 import type { ComparisonAnswer, ReportedComparison } from '../../../src/protocol/comparison';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
@@ -9,9 +10,6 @@ import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { requestName, badges, comparedPartName, signed } from './labels';
 import { say } from '../../../src/core/sentence';
-
-/** Parts of the step under this share of it in both plans are left out. */
-const worthSaying = 0.0005;
 
 /** What comes out, where the step goes, and what was asked for: of two plans. Of a measured run the step and the bubble. */
 export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
@@ -89,7 +87,7 @@ function partRows({ parts, a, b }: PlanComparison): Row[] {
     return element;
   };
   return parts
-    .filter(({ aMs, bMs }) => Math.max(aMs, bMs) >= worthSaying * longest)
+    .filter(({ aMs, bMs }) => Math.max(aMs, bMs) >= worthARow * longest)
     .map(({ part, aMs, bMs }) => [
       h(
         'span',
