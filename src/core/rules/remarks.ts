@@ -1,8 +1,16 @@
+/** A code of findings, as its page in docs/findings.md describes it. */
+export interface Documented {
+  readonly code: string;
+  /** A former code: what switches that off switches this off too. */
+  readonly alias?: string;
+  readonly doc: string;
+}
+
 /**
  * Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its
  * page in docs/findings.md.
  */
-export const remarks: readonly { readonly code: string; readonly alias?: string; readonly doc: string }[] = [
+export const remarks: readonly Documented[] = [
   {
     code: 'unknown-key',
     doc: 'A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the quick fix does.',

@@ -17,7 +17,7 @@ import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
 import { runRules } from './checks/run-rules';
 import { guidance, type Guidance } from './guidance';
-import { remarks } from './remarks';
+import { remarks, type Documented } from './remarks';
 
 /** Every rule, over one view of a config: each names the formats that it applies to. */
 export const rules: readonly Rule[] = [
@@ -49,16 +49,12 @@ export interface DocumentedCode {
   readonly guidance: Guidance;
 }
 
-interface Documented {
-  readonly code: string;
-  readonly alias?: string;
-  readonly doc: string;
-}
+/** Rules and what else finds something: several rules may share a code. */
+export const documented: readonly Documented[] = [...rules, ...remarks];
 
 /** Every code of a finding, once, with what all its rules say of it. */
 export function documentedCodes(): DocumentedCode[] {
   const pages = new Map<string, DocumentedCode>();
-  const documented: readonly Documented[] = [...rules, ...remarks];
   for (const { code, alias, doc: own } of documented) {
     const doc = alias === undefined ? own : `${own} It was called \`${alias}\`, which \`terapipe-ignore\` and settings take too.`;
     const before = pages.get(code);
