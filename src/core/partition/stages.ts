@@ -32,10 +32,9 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
 }
 
 /**
- * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load, ceil(layers
- * / stages), so the last ones may stay empty. Seen
- * with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078). A uniform partition has empty stages only with fewer layers than
- * stages.
+ * Stages that `partition_balanced` of DeepSpeed before 0.12 leaves without a layer: it fills each stage up to the largest load,
+ * ceil(layers / stages), so the last ones may stay empty. Seen with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078).
+ * @param balanced whether it cuts so; a uniform partition has empty stages only with fewer layers than stages.
  */
 export function emptyStagesOf(layers: number, stages: number, balanced = true): number {
   if (layers <= stages || !balanced) return Math.max(0, stages - layers);

@@ -11,8 +11,8 @@ export type RefusedSizes = Readonly<Partial<Record<RefusedSize, number>>>;
 /** What a model has that some sizes do not go with. */
 export interface RefusedModel {
   readonly tiedEmbeddings: boolean;
-  /** Null: it has none. */
-  readonly experts: unknown;
+  /** Null or false: it has none. */
+  readonly experts: object | boolean | null;
 }
 
 /** The rules of refusals, by their codes. */
@@ -101,7 +101,7 @@ export function refusalsOf(refuses: readonly Refusal[], sizes: RefusedSizes, mod
     ({ atLeast, atMost = {}, model: trait }) =>
       Object.entries(atLeast).every(([name, least]) => sizeIn(sizes, name as RefusedSize) >= least) &&
       Object.entries(atMost).every(([name, most]) => sizeIn(sizes, name as RefusedSize) <= most) &&
-      (trait === undefined || (model[trait] !== null && model[trait] !== false)),
+      (trait === undefined || (model[trait] ?? false) !== false),
   );
 }
 

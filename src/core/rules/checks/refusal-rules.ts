@@ -53,7 +53,6 @@ export const refusalRules: readonly Rule[] = [
 
 function refused(view: ConfigView, code: RefusalCode): Issue | null {
   const { facts, assumesRuntime } = view;
-  const sizes = sizesOf(view);
   const refusal = refusalIn(view, code);
   if (refusal === undefined) return null;
   const names = namesOf(refusal);
@@ -63,7 +62,7 @@ function refused(view: ConfigView, code: RefusalCode): Issue | null {
   return {
     at: names,
     severity: isSlow === true || assumesRuntime ? 'warning' : 'error',
-    message: sentence`${subjectOf(refusal, sizes)}: ${why}`,
+    message: sentence`${subjectOf(refusal, sizesOf(view))}: ${why}`,
     remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, leastOf(refusal, name) - 1)))}`,
     ...(first === undefined ? {} : { changes: setTo(first, [leastOf(refusal, first) - 1]) }),
   };
