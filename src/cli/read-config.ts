@@ -1,4 +1,5 @@
 import { ExpectedError } from '../core/errors';
+import { overridden } from '../core/spec/located';
 import type { LauncherReader } from '../core/formats/facts';
 import { applyOverrides } from '../core/formats/overrides';
 import type { ReadReferenced, Run } from '../core/formats/run';
@@ -70,10 +71,9 @@ export type RunConfig = LoadedConfig & { readonly run: Run };
 export async function runConfig(config: LoadedConfig, { profile: file }: Line, texts: Map<string, string>): Promise<RunConfig> {
   const run = requireRun(config);
   if (file === null) return { ...config, run };
-  const source = { kind: 'override' } as const;
-  if (file === 'none') return { ...config, run: { ...run, profile: { value: null, source } } };
+  if (file === 'none') return { ...config, run: { ...run, profile: overridden(null) } };
   const { text } = await readInto(texts, file);
-  return { ...config, run: { ...run, profile: { value: { file, profile: parseProfile(text, file) }, source } } };
+  return { ...config, run: { ...run, profile: overridden({ file, profile: parseProfile(text, file) }) } };
 }
 
 /** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */

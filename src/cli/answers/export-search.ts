@@ -20,7 +20,7 @@ import { mostAssumedNodes } from '../../core/resolve/first-layout';
 import { noMachine, type Machine } from '../../core/resolve/machine';
 import { settingOf } from '../../core/formats/overrides';
 import { counted, say, sentence, type Sentence } from '../../core/sentence';
-import type { Located } from '../../core/spec/located';
+import { overridden } from '../../core/spec/located';
 import type { PlanRequest } from '../../core/spec/request';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer } from '../answer';
@@ -212,12 +212,11 @@ async function plannedAgain(
 /** A run on the machine of a request, where a measured step has corrected its constants. */
 function withConstantsOf(run: Run, { calibration, cluster, constants }: PlanRequest): Run {
   if (calibration === undefined || cluster.groups !== undefined) return run;
-  const override = <T>(value: T): Located<T> => ({ value, source: { kind: 'override' } });
   return {
     ...run,
-    gpu: override(cluster.gpu),
-    links: override(cluster.links),
-    constants: Object.fromEntries(Object.entries(constants).map(([key, value]) => [key, override(value)])),
+    gpu: overridden(cluster.gpu),
+    links: overridden(cluster.links),
+    constants: Object.fromEntries(Object.entries(constants).map(([key, value]) => [key, overridden(value)])),
   };
 }
 

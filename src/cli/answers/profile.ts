@@ -7,6 +7,7 @@ import type { Run } from '../../core/formats/run';
 import { importTimes } from '../../core/slice-times/csv';
 import { importedFor } from '../../core/slice-times/imported';
 import { compareProfiles } from '../../core/slice-times/match';
+import { overridden } from '../../core/spec/located';
 import type { FitError, Profile, ProviderName, Sample } from '../../core/spec/profile';
 import { printable } from '../../core/text';
 import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
@@ -59,7 +60,7 @@ export async function profileAnswer(
 
 /** A profile is of the layer and the machine, whatever profile the plan uses. */
 function withoutProfile(run: Run): Run {
-  return { ...run, profile: { value: null, source: { kind: 'override' } } };
+  return { ...run, profile: overridden(null) };
 }
 
 /** What `profile` prints about a profile that was measured or imported. */

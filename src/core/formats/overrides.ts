@@ -2,7 +2,7 @@ import { parseAmount, parseBandwidth } from '../amounts';
 import { instances } from '../cluster/instances';
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../spec/cluster';
-import type { Located } from '../spec/located';
+import { overridden, type Located } from '../spec/located';
 import { quoted } from '../text';
 import { gpuWith, linksWith, presetLinks, presetNamed } from './terapipe/cluster-section';
 import { configError } from './errors';
@@ -167,10 +167,6 @@ function valueOf(key: string, written: string, rule: Rule<unknown>): unknown {
     if (rule.type !== 'number') return written;
     return (key.includes('GBps') ? parseBandwidth(written) : null) ?? parseAmount(written, 'binary') ?? written;
   }
-}
-
-function overridden<T>(value: T): Located<T> {
-  return { value, source: { kind: 'override' } };
 }
 
 /** Files are read before overrides are applied: here a profile can only be left out. */

@@ -4,7 +4,7 @@ import { formatCount, formatNumber } from '../format';
 import type { Run } from '../formats/run';
 import { linksWith, presetLinks } from '../formats/terapipe/cluster-section';
 import { sentence, type Sentence, type Value } from '../sentence';
-import type { Located, Place } from '../spec/located';
+import { overridden, type Located, type Place } from '../spec/located';
 
 /** The machine that flags of a command line ask for. Null: the flag is not given. */
 export interface Machine {
@@ -80,7 +80,7 @@ function withGpu(run: Run, name: GpuPresetName | null): Run {
   const { gpu } = gpuPresets[name];
   if (run.gpu?.value.name === gpu.name) return run;
   refuse({ name: '--gpu', key: 'cluster.gpu', value: name }, run.gpu, run.gpu?.value.name ?? '');
-  return { ...run, gpu: flagged(gpu), links: presetLinks(name) };
+  return { ...run, gpu: overridden(gpu), links: presetLinks(name) };
 }
 
 function withCount(run: Run, key: 'nodes' | 'gpusPerNode', value: number | null): Run {
@@ -88,7 +88,7 @@ function withCount(run: Run, key: 'nodes' | 'gpusPerNode', value: number | null)
   if (value === null || given?.value === value) return run;
   const name = key === 'nodes' ? '--nodes' : '--gpus-per-node';
   refuse({ name, key: `cluster.${key}`, value }, given, given?.value ?? '');
-  return { ...run, [key]: flagged(value) };
+  return { ...run, [key]: overridden(value) };
 }
 
 function withNetwork(run: Run, nicGBps: number | null, assumed: GpuPresetName): Run {
@@ -97,7 +97,7 @@ function withNetwork(run: Run, nicGBps: number | null, assumed: GpuPresetName): 
   if (links.nicGBps === nicGBps) return run;
   const given = run.links?.source.kind === 'file' ? run.links : undefined;
   refuse({ name: '--network', key: 'cluster.links.nicGBps', value: nicGBps }, given, sentence`${formatNumber(links.nicGBps)} GB/s`);
-  return { ...run, links: flagged(linksWith(links, { nicGBps })) };
+  return { ...run, links: overridden(linksWith(links, { nicGBps })) };
 }
 
 /** @throws ExpectedError where a file or a setting gives the value otherwise; what is only a default of the format gives way. */
@@ -145,8 +145,4 @@ function fileValue(given: Located<number> | undefined): number | null {
 function presetOf({ gpu }: Run): GpuPresetName | null {
   const name = gpu?.value.name;
   return name !== undefined && Object.hasOwn(gpuPresets, name) ? (name as GpuPresetName) : null;
-}
-
-function flagged<T>(value: T): Located<T> {
-  return { value, source: { kind: 'override' } };
 }

@@ -31,6 +31,11 @@ export function byDefault<T>(value: T, reason: Sentence): Located<T> {
   return { value, source: { kind: 'default', reason } };
 }
 
+/** A value given on the command line or by a control. */
+export function overridden<T>(value: T): Located<T> {
+  return { value, source: { kind: 'override' } };
+}
+
 /** A value that follows from one that was read: same source. */
 export function from<T>({ source }: Located<unknown>, value: T): Located<T> {
   return { value, source };

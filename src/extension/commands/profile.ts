@@ -4,6 +4,7 @@ import { formatNumber } from '../../core/format';
 import type { PlanRequest } from '../../core/spec/request';
 import { profileMismatch } from '../../core/slice-times/match';
 import { resolveRun } from '../../core/resolve/resolve';
+import { overridden } from '../../core/spec/located';
 import type { Profile } from '../../core/spec/profile';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
@@ -75,8 +76,7 @@ async function measureWithProgress(
 
 /** What to measure for: the run as its files say it, whatever profile the plan rests on now. */
 function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
-  if (run !== null)
-    return resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, planDefaults(vscode.Uri.parse(file), log));
+  if (run !== null) return resolveRun({ ...run, profile: overridden(null) }, planDefaults(vscode.Uri.parse(file), log));
   throw error ?? new ExpectedError('no-plan', sentence`There is no plan to profile for`, sentence`fix the config first`);
 }
 
