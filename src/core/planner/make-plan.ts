@@ -1,9 +1,11 @@
 import { sentence } from '../sentence';
+import { memoized } from '../memoized';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import { sharesOf } from '../spec/lengths';
 import type { PlanRequest } from '../spec/request';
 import type { ScheduleName } from '../spec/schedule-names';
+import type { CostProvenance } from '../spec/slice-cost';
 import { askedSpecs, candidateSpecs } from './candidates';
 import { choose, isAskedFor, requestedSchedule } from './choose';
 import { coveringAssumed } from './assumed';
@@ -47,7 +49,11 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const open = pipelineOf(request);
   const pipeline = { ...open, virtualStages: chosenVirtualStages(request, open, signal) };
   const predicted = predictedOnce(pipeline, signal);
-  const planned = { request, pipeline, drawnOperations, signal };
+  const costs = new Map<Candidate, CostProvenance>();
+  // a first plan and the whole one choose the same, and this simulates
+  const provenance = (chosen: Candidate): CostProvenance =>
+    memoized(costs, chosen, () => coveringAssumed(provenanceOf(request, pipeline), request, chosen, signal));
+  const planned = { request, pipeline, provenance, drawnOperations, signal };
   const tellFirst = (specs: readonly CandidateSpec[]): void => {
     const first = specs.length === 0 ? undefined : planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
     if (first !== undefined) onFirst?.(first);
@@ -92,6 +98,8 @@ function candidatesOf(outcomes: readonly Outcome[]): readonly Candidate[] {
 interface Planned {
   readonly request: PlanRequest;
   readonly pipeline: Pipeline;
+  /** The error bars of what is chosen. */
+  readonly provenance: (chosen: Candidate) => CostProvenance;
   readonly candidates: readonly Candidate[];
   readonly skipped: readonly ScheduleName[];
   readonly analytic?: AnalyticPlan | null;
@@ -104,6 +112,7 @@ interface Planned {
 function planOf({
   request,
   pipeline,
+  provenance,
   candidates,
   skipped,
   analytic = null,
@@ -113,8 +122,7 @@ function planOf({
 }: Planned): Plan | undefined {
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
-  const known = provenanceOf(request, pipeline);
-  const cost = coveringAssumed(known, request, chosen, signal);
+  const cost = provenance(chosen);
   return {
     request: withStagesOf(request, chosen),
     chosen: chosen.id,
