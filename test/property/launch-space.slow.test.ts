@@ -109,7 +109,6 @@ function factsWith(
   { layout, training, schedule }: Sample,
   { gpusPerNode, nodes }: Pick<ClusterSpec, 'gpusPerNode' | 'nodes'>,
 ): Facts {
-  // prettier-ignore
   const place = { file: 'launch', range: { start: 0, end: 1 } };
   const source = { kind: 'file', place, key: 'size' } as const;
   const set: Partial<FactValues> = {
@@ -180,7 +179,10 @@ describe('the layouts that are searched', () => {
             { ...launcher, facts: factsWith(launcher.facts, { ...sample, layout: deeper }, request.cluster) },
             facts,
           );
-          assert.ok(found.some(({ code }) => code === refusal.code), `${refusal.code} of ${of}`); // prettier-ignore
+          assert.ok(
+            found.some(({ code }) => code === refusal.code),
+            `${refusal.code} of ${of}`,
+          );
         }
       }),
       { numRuns: cases(60, 1000) },
@@ -209,12 +211,8 @@ describe('the layouts that are searched', () => {
         const request = resolveRun(run, isNamed ? node : { ...node, runtime });
         const first = { ...request.layout, zeroStage: request.training.zeroStage };
         assert.equal(refusedTogether(request.capabilities, first, request.model), undefined, JSON.stringify(first));
-        for (const { layout, training: chosen } of sampled(
-          searchProblemOf(run, request, ['tensor', 'pipeline', 'data', 'context', 'virtualStages']),
-          seed,
-        )) {
-          // prettier-ignore
-          const sizes = ['tensor', 'pipeline', 'data', 'context', 'virtualStages'] as const;
+        const sizes = ['tensor', 'pipeline', 'data', 'context', 'virtualStages'] as const;
+        for (const { layout, training: chosen } of sampled(searchProblemOf(run, request, sizes), seed)) {
           const cut = layout.stageLayers === undefined ? [] : [`layout.stageLayers=${JSON.stringify(layout.stageLayers)}`];
           const sets = [...sizes.map((key) => `layout.${key}=${layout[key]}`), ...cut, `training.microBatch=${chosen.microBatch}`];
           assert.deepEqual(errors(findingsOf(applyOverrides(run, sets), null)), [], JSON.stringify({ runtime, layout, zeroStage }));

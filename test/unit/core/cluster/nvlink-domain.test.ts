@@ -44,11 +44,11 @@ describe('NVLink beyond a node', () => {
       cluster,
     });
     const stage = { layers: 12 };
-    for (const [send, times] of [
-      [megatronBoundary, 1.8],
-      [terapipeBoundary, 1.5],
-    ] as const) // prettier-ignore
-    {
+    const sends = [
+      { send: megatronBoundary, times: 1.8 },
+      { send: terapipeBoundary, times: 1.5 },
+    ];
+    for (const { send, times } of sends) {
       assert.ok(send(on(apart, 4), 1, 2048) > times * send(on(rack, 4), 1, 2048));
       assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
     }
