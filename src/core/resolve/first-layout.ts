@@ -274,14 +274,20 @@ function possibleLayouts(given: LayoutGiven, planned: PlannedModel, cluster: Clu
       virtualStages: fixed.virtualStages?.value ?? 1,
     })),
   );
-  const isRun = (layout: Layout): boolean => refusedTogether(capabilities, { ...layout, zeroStage: draft.zeroStage }, model) === undefined;
-  const layouts = all.some(isRun) ? all.filter(isRun) : all;
+  const { zeroStage } = draft;
+  const layouts = orAll(all, (layout) => refusedTogether(capabilities, { ...layout, zeroStage }, model) === undefined);
   const batch = fixedBatch(given, kept);
-  const dividing = layouts.filter(
+  return orAll(
+    layouts,
     ({ data, tensor, expert, expertTensor = tensor }) =>
       dividesBatch({ data }, draft, batch) && ((data * context * tensor) / expertTensor) % expert === 0,
   );
-  return dividing.length > 0 ? dividing : layouts;
+}
+
+/** Those that are wanted, or all where none is. */
+function orAll(layouts: Layout[], isWanted: (layout: Layout) => boolean): Layout[] {
+  const wanted = layouts.filter(isWanted);
+  return wanted.length > 0 ? wanted : layouts;
 }
 
 /**
