@@ -32,7 +32,7 @@ export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'progra
     globalBatch: facts['training.globalBatch'] ?? assumed.globalBatch,
     layout: sizes ?? assumed.layout,
     reasons: Object.fromEntries(keys.map((key): [ScenarioKey, Sentence] => [key, asLogged])),
-    because: asLogged,
+    keptReason: asLogged,
   };
 }
 

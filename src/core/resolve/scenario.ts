@@ -36,7 +36,7 @@ export interface Scenario {
   /** Why each value was assumed when it was first planned; a key that is absent was in the files, and is not kept. */
   readonly reasons: Readonly<Partial<Record<ScenarioKey, Sentence>>>;
   /** Why they are kept; absent: they were planned first. */
-  readonly because?: Sentence;
+  readonly keptReason?: Sentence;
 }
 
 /** The scenario of a plan. */
@@ -60,7 +60,7 @@ export function scenarioOf({ cluster, training, layout, assumptions }: PlanReque
 export function keptFallback<T>(kept: Scenario | undefined, key: ScenarioKey, value: T): Fallback<T> | null {
   const firstReason = kept?.reasons[key];
   if (firstReason === undefined) return null;
-  return { value, reason: kept?.because ?? sentence`kept from the first plan: ${firstReason}`, firstReason };
+  return { value, reason: kept?.keptReason ?? sentence`kept from the first plan: ${firstReason}`, firstReason };
 }
 
 /** `TP2 PP8 DP8`, with context and expert parallelism where there are any. */
