@@ -3,7 +3,7 @@ import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import { kindSettings, libraryDefaults, loraSettings } from '../adapters';
 import type { Facts, LauncherFile, Program } from '../facts';
-import { axolotl, keepsHalf, llamaFactory, trainerProgramOf, trl } from './programs';
+import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
 import { count, fixed, on } from '../shell/flag-reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../trainer-files';
@@ -108,7 +108,7 @@ function programOf(own: YamlDocument, facts: Facts, isPure: boolean): Program {
   const named = own.root.entries.get('deepspeed')?.value;
   const hasDeepSpeed = named !== undefined && !(named.kind === 'scalar' && /^(null|~|)$/.test(named.text));
   const runtime = isFsdp(own) ? 'fsdp1' : hasDeepSpeed ? 'deepspeed' : 'ddp';
-  return trainerProgramOf(capabilities, runtime, isPure || keepsHalf(capabilities, runtime, facts));
+  return trainerProgramOf(capabilities, runtime, facts, isPure);
 }
 
 /** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */

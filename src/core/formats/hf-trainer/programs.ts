@@ -2,7 +2,7 @@ import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabili
 import type { Capabilities, Facts, Program } from '../facts';
 
 /** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */
-export const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
+const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };
 
 /** Sharding is that of the DeepSpeed JSON or the Accelerate YAML that a launch names; a model that is loaded with a plan is split. */
 const ofTrainer = setBy(['microBatch', 'recompute'], ['tensor', 'context', 'expert', 'zeroStage', 'offloadOptimizer']);
@@ -42,16 +42,26 @@ export const axolotl: Capabilities = {
   silent: { gradientAccumulation: 1, recomputeGranularity: 'none', precision: 'bf16', sequenceLength: 512 },
 };
 
+/** Arguments of transformers, with checkpointing on. */
+export const swift: Capabilities = {
+  ...trainer,
+  name: 'ms-swift',
+  source: 'modelscope/ms-swift at 3602360a, swift/trainers/arguments.py 134 and sequence_parallel/sequence_parallel.py 653',
+  silent: { ...trainer.silent, ...checkpoints, microBatch: 1 },
+};
+
 /** What divides the states of a Trainer's run over its replicas; `ddp`: nothing does. */
-export type TrainerRuntime = 'deepspeed' | 'fsdp1' | 'ddp';
+type TrainerRuntime = 'deepspeed' | 'fsdp1' | 'ddp';
 
 /**
- * A program of the Trainer's family. FSDP and DDP keep and exchange otherwise than DeepSpeed, and have no AutoTP to refuse.
- * @param isHalf weights are in 16 bits, and the optimizer updates them as they are: no master copy, gradients of their type.
+ * A program of the Trainer's family. FSDP and DDP keep and exchange otherwise than DeepSpeed, and have no AutoTP to refuse. Weights that
+ * are in 16 bits are updated as they are: there is no master copy, and gradients have their type.
+ * @param isPure `pure_bf16`: weights are in 16 bits whatever the program does otherwise.
  */
-export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRuntime, isHalf = false): Program {
+export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRuntime, facts: Facts, isPure: boolean): Program {
   const { name, silent, refuses } = capabilities;
   if (runtime === 'deepspeed') return { name, traits: {}, capabilities };
+  const isHalf = isPure || (runtime === 'ddp' && keepsHalf(name, facts));
   return {
     name,
     traits: { runtime },
@@ -69,12 +79,11 @@ export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRun
 }
 
 /**
- * Whether a program leaves weights in bf16 as it loads them. FSDP makes its shards fp32 whatever they are loaded in (`fsdp2_prepare_model`
- * of accelerate/utils/fsdp_utils.py). Axolotl loads in bf16 (utils/config/__init__.py 191), ms-swift in the checkpoint's type (usually
- * bf16); LLaMA-Factory and TRL make trained weights fp32 (`model/adapter.py` 338, `trainer/utils.py` 1144), and of other scripts of a
- * Trainer nothing is known.
+ * Whether a program under DDP leaves weights in bf16 as it loads them. (FSDP makes its shards fp32 whatever they are loaded in:
+ * `fsdp2_prepare_model` of accelerate/utils/fsdp_utils.py.) Axolotl loads in bf16 (utils/config/__init__.py 191), ms-swift in the
+ * checkpoint's type (usually bf16); LLaMA-Factory and TRL make trained weights fp32 (`model/adapter.py` 338, `trainer/utils.py` 1144), and
+ * of other scripts of a Trainer nothing is known.
  */
-export function keepsHalf({ name }: Capabilities, runtime: TrainerRuntime, { precision }: Facts): boolean {
-  const loadsHalf = name === axolotl.name || name === 'ms-swift';
-  return runtime === 'ddp' && loadsHalf && (precision?.value ?? 'bf16') === 'bf16';
+function keepsHalf(program: string, { precision }: Facts): boolean {
+  return [axolotl.name, swift.name].includes(program) && (precision?.value ?? 'bf16') === 'bf16';
 }

@@ -1,6 +1,5 @@
 import type { Capabilities } from '../facts';
 import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabilities';
-import { checkpoints, trainer } from '../hf-trainer/programs';
 
 /** Its launch flags have ZeRO and offloading too. */
 export const openRlhf: Capabilities = {
@@ -10,14 +9,6 @@ export const openRlhf: Capabilities = {
   refuses: [zero3WithAutoTensor],
   recomputes: wholeLayersOnly,
   silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048, recomputeGranularity: 'none' },
-};
-
-/** Arguments of transformers, with checkpointing on. */
-export const swift: Capabilities = {
-  ...trainer,
-  name: 'ms-swift',
-  source: 'modelscope/ms-swift at 3602360a, swift/trainers/arguments.py 134 and sequence_parallel/sequence_parallel.py 653',
-  silent: { ...trainer.silent, ...checkpoints, microBatch: 1 },
 };
 
 /** Sizes follow from `--model-size`. */

@@ -5,7 +5,7 @@ import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../spec/located';
 import { quoted } from '../../text';
 import type { Capabilities, Facts, LauncherFile, Program } from '../facts';
-import { keepsHalf, llamaFactory, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
+import { llamaFactory, swift, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
 import { factOf, type LocatedFlag } from '../megatron/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../shell/flag-reads';
@@ -17,7 +17,7 @@ import { vocabOfName } from '../tokenizers';
 import { lenient } from '../yaml/key-table';
 import { pathWord, word } from '../yaml/reads';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
-import { metaseq, openRlhf, swift } from './programs';
+import { metaseq, openRlhf } from './programs';
 import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -187,7 +187,7 @@ function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers
   const capabilities = isMetaseq ? metaseq : named;
   const runtime = isFsdp ? 'fsdp1' : isReplicated(capabilities, facts, flags, ofAccelerate) ? 'ddp' : 'deepspeed';
   const isPure = factOf(flags.get('pure-bf16'), toggle(true))?.value === true;
-  return trainerProgramOf(capabilities, runtime, isPure || keepsHalf(capabilities, runtime, facts));
+  return trainerProgramOf(capabilities, runtime, facts, isPure);
 }
 
 /** Whether nothing that the launch names shards states: no DeepSpeed, and no file of Accelerate that is not here to say so. */
@@ -197,7 +197,6 @@ function isReplicated(
   flags: ReadonlyMap<string, LocatedFlag>,
   ofAccelerate: Program | undefined,
 ): boolean {
-  // prettier-ignore
   if (capabilities === metaseq || capabilities === openRlhf || deepspeedKeys.some((key) => flags.has(key))) return false;
   if (ofAccelerate !== undefined) return ofAccelerate.traits.runtime === 'ddp';
   return !flags.has(accelerateKey) && zeroStage === undefined;
