@@ -99,15 +99,19 @@ function batchSettings(plan: LaunchSettings): readonly DesiredSetting[] {
  */
 function sizeSetting(what: Sentence, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
   const setting = countSetting(what, fact, value, 1);
-  const alternatives: DesiredSetting['alternatives'] = (facts) =>
-    isGiven(facts, fact) || facts === newFile ? setting.alternatives(facts) : [];
+  const alternatives: DesiredSetting['alternatives'] = (facts) => (hasPlaceFor(facts, fact) ? setting.alternatives(facts) : []);
   return { ...setting, alternatives, reason: sentence`the file does not split the model; the training script does` };
+}
+
+/** Whether a size goes into the file, so that DeepSpeed splits the model by it. */
+function hasPlaceFor(facts: Facts, size: 'tensor' | 'pipeline'): boolean {
+  return isGiven(facts, size) || facts === newFile;
 }
 
 /** With a pipeline, or a tensor size in the file, no more than DeepSpeed's engines take. */
 function zeroSetting({ zeroStage: planned, pipeline, tensor }: LaunchSettings): DesiredSetting {
   const zeroStage = pipeline > 1 ? Math.min(1, planned) : planned;
-  const stageIn = (facts: Facts): number => (tensor > 1 && splitsTensors(facts) ? Math.min(2, zeroStage) : zeroStage);
+  const stageIn = (facts: Facts): number => (tensor > 1 && hasPlaceFor(facts, 'tensor') ? Math.min(2, zeroStage) : zeroStage);
   return {
     what: sentence`ZeRO ${zeroStage}`,
     facts: ['zeroStage'],
@@ -122,12 +126,7 @@ function zeroWithTensor({ zeroStage, pipeline, tensor }: LaunchSettings): readon
   if (zeroStage < 3 || tensor === 1 || pipeline > 1) return [];
   const what = sentence`ZeRO ${zeroStage} with a tensor parallel size of ${tensor}`;
   const reason = sentence`DeepSpeed's AutoTP takes stages up to 2`;
-  return [{ what, carries: ['zeroStage'], facts: [], isMet: (facts) => !splitsTensors(facts), alternatives: () => [], reason }];
-}
-
-/** Whether DeepSpeed's AutoTP splits the model: the file has a tensor size, or a new one gets it. */
-function splitsTensors(facts: Facts): boolean {
-  return isGiven(facts, 'tensor') || facts === newFile;
+  return [{ what, carries: ['zeroStage'], facts: [], isMet: (facts) => !hasPlaceFor(facts, 'tensor'), alternatives: () => [], reason }];
 }
 
 function precisionSetting({ precision }: LaunchSettings): DesiredSetting {
@@ -151,7 +150,7 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
         ? isGiven(facts, 'recomputeGranularity')
           ? [removed('recomputeGranularity')]
           : []
-        : granularity === 'full' && pipeline > 1 && (isGiven(facts, 'pipeline') || facts === newFile)
+        : granularity === 'full' && pipeline > 1 && hasPlaceFor(facts, 'pipeline')
           ? [[{ fact: 'recomputeGranularity', value: group }]]
           : [],
     reason: sentence`what is recomputed is up to the model's code; this file only says how it is kept`,
