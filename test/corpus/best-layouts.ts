@@ -1,6 +1,5 @@
 // `npm run corpus -- FOLDER --best`: for each training file of a launcher that names a model the best layout found, written into the
-// file and
-// read back, by launcher; with the function that `terapipe export --search` runs.
+// file and read back, by launcher; with the function that `terapipe export --search` runs.
 import { bestFile, mostDifference } from '../../src/cli/answers/export-search';
 import { defaults } from '../../src/cli/common-options';
 import { readConfig, type RunConfig } from '../../src/cli/read-config';
@@ -10,11 +9,13 @@ import { layoutText } from '../../src/core/layout-search/labels';
 import { chosenOf } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
 
+const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'out of time', 'failed'] as const;
+
 /** How writing the best layout of one file ended. */
 export interface Outcome {
   readonly file: string;
   readonly format: string;
-  readonly kind: 'written' | 'refused' | 'nothing fits' | 'not planned' | 'out of time' | 'failed';
+  readonly kind: (typeof kinds)[number];
   /** The step of the written file over that of the search. */
   readonly ratio: number | null;
   readonly reason: string;
@@ -73,7 +74,6 @@ function expected(error: unknown): ExpectedError {
 
 /** Prints outcomes by launcher, and those that are not written. Whether all written ones are as found, and nothing failed. */
 export function printBest(outcomes: readonly Outcome[]): boolean {
-  const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'out of time', 'failed'] as const;
   console.log(`\nbest layouts, written and read back${kinds.map((kind) => kind.padStart(14)).join('')}     ratios`);
   for (const format of [...new Set(outcomes.map((one) => one.format))].sort()) {
     const own = outcomes.filter((one) => one.format === format);
