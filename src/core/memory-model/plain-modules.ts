@@ -1,4 +1,5 @@
 import { elementBytes } from '../spec/number-formats';
+import { runsTransformers } from '../spec/runtime';
 import type { MemoryInputs } from './memory-inputs';
 
 /*
@@ -31,17 +32,12 @@ export function normCopyBytes(inputs: MemoryInputs): number {
   return copies ? (inputs.training.adapter === undefined ? 4 : 4 - elementBytes(inputs.training)) : 0;
 }
 
-/** Whether models are those of Transformers: a Trainer's under DeepSpeed or DDP. */
-function runsTransformers({ training: { runtime } }: MemoryInputs): boolean {
-  return runtime === 'deepspeed' || runtime === 'ddp';
-}
-
 /** Models of Transformers whose GELU is written out in Python (`NewGELUActivation`). */
 const writtenGelu: ReadonlySet<string> = new Set(['gpt2', 'gpt_neo', 'gptj', 'codegen', 'phi']);
 
 /** Tensors of the feed-forward width that the activation keeps beside its input: the tanh, half the input, and 1 plus the tanh. */
 export function activationCopies(inputs: MemoryInputs): number {
-  return runsTransformers(inputs) && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
+  return runsTransformers(inputs.training) && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
 }
 
 /**
@@ -49,11 +45,11 @@ export function activationCopies(inputs: MemoryInputs): number {
  * attention.
  */
 export function repeatsKeysAndValues(inputs: MemoryInputs): boolean {
-  const { runtime, attention } = inputs.training;
-  return runtime === 'torchtitan' || (runsTransformers(inputs) && attention === 'unfused' && isPlain(inputs));
+  const { training } = inputs;
+  return training.runtime === 'torchtitan' || (runsTransformers(training) && training.attention === 'unfused' && isPlain(inputs));
 }
 
 /** Bytes a cell of the softmax that unfused attention saves in fp32 beside its cast (Transformers' Llama and its like). */
 export function softmaxCopyBytes(inputs: MemoryInputs): number {
-  return runsTransformers(inputs) && normCopyBytes(inputs) > 0 ? 4 : 0;
+  return runsTransformers(inputs.training) && normCopyBytes(inputs) > 0 ? 4 : 0;
 }

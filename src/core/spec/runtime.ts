@@ -203,6 +203,11 @@ export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeP
   return profiles[runtime ?? 'megatron'];
 }
 
+/** Whether models are those of Transformers, unless they are custom: a Trainer's under DeepSpeed or DDP. */
+export function runsTransformers({ runtime }: { readonly runtime?: Runtime }): boolean {
+  return runtime === 'deepspeed' || runtime === 'ddp';
+}
+
 /** Whether sequence parallelism is on where no file says, and why. */
 export function usualSequenceParallel(
   training: { readonly runtime?: Runtime; readonly sequenceLength: number; readonly decoderSequenceLength?: number },
@@ -283,8 +288,7 @@ export function usualLoss({
 }): { readonly value: boolean; readonly reason: Sentence } {
   if (runtime === 'fsdp1')
     return { value: true, reason: sentence`llm-foundry's loss_fn is fused_crossentropy unless its file says otherwise` };
-  if ((runtime === 'deepspeed' || runtime === 'ddp') && modelType !== 'custom')
-    return { value: false, reason: sentence`Transformers computes it in fp32` };
+  if (runsTransformers({ runtime }) && modelType !== 'custom') return { value: false, reason: sentence`Transformers computes it in fp32` };
   if (runtime !== 'torchtitan') return { value: true, reason: sentence`usual practice` };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);
   const since = major === 0 ? minor >= 1 : 100 * (major % 2000) + minor >= 2502;
