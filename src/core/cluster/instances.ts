@@ -12,6 +12,13 @@ export interface InstanceRecord {
   readonly links: LinkSpec;
 }
 
+const p4Links: LinkSpec = {
+  ...a100Links,
+  nicGBps: 50,
+  hostGBps: 12.6,
+  source: "AWS EC2 P4 page (recalled): 4 x 100 Gbit/s EFA; PCIe 3.0 of its Cascade Lake hosts; inside the node as the GPU's preset",
+};
+
 /**
  * Every machine type of a cloud that `cluster.instance` may name. Schema and documents are written from this list: `npm run docs --
  * --write`.
@@ -20,22 +27,12 @@ export const instances = {
   'p4d.24xlarge': {
     gpu: 'A100-40GB',
     gpusPerNode: 8,
-    links: {
-      ...a100Links,
-      nicGBps: 50,
-      hostGBps: 12.6,
-      source: "AWS EC2 P4 page (recalled): 4 x 100 Gbit/s EFA; PCIe 3.0 of its Cascade Lake hosts; inside the node as the GPU's preset",
-    },
+    links: p4Links,
   },
   'p4de.24xlarge': {
     gpu: 'A100-80GB',
     gpusPerNode: 8,
-    links: {
-      ...a100Links,
-      nicGBps: 50,
-      hostGBps: 12.6,
-      source: "AWS EC2 P4 page (recalled): 4 x 100 Gbit/s EFA; PCIe 3.0 of its Cascade Lake hosts; inside the node as the GPU's preset",
-    },
+    links: p4Links,
   },
   'p5.48xlarge': {
     gpu: 'H100-80GB',
