@@ -13,23 +13,33 @@ export interface FlopsAgainst {
   readonly agree: boolean;
 }
 
-/** @param ms of a step of the log. @param batch its sequences. */
+/**
+ * Counts the FLOPs of a step of a log by the planned model, at the sequence length of the log where it has one.
+ * @param step its `ms`, the sequences of its `batch` and the logged `tflopsPerGpu`.
+ */
 export function flopsAgainst(
   request: PlanRequest,
   facts: LogFacts,
   step: { ms: number; batch: number; tflopsPerGpu: number },
 ): FlopsAgainst {
-  const { model, training, layout } = request;
+  const { model, layout } = request;
+  const training = trainingOf(request, facts);
   const gpus = facts.gpus ?? gpusUsed(layout);
   const perGpu = (flopsOfSequence: number): number => (step.batch * flopsOfSequence) / gpus / step.ms / 1e9;
   const counted = perGpu(sequenceFlops(model, training));
-  const most = perGpu(sequenceFlops(model, lengthsOf(training)) + causalHalf(request));
+  const most = perGpu(sequenceFlops(model, lengthsOf(training)) + causalHalf(model, training));
   const logged = step.tflopsPerGpu;
   return { logged, counted, agree: logged >= counted * (1 - tolerance) && logged <= most * (1 + tolerance) };
 }
 
+/** The planned training, at the sequence length of a log; a model of two stacks keeps both of its own. */
+function trainingOf({ model, training }: PlanRequest, facts: LogFacts): PlanRequest['training'] {
+  const { 'training.sequenceLength': sequenceLength = training.sequenceLength } = facts;
+  return model.stacks === undefined ? { ...training, sequenceLength } : training;
+}
+
 /** FLOPs of a sequence for the half of the attention scores that a causal mask leaves out, forward and backward. */
-function causalHalf({ model, training: { sequenceLength } }: PlanRequest): number {
+function causalHalf(model: PlanRequest['model'], { sequenceLength }: SequenceLengths): number {
   const { layers, heads, headDim, latent } = model;
   const width = latent ? latent.nopeHeadDim + latent.ropeHeadDim + latent.vHeadDim : 2 * headDim;
   return 3 * layers * heads * width * sequenceLength ** 2;

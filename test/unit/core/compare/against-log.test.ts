@@ -88,6 +88,15 @@ describe('A log', () => {
     assert.equal(judgeLog(logWith({}, 2 * tflops), request).match, 'same', 'its sizes are known');
   });
 
+  it('of another sequence length differs in that only: its TFLOP/s are counted at its own', () => {
+    const long = 2 * training.sequenceLength;
+    const logged = (16 * sequenceFlops(model, { ...training, sequenceLength: long })) / 8 / stepMs / 1e9;
+    const judged = judgeLog(logWith({}, logged, { 'training.globalBatch': 16, 'training.sequenceLength': long }), request);
+    assert.equal(judged.match, 'other');
+    assert.equal(judged.flops?.agree, true);
+    assert.match(said(differenceSentences(judged)[0]), /^The log is of another run: sequence length 8,192 \(planned 4,096\)\.$/);
+  });
+
   it('names what the log does not say, which is taken as planned', () => {
     const plan = planOf('1F1B');
     const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => said(one)).join(' '); // prettier-ignore
