@@ -1,20 +1,26 @@
+import type { Facts } from '../../formats/facts';
 import { countOf } from '../../rules/derived';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { never, removed, type DesiredSetting, type SettingEdit } from './desired-setting';
 import type { LaunchSettings } from './launch-settings';
 
 /** `recompute full of 8 layers a stage, 2 layers together`. */
-function recomputeName(
+export function recomputeName(
   granularity: string,
   {
     modules,
     parts,
     group,
-  }: { readonly modules: readonly string[] | undefined; readonly parts: number | undefined; readonly group: number },
+  }: { readonly modules: readonly string[] | undefined; readonly parts?: number | undefined; readonly group: number },
 ): Sentence {
   const base = modules === undefined ? sentence`recompute ${granularity}` : sentence`recompute ${granularity} of ${modules.join(', ')}`;
   const limited = parts === undefined ? base : sentence`${base} of ${counted(parts, 'layer')} a stage`;
   return group > 1 ? sentence`${limited}, ${group} layers together` : limited;
+}
+
+/** Whether a file recomputes these modules, in any order. */
+export function recomputes({ recomputeModules }: Facts, modules: readonly string[]): boolean {
+  return [...(recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
 }
 
 /**
@@ -36,8 +42,7 @@ export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, who
     isMet: (facts) => {
       const given = facts.recomputeGranularity?.value ?? 'none';
       if (given !== granularity) return false;
-      if (granularity === 'selective')
-        return modules === undefined || [...(facts.recomputeModules?.value ?? [])].sort().join() === [...modules].sort().join();
+      if (granularity === 'selective') return modules === undefined || recomputes(facts, modules);
       const isPart = facts.recomputeMethod?.value === 'block' && (countOf(facts, 'recomputeLayers') ?? 0) < most;
       if (granularity === 'none') return true;
       const isGroup = facts.recomputeMethod?.value !== 'uniform' || (countOf(facts, 'recomputeLayers') ?? 1) === group;

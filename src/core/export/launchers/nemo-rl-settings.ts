@@ -2,6 +2,7 @@ import type { Program } from '../../formats/facts';
 import { sentence } from '../../sentence';
 import { never, type DesiredSetting } from './desired-setting';
 import type { LaunchSettings } from './launch-settings';
+import { recomputeName, recomputes } from './megatron-recompute';
 import { megatronSettings } from './megatron-settings';
 import { dtensorSettings } from './small-settings';
 
@@ -16,17 +17,16 @@ const section = 'policy.megatron_cfg';
 function recomputeSetting({ recompute }: LaunchSettings): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
   const isSaid = layers === undefined && group === 1;
-  const is = (written: readonly string[] | undefined): boolean => [...(written ?? [])].sort().join() === [...(modules ?? [])].sort().join();
   const switched = (value: boolean) => ({ fact: 'recomputeGranularity' as const, flag: `${section}.activation_checkpointing`, value });
   const kind = { fact: 'recomputeGranularity' as const, flag: `${section}.recompute_granularity`, value: granularity };
   return {
-    what: modules === undefined ? sentence`recompute ${granularity}` : sentence`recompute ${granularity} of ${modules.join(', ')}`,
+    what: recomputeName(granularity, { modules, group: 1 }),
     facts: ['recomputeGranularity', 'recomputeModules'],
     carries: ['recompute'],
     isMet: (facts) =>
       isSaid &&
       (facts.recomputeGranularity?.value ?? 'none') === granularity &&
-      (granularity !== 'selective' || is(facts.recomputeModules?.value)),
+      (granularity !== 'selective' || recomputes(facts, modules ?? [])),
     alternatives: () => {
       if (!isSaid) return [];
       if (granularity === 'none') return [[switched(false)]];

@@ -1,4 +1,4 @@
-import type { FactName, Facts } from '../../formats/facts';
+import type { Facts } from '../../formats/facts';
 import { engineOf } from '../../formats/nanotron/engines';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
@@ -25,7 +25,7 @@ export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     globalBatchSetting(plan),
     countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0),
     sequenceParallelSetting(plan),
-    wholeRecomputeSetting(plan, ['recomputeLayers']),
+    wholeRecomputeSetting(plan, true),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     nodesSetting(plan),
     ...lacking(plan, 'GPT-NeoX'),
@@ -90,25 +90,24 @@ function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): 
   return switchSetting(sentence`sequence parallelism`, 'sequenceParallel', sequenceParallel, false, () => tensor > 1);
 }
 
-/** Whole layers are recomputed, all of them, or none. @param also settings that go with the switch. */
-function wholeRecomputeSetting({ recompute }: LaunchSettings, also: readonly FactName[] = []): DesiredSetting {
+/** Whole layers are recomputed, all of them, or none. @param groups whether the file sets how many are recomputed together. */
+function wholeRecomputeSetting({ recompute }: LaunchSettings, groups = false): DesiredSetting {
   const { granularity, layers, group = 1 } = recompute;
-  const isSaid = granularity !== 'selective' && layers === undefined && (group === 1 || also.length > 0);
-  const groupOf = (facts: Facts): number => (also.length === 0 ? 1 : (countOf(facts, 'recomputeLayers') ?? 1));
+  const isSaid = granularity !== 'selective' && layers === undefined && (group === 1 || groups);
+  const groupOf = (facts: Facts): number => (groups ? (countOf(facts, 'recomputeLayers') ?? 1) : 1);
   const isWhole = granularity === 'full';
   return {
     what: group > 1 ? sentence`recompute ${granularity}, ${formatCount(group)} layers together` : sentence`recompute ${granularity}`,
-    facts: ['recomputeGranularity', ...also],
+    facts: ['recomputeGranularity', ...(groups ? (['recomputeLayers'] as const) : [])],
     carries: ['recompute'],
     isMet: (facts) => isSaid && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || groupOf(facts) === group),
     alternatives: (facts) => {
       if (!isSaid) return [];
       if (!isWhole) return [removed('recomputeGranularity')];
-      const isOther = groupOf(facts) !== group;
-      return [
-        [{ fact: 'recomputeGranularity', value: 'full' }, ...(isOther ? [{ fact: 'recomputeLayers' as const, value: group }] : [])],
-        [{ fact: 'recomputeGranularity', value: 'full' }, ...also.map((fact) => ({ fact, value: group }))],
-      ];
+      const whole = { fact: 'recomputeGranularity', value: 'full' } as const;
+      const together = [whole, { fact: 'recomputeLayers', value: group } as const];
+      if (!groups) return [[whole]];
+      return groupOf(facts) === group ? [[whole], together] : [together];
     },
     reason: isSaid ? never : sentence`this launcher recomputes all layers, whole, or none`,
   };
