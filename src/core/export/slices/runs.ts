@@ -110,6 +110,7 @@ export function onMegatron(request: PlanRequest): PlanRequest {
   const { training, layout, model, assumptions } = request;
   if (runtimeOf(training).id === 'megatron') return request;
   const megatron = runtimeOf({});
+  const others = without(training, 'runtime');
   const assumed = new Set(assumptions.map(({ key }) => key));
   const unless = <T>(name: keyof TrainingSpec, usual: { readonly value: T }, own: T): T =>
     assumed.has(`training.${name}`) ? usual.value : own;
@@ -119,14 +120,10 @@ export function onMegatron(request: PlanRequest): PlanRequest {
   return {
     ...request,
     training: {
-      ...without(training, 'runtime'),
+      ...others,
       zeroStage,
       gradAccumulationFp32: unless('gradAccumulationFp32', accumulation, training.gradAccumulationFp32),
-      sequenceParallel: unless(
-        'sequenceParallel',
-        usualSequenceParallel(without(training, 'runtime'), layout.tensor),
-        training.sequenceParallel,
-      ),
+      sequenceParallel: unless('sequenceParallel', usualSequenceParallel(others, layout.tensor), training.sequenceParallel),
       fusedCrossEntropy: unless('fusedCrossEntropy', loss, training.fusedCrossEntropy),
     },
     assumptions: assumptions.filter(({ key }) => !assumedByRuntime.includes(key)),

@@ -70,7 +70,8 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     ...written.flatMap((found) => found?.remarks ?? []),
     ...syntaxRemarks(file, root),
   ];
-  const ofJson = layers.slice(0, -1).filter(isJson).map((layer) => ({ ...shardingOf(layer), ...optimizerOfDeepSpeed(layer) })); // prettier-ignore
+  const jsonFiles = layers.slice(0, -1).filter(isJson);
+  const ofJson = jsonFiles.map((layer) => ({ ...shardingOf(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
   return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
 }
