@@ -1,7 +1,7 @@
 import type { Finding } from '../core/findings';
 import { lineColumnAt, printable } from '../core/text';
 import type { ExpectedError } from '../core/errors';
-import type { Place } from '../core/spec/located';
+import type { Place } from '../core/domain/located';
 import { say } from '../core/sentence';
 
 /** What a command says: the same in JSON and in words, and the exit status. */

@@ -10,7 +10,7 @@ import { assumedGpuName } from '../core/resolve/defaults';
 import { resolveRun } from '../core/resolve/resolve';
 import { scenarioOfLog } from '../core/resolve/scenario-of-log';
 import { say, sentence, type Sentence } from '../core/sentence';
-import type { PlanRequest } from '../core/spec/request';
+import type { PlanRequest } from '../core/domain/request';
 import { printable } from '../core/text';
 import type { Line } from './command';
 import { judgedFindings, placed } from './planned';

@@ -12,7 +12,7 @@ import { findRemedies } from '../core/rules/plan/remedies';
 import type { Remedy } from '../core/rules/plan/remedy';
 import { scenarioOf } from '../core/resolve/scenario';
 import { resolveRun } from '../core/resolve/resolve';
-import type { NamedProfile } from '../core/spec/profile';
+import type { NamedProfile } from '../core/domain/profile';
 import { profilesFolder, readProfiles } from '../profiler/store';
 import { requireRun } from './read-config';
 

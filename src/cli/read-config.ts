@@ -1,5 +1,5 @@
 import { ExpectedError } from '../core/errors';
-import { overridden } from '../core/spec/located';
+import { overridden } from '../core/domain/located';
 import type { LauncherReader } from '../core/formats/facts';
 import { applyOverrides } from '../core/formats/overrides';
 import type { ReadReferenced, Run } from '../core/formats/run';

@@ -1,4 +1,4 @@
-import { roundsOf, type Scheme } from '../core/spec/scheme';
+import { roundsOf, type Scheme } from '../core/domain/scheme';
 
 /** A scheme in the paper's notation with repeats counted: `(1, [120 x 4, 112]) x 2`; equal rounds in braces. */
 export function schemeText(scheme: Scheme): string {

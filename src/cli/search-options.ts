@@ -1,7 +1,7 @@
 import { currentName } from '../core/formats/terapipe/renamed-keys';
 import { freeNames } from '../core/layout-search/problem';
-import { searchKeys, type SearchKey } from '../core/spec/layout-choices';
-import { namedSchedules } from '../core/spec/schedule-names';
+import { searchKeys, type SearchKey } from '../core/domain/layout-choices';
+import { namedSchedules } from '../core/domain/schedule-names';
 import { oneOf, type Line } from './command';
 
 /** What a search chooses though FILE sets it. */

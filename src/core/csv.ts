@@ -1,7 +1,7 @@
 import Papa from 'papaparse';
 import { ExpectedError } from './errors';
 import { formatCount } from './format';
-import type { TextRange } from './spec/located';
+import type { TextRange } from './domain/located';
 import { type Sentence, sentence } from './sentence';
 
 /** UTF-16 units; 100,000 rows of five numbers stay below. */

@@ -1,5 +1,5 @@
 import { say, type Sentence } from './sentence';
-import type { Place } from './spec/located';
+import type { Place } from './domain/located';
 
 /** A failure that the user can understand and mend: a stable code, one sentence, what to do, and where. */
 export class ExpectedError extends Error {

@@ -1,7 +1,7 @@
 import type { ExpectedError } from './errors';
 import { formatCount } from './format';
 import type { Sentence } from './sentence';
-import type { Place } from './spec/located';
+import type { Place } from './domain/located';
 
 export type Severity = 'error' | 'warning' | 'information';
 

@@ -1,7 +1,7 @@
 import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
 import { sum } from '../core/numbers';
-import type { Cell, ProfileDevice, ProviderName } from '../core/spec/profile';
+import type { Cell, ProfileDevice, ProviderName } from '../core/domain/profile';
 import type { ProfilerJob, ProfilerReply, TimedPart, WithoutId } from '../protocol/profiler';
 import type { AttentionOperator } from './graph/emit';
 import { failureKind, runBytes, sessionBytes, usableShare, type Direction, type Limits } from './memory';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError, ExpectedError } from '../core/errors';
-import type { Cell, ProfileDevice, ProviderName } from '../core/spec/profile';
+import type { Cell, ProfileDevice, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, TimedPart } from '../protocol/profiler';
 import { cleaned, diagnoseRefusal, type Refusal } from './diagnose';
 import { installedLibraries } from './libraries';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import os from 'node:os';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import type { ProfileDevice, ProviderName } from '../core/spec/profile';
+import type { ProfileDevice, ProviderName } from '../core/domain/profile';
 
 const run = promisify(execFile);
 const toolLimitMs = 10_000;

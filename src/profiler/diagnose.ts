@@ -1,4 +1,4 @@
-import type { ProviderName } from '../core/spec/profile';
+import type { ProviderName } from '../core/domain/profile';
 import { providerTitles } from './providers';
 import { type Sentence, sentence } from '../core/sentence';
 

@@ -3,7 +3,7 @@ import { formatCount, formatNumber, formatPercent, plural } from '../core/format
 import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/slice-times/design';
 import type { Domain } from '../core/slice-times/domain';
 import { fitErrors, fitPart } from '../core/slice-times/fit';
-import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/spec/profile';
+import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/domain/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
 import { say } from '../core/sentence';

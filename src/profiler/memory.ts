@@ -1,5 +1,5 @@
-import type { Precision } from '../core/spec/cluster';
-import type { Cell, LayerShape } from '../core/spec/profile';
+import type { Precision } from '../core/domain/cluster';
+import type { Cell, LayerShape } from '../core/domain/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 
 export type Direction = 'forward' | 'backward';

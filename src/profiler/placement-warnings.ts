@@ -1,5 +1,5 @@
 import { plural } from '../core/format';
-import type { ProfileDevice, ProviderName } from '../core/spec/profile';
+import type { ProfileDevice, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator } from '../protocol/profiler';
 import { providerTitles, reportedNames } from './providers';
 

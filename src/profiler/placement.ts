@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProfilePart } from '../core/spec/profile';
+import type { ProfilePart } from '../core/domain/profile';
 import type { PlacedOperator } from '../protocol/profiler';
 
 /**

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../core/errors';
-import { defaultUnit, type PlanRequest } from '../core/spec/request';
-import { providerNames, type Profile, type ProviderName } from '../core/spec/profile';
+import { defaultUnit, type PlanRequest } from '../core/domain/request';
+import { providerNames, type Profile, type ProviderName } from '../core/domain/profile';
 import { layerShapeOf, unlikeOneLayer } from '../core/slice-times/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';

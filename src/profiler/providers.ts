@@ -1,4 +1,4 @@
-import type { ProviderName } from '../core/spec/profile';
+import type { ProviderName } from '../core/domain/profile';
 
 /**
  * Platforms for which ONNX Runtime 1.30 for Node.js has the provider, as `process.platform/process.arch`; for CUDA, with Microsoft's

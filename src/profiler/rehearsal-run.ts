@@ -12,7 +12,7 @@ import { gridCells, rankedSchemes, schemesToRank, type RankedSchemes } from '../
 import { say, sentence } from '../core/sentence';
 import type { Schedule, Timeline } from '../core/schedules/schedule';
 import type { Transfers } from '../core/schedules/simulate/transfers';
-import type { ProviderName } from '../core/spec/profile';
+import type { ProviderName } from '../core/domain/profile';
 import { usableShare } from './memory';
 import { cellsOf, runStages, transfersOf, type RanStep } from './rehearsal/running';
 

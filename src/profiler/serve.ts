@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { messageOf } from '../core/errors';
 import { formatBytes } from '../core/format';
-import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/spec/profile';
+import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest, WithoutId } from '../protocol/profiler';
 import { createCellTimer, type ModelSource } from './cell-timer';
 import { deviceOf, libraryVersions, readDeviceFacts, readNvidia } from './device';

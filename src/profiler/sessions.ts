@@ -3,7 +3,7 @@ import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Cell, ProviderName } from '../core/spec/profile';
+import type { Cell, ProviderName } from '../core/domain/profile';
 import { fetchedOutput } from './graph/slice-graph';
 
 /** onnxruntime-node, loaded late: loading fails on some platforms. */

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/slice-times/file';
-import type { NamedProfile, Profile } from '../core/spec/profile';
+import type { NamedProfile, Profile } from '../core/domain/profile';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';
 import { sentence } from '../core/sentence';

@@ -2,14 +2,14 @@ import type * as v from 'valibot';
 import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
 import { lengthsText } from '../core/resolve/sequence-lengths';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
-import type { Assumption, Layout, TrainingSpec } from '../core/spec/request';
+import type { Assumption, Layout, TrainingSpec } from '../core/domain/request';
 import type { SearchUpdate } from '../core/layout-search/answer';
 import { launchedAgainstBest } from '../core/layout-search/launched';
 import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
-import type { SearchKey } from '../core/spec/layout-choices';
-import { runtimeOf } from '../core/spec/runtime';
+import type { SearchKey } from '../core/domain/layout-choices';
+import { runtimeOf } from '../core/domain/runtime';
 import {
   gainsOver,
   keptFreeText,

@@ -1,4 +1,4 @@
-import type { Place } from '../core/spec/located';
+import type { Place } from '../core/domain/located';
 import type { Sentence } from '../core/sentence';
 
 /** An expected error as a page shows it; `place` makes it clickable. */

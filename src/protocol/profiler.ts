@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { Precision } from '../core/spec/cluster';
-import { providerNames, type LayerShape } from '../core/spec/profile';
+import type { Precision } from '../core/domain/cluster';
+import { providerNames, type LayerShape } from '../core/domain/profile';
 
 /** What the child is to build and time. */
 export interface ProfilerJob {

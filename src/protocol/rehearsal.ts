@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ChunkLayers } from '../core/rehearsal/estimate';
 import type { Schedule } from '../core/schedules/schedule';
-import { providerNames, type Cell } from '../core/spec/profile';
+import { providerNames, type Cell } from '../core/domain/profile';
 import type { ProfilerJob } from './profiler';
 
 /** The model that is rehearsed, and its step. */

@@ -7,7 +7,7 @@ import type { Plan } from '../core/planner/plan';
 import type { PreparedRehearsal, RehearsalAsked, RehearsalRoom } from '../core/rehearsal/prepare';
 import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedy';
-import type { PlanRequest } from '../core/spec/request';
+import type { PlanRequest } from '../core/domain/request';
 import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';

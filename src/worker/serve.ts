@@ -7,7 +7,7 @@ import type { Plan } from '../core/planner/plan';
 import type { preparedRehearsal } from '../core/rehearsal/prepare';
 import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedy';
-import type { PlanRequest } from '../core/spec/request';
+import type { PlanRequest } from '../core/domain/request';
 import type { answerSearch, SearchUpdate } from '../core/layout-search/answer';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';

@@ -14,7 +14,7 @@ import { resolveRun } from '../../src/core/resolve/resolve';
 import { forwardOnlySchedule } from '../../src/core/schedules/forward-only';
 import { say, sentence } from '../../src/core/sentence';
 import { uniformLengths } from '../../src/core/slicing/baselines';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { profileRequest } from '../../src/profiler/profile-run';
 import { runStages } from '../../src/profiler/rehearsal/running';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
-import { namedSchedules } from '../../src/core/spec/schedule-names';
+import { namedSchedules } from '../../src/core/domain/schedule-names';
 import { usedStrings } from './localized-strings';
 import { profileJsonSchema, withRules, type RootSchema } from './schema';
 

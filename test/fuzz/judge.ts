@@ -5,7 +5,7 @@ import { ExpectedError } from '../../src/core/errors';
 import type { Finding, Fix, TextEdit } from '../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
 import { recogniseConfig } from '../../src/core/load/readers';
-import type { Place } from '../../src/core/spec/located';
+import type { Place } from '../../src/core/domain/located';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { parseProfile } from '../../src/core/slice-times/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';

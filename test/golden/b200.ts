@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../src/core/spec/model';
+import type { ModelSpec } from '../../src/core/domain/model';
 import { deepseek, llama3, mixtral, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
 import { golden, once } from './data';

@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../src/core/spec/model';
+import type { ModelSpec } from '../../src/core/domain/model';
 import { layerParameters, parameterCount, rankExpertParameters } from '../../src/core/model/parameters';
 import { gpt, llama3 } from './requests';
 import { golden } from './data';

@@ -1,6 +1,6 @@
 import { memoized } from '../../src/core/memoized';
 import { calibrated } from '../../src/core/resolve/calibrate';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { once } from './data';
 import { errors } from './rows';
 import { predictAsFixed, wildRows, type WildRow } from './wild';

@@ -1,4 +1,4 @@
-import type { LayerKind, ModelSpec, StateKind, StateMixer } from '../../src/core/spec/model';
+import type { LayerKind, ModelSpec, StateKind, StateMixer } from '../../src/core/domain/model';
 import { llama3 } from './requests';
 
 /** A mixer with a state of small sizes. */

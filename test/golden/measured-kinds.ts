@@ -7,7 +7,7 @@ import { ptdpRows, vtrainRows, type Row } from './rows';
 import { wildRows } from './wild';
 import { golden } from './data';
 import type { Goal } from './goals';
-import type { TrainingSpec } from '../../src/core/spec/request';
+import type { TrainingSpec } from '../../src/core/domain/request';
 
 /** A measured run: of which kind, from which source, and what it took over its prediction. */
 export interface MeasuredRun {

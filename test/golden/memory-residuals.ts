@@ -1,5 +1,5 @@
 import type { MeasuredMemory, RuntimeMemory } from '../../src/core/memory-model/kept-free';
-import { runtimeOf, runtimes, type Runtime } from '../../src/core/spec/runtime';
+import { runtimeOf, runtimes, type Runtime } from '../../src/core/domain/runtime';
 import { b200Rows, type B200Row } from './b200';
 import { quantile } from './measured-kinds';
 import { peakOf } from './wild-memory';

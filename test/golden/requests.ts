@@ -1,7 +1,7 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/spec/cost-constants';
-import type { ModelSpec } from '../../src/core/spec/model';
-import type { Layout, PlanRequest, TrainingSpec } from '../../src/core/spec/request';
+import { defaultConstants } from '../../src/core/domain/cost-constants';
+import type { ModelSpec } from '../../src/core/domain/model';
+import type { Layout, PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 
 /** A GPT of the Megatron-LM papers: learned positions, LayerNorm, biases, feed-forward 4 h. */
 export function gpt(layers: number, hidden: number, heads: number, vocab: number, maxPositions = 2048): ModelSpec {

@@ -1,7 +1,7 @@
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { predict } from '../../src/core/planner/predict';
 import type { Candidate } from '../../src/core/planner/plan';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { goldenRows, once } from './data';
 import { gpt, onSelene, request } from './requests';
 

@@ -6,7 +6,7 @@ import { chosenOf, type Candidate } from '../../src/core/planner/plan';
 import { predict } from '../../src/core/planner/predict';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { scheduleKind } from '../../src/core/schedules/registry';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { golden } from './data';
 
 /** A published run that nothing was fitted to when it was added. */

@@ -1,6 +1,6 @@
 // Prints the rates that a profile says of GEMMs and attention: `rates.ts PROFILE.json`. Forward, of the longest slices that were timed.
 import { readFileSync } from 'node:fs';
-import type { Profile, Sample } from '../../src/core/spec/profile';
+import type { Profile, Sample } from '../../src/core/domain/profile';
 
 const profile = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Profile;
 const { samples, shape } = profile;

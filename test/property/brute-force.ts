@@ -1,6 +1,6 @@
 import { uniformLengths } from '../../src/core/slicing/baselines';
 import { sliceTimesOf, unitCount, unitOf, type SlicingProblem } from '../../src/core/slicing/problem';
-import type { BatchSlice, Scheme } from '../../src/core/spec/scheme';
+import type { BatchSlice, Scheme } from '../../src/core/domain/scheme';
 
 /** A scheme and its latency, ms. */
 export interface BruteForceOptimum {

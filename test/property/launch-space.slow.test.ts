@@ -19,10 +19,10 @@ import { resolveRun } from '../../src/core/resolve/resolve';
 import { launchFindings } from '../../src/core/rules/launch-findings';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { say, sentence } from '../../src/core/sentence';
-import { refusedTogether } from '../../src/core/spec/capabilities';
-import { searchKeys } from '../../src/core/spec/layout-choices';
-import { runtimes } from '../../src/core/spec/runtime';
-import type { ClusterSpec } from '../../src/core/spec/cluster';
+import { refusedTogether } from '../../src/core/domain/capabilities';
+import { searchKeys } from '../../src/core/domain/layout-choices';
+import { runtimes } from '../../src/core/domain/runtime';
+import type { ClusterSpec } from '../../src/core/domain/cluster';
 import { shellReader } from '../unit/core/formats/shell/shell-reader';
 import { cases } from './cases';
 

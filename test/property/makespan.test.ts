@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { shortestMakespan } from '../../src/core/slicing/makespan/search';
 import { solveGame } from '../../src/core/slicing/makespan/matrix-game';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { cases } from './cases';
 import { smallProblem } from './small-makespans';
 

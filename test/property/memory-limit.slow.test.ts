@@ -6,8 +6,8 @@ import { shortestCut, shortestSpec } from '../../src/core/planner/makespan-cut';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { measure, predict } from '../../src/core/planner/predict';
 import { peakBytesOf } from '../../src/core/planner/plan';
-import type { PlanRequest } from '../../src/core/spec/request';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { PlanRequest } from '../../src/core/domain/request';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { gpt, request } from '../golden/requests';
 import { cases } from './cases';
 

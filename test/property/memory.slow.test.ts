@@ -9,7 +9,7 @@ import { evenStageContents } from '../../src/core/partition/stages';
 import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
-import type { Scheme } from '../../src/core/spec/scheme';
+import type { Scheme } from '../../src/core/domain/scheme';
 import { pointAt } from '../../webview/tabs/memory/curve';
 import { gpt, llama3, mixtral, request } from '../golden/requests';
 import { cases } from './cases';

@@ -6,7 +6,7 @@ import { peakBytesOf, type Candidate } from '../../src/core/planner/plan';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
-import { askedSchedules, namedSchedules } from '../../src/core/spec/schedule-names';
+import { askedSchedules, namedSchedules } from '../../src/core/domain/schedule-names';
 import { gpt, request } from '../golden/requests';
 import { cases } from './cases';
 

@@ -6,7 +6,7 @@ import { firstCells, nextCells } from '../../src/core/slice-times/design';
 import type { Domain } from '../../src/core/slice-times/domain';
 import { parseProfile, profileText } from '../../src/core/slice-times/file';
 import { fitMs, fitPart, timeFunction } from '../../src/core/slice-times/fit';
-import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/spec/profile';
+import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/domain/profile';
 import { profileWith } from '../unit/core/slice-times/profiles';
 import { cases } from './cases';
 

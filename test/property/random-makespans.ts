@@ -6,7 +6,7 @@ import { uniformLengths } from '../../src/core/slicing/baselines';
 import { equalWorkLengths, workOf } from '../../src/core/slicing/chunk-rules';
 import { makespanOf } from '../../src/core/slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../src/core/slicing/makespan/problem';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../golden/requests';
 
 /** A problem of a size that people have. */

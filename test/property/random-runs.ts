@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
-import type { ModelSpec } from '../../src/core/spec/model';
-import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { ModelSpec } from '../../src/core/domain/model';
+import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { hybrid } from '../golden/hybrids';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 

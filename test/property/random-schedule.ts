@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { operationKind, unitsOf, type OperationKind, type Schedule, type WorkUnit } from '../../src/core/schedules/schedule';
 import type { Durations, LinkTimes, Transfers } from '../../src/core/schedules/simulate/transfers';
-import type { Scheme } from '../../src/core/spec/scheme';
+import type { Scheme } from '../../src/core/domain/scheme';
 
 /** A schedule that can run, with times for it. */
 export interface RandomCase {

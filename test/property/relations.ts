@@ -1,16 +1,16 @@
 import { scheduleKind } from '../../src/core/schedules/registry';
-import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/spec/cluster';
+import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/domain/cluster';
 import { hostGBps } from '../../src/core/cluster/host-link';
-import type { ModelSpec } from '../../src/core/spec/model';
+import type { ModelSpec } from '../../src/core/domain/model';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../src/core/planner/predict';
 import { usualCut } from '../../src/core/partition/stages';
-import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
+import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { uniformScheme } from '../../src/core/slicing/baselines';
 import { ExpectedError } from '../../src/core/errors';
 import { fewestLayers, kindFor, runsVirtualStages } from '../../src/core/partition/scheduling';
-import { namedSchedules } from '../../src/core/spec/schedule-names';
-import type { Scheme } from '../../src/core/spec/scheme';
+import { namedSchedules } from '../../src/core/domain/schedule-names';
+import type { Scheme } from '../../src/core/domain/scheme';
 import { said } from '../unit/said';
 
 /** A change whose direction is known. */

@@ -8,7 +8,7 @@ import { resolveRun } from '../../src/core/resolve/resolve';
 import { scenarioChanges, scenarioOf, type Scenario } from '../../src/core/resolve/scenario';
 import { withSizes } from '../../src/core/resolve/with-sizes';
 import type { Run } from '../../src/core/formats/run';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { loadRun } from '../load-run';
 import { said } from '../unit/said';
 import { cases } from './cases';

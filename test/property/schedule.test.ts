@@ -5,10 +5,10 @@ import { gapsOf } from '../../src/core/schedules/simulate/gaps';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
-import { plannedSchedules } from '../../src/core/spec/schedule-names';
+import { plannedSchedules } from '../../src/core/domain/schedule-names';
 import { noTransfers, simulate, wholeBackward } from '../../src/core/schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../src/core/schedules/simulate/transfers';
-import type { Scheme } from '../../src/core/spec/scheme';
+import type { Scheme } from '../../src/core/domain/scheme';
 import { cases } from './cases';
 
 const seed = 20261121;

@@ -8,7 +8,7 @@ import { sameMemory, tie } from '../../src/core/planner/reasons';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { sameTime, type SearchResult } from '../../src/core/layout-search/result';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
-import { searchKeys } from '../../src/core/spec/layout-choices';
+import { searchKeys } from '../../src/core/domain/layout-choices';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { candidateSpecs } from '../../src/core/planner/candidates';
 import { pipelineOf } from '../../src/core/planner/pipeline';
 import { measure } from '../../src/core/planner/predict';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { slicedStepTime } from '../../src/core/planner/slicing-time';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';

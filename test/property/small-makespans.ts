@@ -3,7 +3,7 @@ import { simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Schedule } from '../../src/core/schedules/schedule';
 import { passGraph } from '../../src/core/slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../src/core/slicing/makespan/problem';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { drawn } from './random-makespans';
 
 /** A problem small enough to try every cut, with the simulation of any. */

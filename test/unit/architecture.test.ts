@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import ts from 'typescript';
-import { namedSchedules } from '../../src/core/spec/schedule-names';
+import { namedSchedules } from '../../src/core/domain/schedule-names';
 import { exportedForTests } from './exports';
 import { coreRooms, extensionRooms, houses, webviewRooms } from './rooms';
 
@@ -146,7 +146,7 @@ function strays(house: string, roomOf: (file: string) => string, allowedTo: (roo
     if (!ours || !from.startsWith(house) || !to.startsWith(house)) return false;
     const [here, there] = [roomOf(from), roomOf(to)];
     if (here === there || there === '') return false;
-    const allowed = here === '' && house === 'src/core/' ? ['spec'] : allowedTo(here);
+    const allowed = here === '' && house === 'src/core/' ? ['domain'] : allowedTo(here);
     assert.ok(allowed, `${house}${here} is no room: add it to the table`);
     return !allowed.includes(there);
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 /**
  * A folder of src/core: what is in it, and which of the others it may import, types included. Everybody may use core's own files, which use
- * `spec` alone.
+ * `domain` only.
  */
 export interface CoreRoom {
   readonly about: string;
@@ -17,49 +17,55 @@ export interface CoreRoom {
 
 /** From the lowest to the highest: a room imports only rooms above it in this table. */
 export const coreRooms: Readonly<Record<string, CoreRoom>> = {
-  spec: { about: 'what everyone shares: model, training, layout, cluster, plan request, scheme, profile, and located values', imports: [] },
-  model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['spec'] },
-  cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['spec'] },
-  schedules: { about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV", imports: ['spec'] },
+  domain: {
+    about: 'what everyone shares: model, training, layout, cluster, plan request, scheme, profile, and located values',
+    imports: [],
+  },
+  model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['domain'] },
+  cluster: { about: 'presets of GPUs, links and groups of nodes', imports: ['domain'] },
+  schedules: {
+    about: "orders of operations by schedule kind, their simulation, idle time, zero bubble, PyTorch's CSV",
+    imports: ['domain'],
+  },
   slicing: {
     about: 'token slices: the TeraPipe program with its proof, and cuts for the makespan of other schedules with a bound (`makespan/`)',
-    imports: ['spec', 'schedules'],
+    imports: ['domain', 'schedules'],
   },
-  'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['spec', 'model', 'cluster'] },
+  'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['domain', 'model', 'cluster'] },
   'time-model': {
     about: 'time of a slice on a stage, of collectives and of P2P transfers',
-    imports: ['spec', 'model', 'cluster', 'slice-times'],
+    imports: ['domain', 'model', 'cluster', 'slice-times'],
   },
-  'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['spec', 'model', 'schedules'] },
+  'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['domain', 'model', 'schedules'] },
   logs: {
     about: 'reads the logs of training runs, a file for each trainer: steps, memory, FLOPs, and what run they are of',
-    imports: ['spec', 'model', 'cluster'],
+    imports: ['domain', 'model', 'cluster'],
   },
   formats: {
     about: 'reads files into located values, a folder for each format: Hugging Face, terapipe.json, launchers',
-    imports: ['spec', 'model', 'cluster', 'slice-times'],
+    imports: ['domain', 'model', 'cluster', 'slice-times'],
   },
   partition: {
     about: 'layers to stages and stages to nodes',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'formats'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'formats'],
   },
   planner: {
     about: 'predicts the candidates of a request and chooses one',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
   },
   rehearsal: {
     about:
       "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
-    imports: ['spec', 'schedules', 'slicing', 'slice-times', 'partition', 'planner'],
+    imports: ['domain', 'schedules', 'slicing', 'slice-times', 'partition', 'planner'],
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
   },
   resolve: {
     about: 'fills in what the files leave open, each assumption with its reason',
     imports: [
-      'spec',
+      'domain',
       'model',
       'cluster',
       'schedules',
@@ -76,29 +82,29 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   rules: {
     about:
       'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
-    imports: ['spec', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search', 'resolve'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search', 'resolve'],
   },
   load: {
     about:
       "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
-    imports: ['spec', 'slice-times', 'formats', 'rules'],
+    imports: ['domain', 'slice-times', 'formats', 'rules'],
   },
   compare: {
     about: 'a plan against another plan, a trace, step times or the log of a run',
-    imports: ['spec', 'cluster', 'schedules', 'memory-model', 'logs', 'formats', 'partition', 'planner'],
+    imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'formats', 'partition', 'planner'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
-    imports: ['spec', 'model', 'time-model', 'memory-model', 'partition', 'planner'],
+    imports: ['domain', 'model', 'time-model', 'memory-model', 'partition', 'planner'],
   },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    imports: ['spec', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'resolve'],
+    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'resolve'],
   },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
     imports: [
-      'spec',
+      'domain',
       'model',
       'cluster',
       'schedules',

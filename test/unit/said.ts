@@ -1,5 +1,5 @@
 import { say, type Value } from '../../src/core/sentence';
-import type { Located } from '../../src/core/spec/located';
+import type { Located } from '../../src/core/domain/located';
 
 /** What a sentence, or a value that fills one, says in English; nothing where there is none. */
 export function said(value: Value | null | undefined): string {

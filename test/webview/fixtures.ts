@@ -1,8 +1,8 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/spec/cost-constants';
+import { defaultConstants } from '../../src/core/domain/cost-constants';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
-import type { PlanRequest, TrainingSpec } from '../../src/core/spec/request';
+import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { noTabParts, type PageKind, type PageState } from '../../src/protocol/page';
 import { sentence } from '../../src/core/sentence';
 

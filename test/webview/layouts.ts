@@ -1,6 +1,6 @@
 import { answerSearch, type SearchUpdate } from '../../src/core/layout-search/answer';
 import type { SearchResult } from '../../src/core/layout-search/result';
-import type { SearchKey } from '../../src/core/spec/layout-choices';
+import type { SearchKey } from '../../src/core/domain/layout-choices';
 import { cutOf } from '../../src/core/partition/scheduling';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Profile } from '../../src/core/spec/profile';
+import type { Profile } from '../../src/core/domain/profile';
 import type { ProfileState } from '../../src/protocol/page';
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';

@@ -1,5 +1,5 @@
 import { fitErrors, fitPart } from '../../src/core/slice-times/fit';
-import type { Profile, Sample } from '../../src/core/spec/profile';
+import type { Profile, Sample } from '../../src/core/domain/profile';
 import { randomNumbers } from '../../src/core/random';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';
 import type { Sentence } from '../../src/core/sentence';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { writeScheduleCsv } from '../../src/core/schedules/pytorch-csv/write';
 import { readScheduleFile, type SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
-import type { ScheduleName } from '../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import type { PageState } from '../../src/protocol/page';
 import type { OpenOptions } from './browser';
 import { show, until, type Case } from './cases';

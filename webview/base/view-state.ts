@@ -1,7 +1,7 @@
 import { initialComparisonSettings, type ComparisonViewSettings } from './view-settings/comparison';
 import { compareColumns, type CompareOrder } from './view-settings/candidate-order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
-import type { ProfilePart } from '../../src/core/spec/profile';
+import type { ProfilePart } from '../../src/core/domain/profile';
 import { isRecord } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
 import { initialLook, readLook, type TimelineLook } from './view-settings/look';

@@ -1,5 +1,5 @@
 import { column, formatBytes, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
-import { runtimeOf, type RuntimeProfile } from '../../src/core/spec/runtime';
+import { runtimeOf, type RuntimeProfile } from '../../src/core/domain/runtime';
 import { lengthsText } from '../../src/core/resolve/sequence-lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedules/parts';

@@ -17,7 +17,7 @@ import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
-import { gpusUsed } from '../../src/core/spec/request';
+import { gpusUsed } from '../../src/core/domain/request';
 
 /**
  * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each says

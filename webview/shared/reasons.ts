@@ -1,9 +1,9 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
-import type { Place } from '../../src/core/spec/located';
+import type { Place } from '../../src/core/domain/located';
 import { memoized } from '../../src/core/memoized';
 import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/assumption-texts';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
 import type { Host } from '../base/host';

@@ -11,7 +11,7 @@ import {
   type WhatIfSet,
   type WhatIfSizes,
 } from '../../src/core/layout-search/what-if';
-import type { PlanRequest } from '../../src/core/spec/request';
+import type { PlanRequest } from '../../src/core/domain/request';
 import { say } from '../../src/core/sentence';
 import type { Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';

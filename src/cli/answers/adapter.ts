@@ -1,6 +1,6 @@
 import type { GivenAdapters } from '../../core/formats/adapters';
 import { formatCount } from '../../core/format';
-import type { TrainingSpec } from '../../core/spec/request';
+import type { TrainingSpec } from '../../core/domain/request';
 
 /** The adapters of a run as `inspect --json` has them: null targets are those that peft takes for the model's type. */
 export function adapterJson(adapters: GivenAdapters | undefined): object | null {

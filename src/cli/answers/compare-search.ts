@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../core/load/load-config';
 import { makePlan } from '../../core/planner/make-plan';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { requestOf } from '../../core/layout-search/request-of';
-import type { SearchKey } from '../../core/spec/layout-choices';
+import type { SearchKey } from '../../core/domain/layout-choices';
 import { layoutText } from '../../core/layout-search/labels';
 import type { Answer, Texts } from '../answer';
 import { judgedFindings, placed } from '../planned';

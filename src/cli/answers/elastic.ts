@@ -10,7 +10,7 @@ import { placed } from '../../core/errors';
 import { elasticJson } from '../../core/export/elastic-json';
 import { elasticHtml } from '../../core/export/html/elastic-report';
 import { column, formatCount, formatDuration, plural } from '../../core/format';
-import { reportedAssumptions } from '../../core/spec/request';
+import { reportedAssumptions } from '../../core/domain/request';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';

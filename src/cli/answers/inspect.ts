@@ -6,7 +6,7 @@ import { parameterRangeOf, parametersOf } from '../../core/formats/huggingface/c
 import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
 import { formatCount } from '../../core/format';
-import { valuesOf, type Source } from '../../core/spec/located';
+import { valuesOf, type Source } from '../../core/domain/located';
 import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';

@@ -1,4 +1,4 @@
-import { runtimeOf, sendsText } from '../../core/spec/runtime';
+import { runtimeOf, sendsText } from '../../core/domain/runtime';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { startErrors, type Finding } from '../../core/findings';
@@ -16,7 +16,7 @@ import type { UsedLog } from '../measured-config';
 import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } from './measured-log';
 import { isTie } from '../../core/planner/reasons';
 import { sum } from '../../core/numbers';
-import type { CalibratedStep } from '../../core/spec/request';
+import type { CalibratedStep } from '../../core/domain/request';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { stacksText } from '../../core/partition/stack-cut';
 import { printable } from '../../core/text';

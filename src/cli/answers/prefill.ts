@@ -4,7 +4,7 @@ import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
 import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
 import { costOf } from '../../core/planner/slower';
 import { say } from '../../core/sentence';
-import type { PlanRequest } from '../../core/spec/request';
+import type { PlanRequest } from '../../core/domain/request';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';

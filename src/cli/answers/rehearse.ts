@@ -6,7 +6,7 @@ import type { RehearsalDesign, Scale } from '../../core/rehearsal/design';
 import { isRightGradient, gradientTolerance } from '../../core/rehearsal/gradient-error';
 import type { RankedSchemes } from '../../core/rehearsal/schemes';
 import { comparedRehearsal, isDisturbed, kindWords, type Rehearsal, type RehearsalComparison } from '../../core/rehearsal/result';
-import type { ProviderName } from '../../core/spec/profile';
+import type { ProviderName } from '../../core/domain/profile';
 import { printable } from '../../core/text';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalProgress } from '../../profiler/rehearsal-run';
 import type { Answer } from '../answer';

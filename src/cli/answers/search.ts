@@ -11,12 +11,12 @@ import { resolveRun } from '../../core/resolve/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
-import { notInFile } from '../../core/spec/capabilities';
-import type { SearchKey } from '../../core/spec/layout-choices';
+import { notInFile } from '../../core/domain/capabilities';
+import type { SearchKey } from '../../core/domain/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { runtimeOf } from '../../core/spec/runtime';
+import { runtimeOf } from '../../core/domain/runtime';
 import { isRun } from '../../core/schedules/needs';
 import {
   gainsOver,

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../../core/errors';
 import type { Baseline } from '../../core/slicing/baselines';
 import { solveSlicing, type Incumbent } from '../../core/slicing/solve';
-import type { Scheme } from '../../core/spec/scheme';
+import type { Scheme } from '../../core/domain/scheme';
 import { readSolveProblem } from '../problems/solve';
 
 /** A way to cut every sequence alike, and its latency. */

@@ -2,7 +2,7 @@ import { parseAmount } from '../../core/amounts';
 import { compareWithTimes } from '../../core/compare/against-times';
 import { compareWithTrace } from '../../core/compare/against-trace';
 import { ExpectedError } from '../../core/errors';
-import type { SearchKey } from '../../core/spec/layout-choices';
+import type { SearchKey } from '../../core/domain/layout-choices';
 import { lowMedian } from '../../core/numbers';
 import type { Failure } from '../../core/recovery/recover';
 import { quoted } from '../../core/text';

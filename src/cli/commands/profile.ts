@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { providerNames } from '../../core/spec/profile';
+import { providerNames } from '../../core/domain/profile';
 import { quoted } from '../../core/text';
 import { comparisonAnswer, importAnswer, profileAnswer } from '../answers/profile';
 import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';

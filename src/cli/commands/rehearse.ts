@@ -1,4 +1,4 @@
-import { providerNames } from '../../core/spec/profile';
+import { providerNames } from '../../core/domain/profile';
 import { rehearseAnswer } from '../answers/rehearse';
 import { countOf, defineCommand, oneOf } from '../command';
 import { configOptions, schedule, withSchedule } from '../common-options';

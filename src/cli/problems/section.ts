@@ -4,7 +4,7 @@ import type { Rule } from '../../core/formats/rules';
 import { readField, type Section } from '../../core/formats/terapipe/section';
 import { closest } from '../../core/formats/suggest';
 import { ExpectedError } from '../../core/errors';
-import type { Located, Place } from '../../core/spec/located';
+import type { Located, Place } from '../../core/domain/located';
 import { quoted } from '../../core/text';
 import { sentence, type Value } from '../../core/sentence';
 

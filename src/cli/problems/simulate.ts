@@ -8,7 +8,7 @@ import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { scheduleKinds, scheduleNames } from '../../core/schedules/registry';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import { formatNumber } from '../../core/format';
-import type { Place } from '../../core/spec/located';
+import type { Place } from '../../core/domain/located';
 import * as v from 'valibot';
 import { sentence } from '../../core/sentence';
 

@@ -5,7 +5,7 @@ import { openChild, readField, type Section } from '../../core/formats/terapipe/
 import { tableCost, tableKinks } from '../../core/time-model/table';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
-import type { Place } from '../../core/spec/located';
+import type { Place } from '../../core/domain/located';
 import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import * as v from 'valibot';

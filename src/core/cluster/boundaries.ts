@@ -1,6 +1,6 @@
-import { joinedGpus, type NodeGroup } from '../spec/cluster';
-import type { RankOrder } from '../spec/rank-order';
-import type { Layout } from '../spec/request';
+import { joinedGpus, type NodeGroup } from '../domain/cluster';
+import type { RankOrder } from '../domain/rank-order';
+import type { Layout } from '../domain/request';
 
 type Sizes = Pick<Layout, 'tensor' | 'context' | 'pipeline' | 'data'>;
 

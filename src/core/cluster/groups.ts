@@ -1,5 +1,5 @@
 import { formatCount } from '../format';
-import type { ClusterSpec, GpuSpec, NodeGroup } from '../spec/cluster';
+import type { ClusterSpec, GpuSpec, NodeGroup } from '../domain/cluster';
 import { counted, listOf, sentence, type Sentence } from '../sentence';
 
 /** The kinds of nodes of a cluster, one where all are alike. */

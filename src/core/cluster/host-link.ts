@@ -1,4 +1,4 @@
-import type { ClusterSpec, PcieGeneration } from '../spec/cluster';
+import type { ClusterSpec, PcieGeneration } from '../domain/cluster';
 
 /** PCIe x16, one direction, GB/s, by generation: 80 % of the raw 15.75, 31.5 and 63, which copies from pinned memory reach. */
 const pciExpressGBps: Readonly<Record<PcieGeneration, number>> = { 3: 12.6, 4: 25.2, 5: 50.4 };

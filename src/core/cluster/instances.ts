@@ -1,4 +1,4 @@
-import type { LinkSpec } from '../spec/cluster';
+import type { LinkSpec } from '../domain/cluster';
 import { a100Links, b200Links, h100Links, mi300xLinks } from './links';
 import type { GpuPresetName } from './presets';
 

@@ -1,4 +1,4 @@
-import type { LinkSpec } from '../spec/cluster';
+import type { LinkSpec } from '../domain/cluster';
 
 export const v100Links: LinkSpec = {
   intraNodeBusGBps: { 2: 23, 4: 87, 8: 138 },

@@ -1,4 +1,4 @@
-import type { GpuSpec, LinkSpec } from '../spec/cluster';
+import type { GpuSpec, LinkSpec } from '../domain/cluster';
 import { amd } from './gpus/amd';
 import { nvidiaCards } from './gpus/nvidia-cards';
 import { nvidiaServers } from './gpus/nvidia-servers';

@@ -1,6 +1,6 @@
-import { joinedGpus, type ClusterSpec } from '../spec/cluster';
-import type { RankOrder } from '../spec/rank-order';
-import type { Layout } from '../spec/request';
+import { joinedGpus, type ClusterSpec } from '../domain/cluster';
+import type { RankOrder } from '../domain/rank-order';
+import type { Layout } from '../domain/request';
 import { nodeGroups } from './groups';
 
 /** Kinds of parallelism whose ranks talk to each other, those that talk most first. */

@@ -7,7 +7,7 @@ import type { SteadySteps } from '../logs/steady';
 import { lowMedian } from '../numbers';
 import { chosenOf, type Plan } from '../planner/plan';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 
 /**
  * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, which says something

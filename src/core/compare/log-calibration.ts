@@ -2,7 +2,7 @@ import { ExpectedError } from '../errors';
 import { startOf } from '../formats/json-document';
 import type { LogDifference } from '../logs/facts';
 import { sentence } from '../sentence';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { differencesText, type Judged } from './against-log';
 
 /** Keys of terapipe.json that make a planned run that of a log. */

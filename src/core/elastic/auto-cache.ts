@@ -1,4 +1,4 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import type { ElasticRequest } from './request';
 import { sentence, type Sentence } from '../sentence';
 

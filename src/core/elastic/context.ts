@@ -1,9 +1,9 @@
-import { joinedGpus } from '../spec/cluster';
-import { elementBytes } from '../spec/number-formats';
+import { joinedGpus } from '../domain/cluster';
+import { elementBytes } from '../domain/number-formats';
 import { allReduceSeconds } from '../time-model/collectives';
 import type { CostInputs } from '../time-model/rates';
 import { usablePeakBytes } from '../memory-model/verdict';
-import { stepBytes } from '../spec/optimizer';
+import { stepBytes } from '../domain/optimizer';
 import type { Timeline } from '../schedules/schedule';
 import { busyTimes } from '../schedules/simulate/idle';
 import { memoized } from '../memoized';

@@ -3,7 +3,7 @@ import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } fr
 import { cellRange, csvError, csvNumber, headerOf, readCsv, type Csv } from '../csv';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Place, TextRange } from '../spec/located';
+import type { Place, TextRange } from '../domain/located';
 import { quoted } from '../text';
 import { keyOf, mostIndex, type NormTable } from './norm-table';
 import { sentence, type Sentence, type Value } from '../sentence';

@@ -1,8 +1,8 @@
-import type { GpuSpec } from '../spec/cluster';
-import { elementBytes } from '../spec/number-formats';
+import type { GpuSpec } from '../domain/cluster';
+import { elementBytes } from '../domain/number-formats';
 import type { CostInputs } from '../time-model/rates';
 import { verdictOfPeak, type MemoryVerdict } from '../memory-model/verdict';
-import { masterBytes, stateBytes } from '../spec/optimizer';
+import { masterBytes, stateBytes } from '../domain/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 

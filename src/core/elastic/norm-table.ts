@@ -1,5 +1,5 @@
 import { ExpectedError } from '../errors';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import { sentence } from '../sentence';
 
 /** Norms of the gradients of a run, epochs and layers from 0. Plain data. */

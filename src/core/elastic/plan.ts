@@ -1,4 +1,4 @@
-import type { CostProvenance } from '../spec/slice-cost';
+import type { CostProvenance } from '../domain/slice-cost';
 import type { Placement } from './auto-dp';
 import type { CacheDecision } from './auto-cache';
 import type { StageUnits } from './balance';

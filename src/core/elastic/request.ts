@@ -1,8 +1,8 @@
-import type { ClusterSpec } from '../spec/cluster';
+import type { ClusterSpec } from '../domain/cluster';
 import type { balanceNames } from '../formats/terapipe/elastic-names';
 import type { WrittenElastic } from '../formats/given-elastic';
-import type { CostConstants } from '../spec/cost-constants';
-import type { Assumption, PlanRequest, TrainingSpec } from '../spec/request';
+import type { CostConstants } from '../domain/cost-constants';
+import type { Assumption, PlanRequest, TrainingSpec } from '../domain/request';
 import type { NormTable } from './norm-table';
 import type { ElasticModel } from './units';
 

@@ -1,4 +1,4 @@
-import { byDefault, type Located, type Place } from '../spec/located';
+import { byDefault, type Located, type Place } from '../domain/located';
 import { ExpectedError, placed } from '../errors';
 import type { WrittenElastic } from '../formats/given-elastic';
 import type { Run } from '../formats/run';
@@ -9,7 +9,7 @@ import { bytesPerGiB, formatCount, formatNumber } from '../format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../model/ends';
 import { reasonOfFace, type ResolveDefaults } from '../resolve/defaults';
 import { resolveRun } from '../resolve/resolve';
-import type { Assumption } from '../spec/request';
+import type { Assumption } from '../domain/request';
 import { placePipelines } from './auto-dp';
 import type { NormTable } from './norm-table';
 import { givenPolicy } from './freeze';

@@ -1,4 +1,4 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { networkBandwidth } from '../time-model/collectives';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { formatCount } from '../format';

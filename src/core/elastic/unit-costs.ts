@@ -1,4 +1,4 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { deviceRates, type CostInputs } from '../time-model/rates';
 import { profiledStageCost } from '../time-model/profile-cost';
 import { layerMatrixParameters } from '../model/parameters';

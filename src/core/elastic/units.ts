@@ -1,6 +1,6 @@
 import type { ModelEnds } from '../model/ends';
 import { layerParameters } from '../model/parameters';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 
 /** A model whose layers can freeze one after another. */
 export interface ElasticModel {

@@ -1,9 +1,9 @@
-import type { CostProvenance } from '../spec/slice-cost';
+import type { CostProvenance } from '../domain/slice-cost';
 import { assumptionJson } from './reasons-json';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf } from '../domain/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
-import type { NamedProfile } from '../spec/profile';
+import type { NamedProfile } from '../domain/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { neededFor } from '../schedules/needs';
 import { mtpParameters } from '../model/multi-token-prediction';

@@ -6,8 +6,8 @@ import type { ServedCut } from '../planner/serving';
 import type { ResolveDefaults } from '../resolve/defaults';
 import { resolveRun } from '../resolve/resolve';
 import type { Sentence } from '../sentence';
-import type { NamedProfile } from '../spec/profile';
-import type { PlanRequest } from '../spec/request';
+import type { NamedProfile } from '../domain/profile';
+import type { PlanRequest } from '../domain/request';
 import { servingCommand, type ServingCommand } from './serving-command';
 
 /** A prefill that is asked for. */

@@ -1,4 +1,4 @@
-import type { Assumption } from '../spec/request';
+import type { Assumption } from '../domain/request';
 import { say, type Sentence } from '../sentence';
 
 /** An entry of JSON with its reason in English, also as `because`, the name it had first. */

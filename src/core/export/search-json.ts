@@ -6,7 +6,7 @@ import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/resul
 import { withOldNames } from '../formats/terapipe/renamed-keys';
 import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
 import { neededFor } from '../schedules/needs';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';
 

@@ -3,10 +3,10 @@ import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { chosenOf, type Plan } from '../planner/plan';
 import { scheduleKind } from '../schedules/registry';
-import { runtimeOf } from '../spec/runtime';
-import { gpusUsed, type PlanRequest } from '../spec/request';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import { runtimeOf } from '../domain/runtime';
+import { gpusUsed, type PlanRequest } from '../domain/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
 
 /** Values by keys of terapipe.json, in the order in which they are to be set. */
 export type PlanSettings = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../errors';
 import { sentence, type Sentence } from '../sentence';
-import type { Located, Place } from '../spec/located';
+import type { Located, Place } from '../domain/located';
 import { count, names, on, share, type FlagRead } from './shell/flag-reads';
 import { own } from '../records';
 

@@ -1,6 +1,6 @@
 import { sentence } from '../sentence';
-import { interleavedPair } from '../spec/capabilities';
-import { byDefault } from '../spec/located';
+import { interleavedPair } from '../domain/capabilities';
+import { byDefault } from '../domain/located';
 import type { Capabilities, Fact, FactName, Facts, LauncherFile } from './facts';
 import type { LauncherTraits } from './launcher';
 import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';

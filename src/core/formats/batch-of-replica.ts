@@ -1,4 +1,4 @@
-import { byDefault, from } from '../spec/located';
+import { byDefault, from } from '../domain/located';
 import { sentence } from '../sentence';
 import { programTraitsOf, unsaidIn } from './as-launched';
 import type { LauncherFile } from './facts';

@@ -1,4 +1,4 @@
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import type { LauncherFile, LauncherReader } from './facts';
 
 /** One of the files that a config is composed of. */

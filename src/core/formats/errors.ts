@@ -1,5 +1,5 @@
 import { ExpectedError } from '../errors';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import type { Sentence } from '../sentence';
 
 /** Every way a config can be unreadable. Each has a heading in docs/findings.md. */

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { Place, TextRange } from '../spec/located';
+import type { Place, TextRange } from '../domain/located';
 import type { Fact, FactName, Facts, FactValues } from './facts';
 import { checkByRule, type Rule } from './rules';
 import type { Sentence, Value } from '../sentence';

@@ -1,14 +1,14 @@
 import type { Finding } from '../findings';
-import type { FusedAttentionKernel } from '../spec/attention-kernel';
-import type { Located, Place, TextRange } from '../spec/located';
-import type { RopeScaling, StateKind } from '../spec/model';
-import type { Fp8Recipe } from '../spec/number-formats';
-import type { MasterBytes } from '../spec/optimizer';
-import type { SplitRule } from '../spec/sequence-split';
-import type { CudaGraphScope, ExpertDispatcher } from '../spec/request';
-import type { Runtime } from '../spec/runtime';
+import type { FusedAttentionKernel } from '../domain/attention-kernel';
+import type { Located, Place, TextRange } from '../domain/located';
+import type { RopeScaling, StateKind } from '../domain/model';
+import type { Fp8Recipe } from '../domain/number-formats';
+import type { MasterBytes } from '../domain/optimizer';
+import type { SplitRule } from '../domain/sequence-split';
+import type { CudaGraphScope, ExpertDispatcher } from '../domain/request';
+import type { Runtime } from '../domain/runtime';
 import type { GivenAdapters } from './adapters';
-import type { CapabilitiesWith } from '../spec/capabilities';
+import type { CapabilitiesWith } from '../domain/capabilities';
 import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
 

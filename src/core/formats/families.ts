@@ -1,4 +1,4 @@
-import { byDefault, type Located, type LocatedFields } from '../spec/located';
+import { byDefault, type Located, type LocatedFields } from '../domain/located';
 import { expertFamilies } from './huggingface/expert-families';
 import { expertVariants } from './huggingface/expert-variants';
 import {

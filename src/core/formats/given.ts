@@ -1,6 +1,6 @@
-import type { AttentionKernel } from '../spec/attention-kernel';
-import type { Located } from '../spec/located';
-import type { TrainingSpec } from '../spec/request';
+import type { AttentionKernel } from '../domain/attention-kernel';
+import type { Located } from '../domain/located';
+import type { TrainingSpec } from '../domain/request';
 
 /** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };

@@ -1,4 +1,4 @@
-import { stateKinds, type StateMixer } from '../spec/model';
+import { stateKinds, type StateMixer } from '../domain/model';
 import type { Facts, FactValues } from './facts';
 import { frequencyPattern, type Hybrid } from './traits';
 

@@ -1,6 +1,6 @@
 import { createScanner, parseTree, printParseErrorCode, type JSONScanner, type Node, type ParseError } from 'jsonc-parser';
 import { formatCount } from '../format';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import { quoted } from '../text';
 import { configError } from './errors';
 import { sentence, type Sentence, type Value } from '../sentence';

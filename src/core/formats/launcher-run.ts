@@ -1,10 +1,10 @@
 import type { Finding } from '../findings';
-import { byDefault, from, type Located } from '../spec/located';
-import { narrowFormats } from '../spec/number-formats';
-import { rankOrderBy } from '../spec/rank-order';
-import { recomputeModules } from '../spec/recompute';
-import type { Layout, TrainingSpec } from '../spec/request';
-import { namedSchedules, type ScheduleName } from '../spec/schedule-names';
+import { byDefault, from, type Located } from '../domain/located';
+import { narrowFormats } from '../domain/number-formats';
+import { rankOrderBy } from '../domain/rank-order';
+import { recomputeModules } from '../domain/recompute';
+import type { Layout, TrainingSpec } from '../domain/request';
+import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from './facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './hybrid';
 import { completeInline } from './terapipe/inline-model';

@@ -1,5 +1,5 @@
-import type { Runtime } from '../spec/runtime';
-import { setsAll } from '../spec/capabilities';
+import type { Runtime } from '../domain/runtime';
+import { setsAll } from '../domain/capabilities';
 import type { ComposingReader } from './composition';
 import type { Capabilities, Facts } from './facts';
 import { topLevelKeys } from './json-document';

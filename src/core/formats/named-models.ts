@@ -1,5 +1,5 @@
 import type { Finding } from '../findings';
-import type { Located } from '../spec/located';
+import type { Located } from '../domain/located';
 import { quoted } from '../text';
 import type { Fact, LauncherFile } from './facts';
 import { readHuggingFace, type HuggingFaceModel } from './huggingface/reader';

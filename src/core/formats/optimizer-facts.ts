@@ -1,8 +1,8 @@
 import type { Finding } from '../findings';
 import { sentence } from '../sentence';
-import { from, type Located } from '../spec/located';
-import { optimizerNamed, type MasterBytes } from '../spec/optimizer';
-import type { TrainingSpec } from '../spec/request';
+import { from, type Located } from '../domain/located';
+import { optimizerNamed, type MasterBytes } from '../domain/optimizer';
+import type { TrainingSpec } from '../domain/request';
 import { quoted } from '../text';
 import type { Facts } from './facts';
 import type { Given } from './given';

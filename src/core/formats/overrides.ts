@@ -1,8 +1,8 @@
 import { parseAmount, parseBandwidth } from '../amounts';
 import { instances } from '../cluster/instances';
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
-import type { GpuSpec, LinkSpec } from '../spec/cluster';
-import { overridden, type Located } from '../spec/located';
+import type { GpuSpec, LinkSpec } from '../domain/cluster';
+import { overridden, type Located } from '../domain/located';
 import { quoted } from '../text';
 import { gpuWith, linksWith, presetLinks, presetNamed } from './terapipe/cluster-section';
 import { configError } from './errors';
@@ -27,7 +27,7 @@ import {
 } from './terapipe/fields';
 import { elasticFields } from './terapipe/elastic-section';
 import { overrideModel } from './terapipe/inline-model';
-import { namedSchedules } from '../spec/schedule-names';
+import { namedSchedules } from '../domain/schedule-names';
 import { checkByRule, sameWord, type Rule } from './rules';
 import type { Run } from './run';
 import { findKey } from './setting-keys';

@@ -2,7 +2,7 @@ import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
 import { parseAmount } from '../amounts';
 import { formatNumber } from '../format';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import { configError } from './errors';
 import { describeNode, placeOf, type JsonDocument } from './json-document';
 import { anyOf, sentence, type Sentence, type Value } from '../sentence';

@@ -1,6 +1,6 @@
 import type { Capabilities } from './facts';
-import type { Runtime } from '../spec/runtime';
-import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../spec/capabilities';
+import type { Runtime } from '../domain/runtime';
+import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../domain/capabilities';
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 

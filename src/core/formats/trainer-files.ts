@@ -1,4 +1,4 @@
-import { byDefault } from '../spec/located';
+import { byDefault } from '../domain/located';
 import { ExpectedError } from '../errors';
 import { sentence } from '../sentence';
 import type { Layer } from './composition';

@@ -1,4 +1,4 @@
-import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../spec/model';
+import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../domain/model';
 import type { Facts } from './facts';
 import { largest } from './limits';
 import type { ModelTraits } from './written-model';

@@ -1,5 +1,5 @@
-import { valuesOf, type LocatedFields } from '../spec/located';
-import type { Experts, ModelSpec, Stacks } from '../spec/model';
+import { valuesOf, type LocatedFields } from '../domain/located';
+import type { Experts, ModelSpec, Stacks } from '../domain/model';
 import { stackKinds, usualStacks } from '../model/stacks';
 import type { Given, TrainingGiven } from './given';
 

@@ -3,9 +3,9 @@ import { isLauncher, launchers } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { runtimeCapabilities } from '../formats/runtimes';
 import { schedulesOf } from '../schedules/registry';
-import type { Runtime } from '../spec/runtime';
-import type { CapabilitiesWith } from '../spec/capabilities';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { Runtime } from '../domain/runtime';
+import type { CapabilitiesWith } from '../domain/capabilities';
+import type { ScheduleName } from '../domain/schedule-names';
 
 /** What a launcher can do, or a runtime. */
 export interface Abilities {

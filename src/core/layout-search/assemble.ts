@@ -1,6 +1,6 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import { solveSlicing } from '../slicing/solve';
 import { provenanceOf } from '../planner/explain';
 import { makePlan } from '../planner/make-plan';
@@ -34,7 +34,7 @@ import { cannotSplit, gpusOf } from './space';
 import type { SearchProblem } from './search-problem';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
-import { gpusUsed } from '../spec/request';
+import { gpusUsed } from '../domain/request';
 
 export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */

@@ -2,7 +2,7 @@ import { memoized } from '../memoized';
 import { stageCost, type StageEnds } from '../time-model/stage-time';
 import { layerGroups } from '../model/layers';
 import { cutLayers } from '../partition/cut-layers';
-import type { Layout, PlanRequest } from '../spec/request';
+import type { Layout, PlanRequest } from '../domain/request';
 
 /** More stages times squared layers than this are not weighed: launchers deal such models evenly. */
 const mostWork = 4e6;

@@ -3,8 +3,8 @@ import { leastBoundaryMs } from '../time-model/boundary';
 import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/pipeline';
-import type { PlanRequest } from '../spec/request';
-import { paysForChunks, runtimeOf } from '../spec/runtime';
+import type { PlanRequest } from '../domain/request';
+import { paysForChunks, runtimeOf } from '../domain/runtime';
 import { isPostValidated, kindFor, traitsFor } from '../partition/scheduling';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {

@@ -1,5 +1,5 @@
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Layout, TrainingSpec } from '../spec/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Layout, TrainingSpec } from '../domain/request';
 
 /** Candidates that differ only in the cut of the layers into stages. */
 export interface CandidateGroup {

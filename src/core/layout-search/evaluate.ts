@@ -1,11 +1,11 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { usableBytesOf, type LimitedGroup } from './usable-bytes';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import { candidateIdOf, peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/pipeline';
 import { measure, type Prediction } from '../planner/predict';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { kindFor, operationCount, scheduleLabel } from '../partition/scheduling';
 import { boundsOf, type Bounds } from './bounds';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';

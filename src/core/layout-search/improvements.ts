@@ -8,8 +8,8 @@ import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from '
 import { measuredChoices } from './measured';
 import { bestFirst } from './search';
 import type { SearchProblem } from './search-problem';
-import { setterOf, type SetBy } from '../spec/capabilities';
-import { searchKeys, sizeKeys, type SearchKey } from '../spec/layout-choices';
+import { setterOf, type SetBy } from '../domain/capabilities';
+import { searchKeys, sizeKeys, type SearchKey } from '../domain/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
 

@@ -1,7 +1,7 @@
 import { memoized } from '../memoized';
 import { sum } from '../numbers';
 import type { CostInputs } from '../time-model/rates';
-import type { SliceCost } from '../spec/slice-cost';
+import type { SliceCost } from '../domain/slice-cost';
 import { optimizerTime } from '../time-model/optimizer-time';
 import { gradientCollectives } from '../time-model/stage-time';
 import { stageContentsOf } from '../memory-model/count';
@@ -14,7 +14,7 @@ import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/pipeline';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';

@@ -1,6 +1,6 @@
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import type { SearchProblem } from './search-problem';
-import type { SearchKey } from '../spec/layout-choices';
+import type { SearchKey } from '../domain/layout-choices';
 
 /** What measured times leave of the choices. */
 export interface MeasuredChoices {

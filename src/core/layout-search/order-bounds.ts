@@ -1,5 +1,5 @@
 import { memoized } from '../memoized';
-import type { WholeSliceTime } from '../spec/slice-cost';
+import type { WholeSliceTime } from '../domain/slice-cost';
 import { placeChunks, problemOf } from '../schedules/registry';
 import type { ScheduleKind } from '../schedules/kind';
 import { operationKind } from '../schedules/schedule';

@@ -1,5 +1,5 @@
 import { slicesAhead } from '../schedules/in-flight';
-import type { WholeSliceTime } from '../spec/slice-cost';
+import type { WholeSliceTime } from '../domain/slice-cost';
 import { sum } from '../numbers';
 
 /** Time of one micro-batch on one stage, ms, and of its first and last token slice (itself when it is whole). */

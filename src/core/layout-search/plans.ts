@@ -1,6 +1,6 @@
-import { reportedAssumptions, type Assumption } from '../spec/request';
+import { reportedAssumptions, type Assumption } from '../domain/request';
 import type { FoundPlan, SearchResult } from './result';
-import { searchKeys } from '../spec/layout-choices';
+import { searchKeys } from '../domain/layout-choices';
 import { whyLost } from './labels';
 import type { Sentence } from '../sentence';
 

@@ -2,12 +2,12 @@ import type { Given } from '../formats/given';
 import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/kept-free';
-import { notInFile } from '../spec/capabilities';
-import type { Located } from '../spec/located';
-import type { PlanRequest } from '../spec/request';
+import { notInFile } from '../domain/capabilities';
+import type { Located } from '../domain/located';
+import type { PlanRequest } from '../domain/request';
 import { namesRuntime } from './abilities';
 import type { SearchProblem } from './search-problem';
-import { searchKeys, type SearchKey } from '../spec/layout-choices';
+import { searchKeys, type SearchKey } from '../domain/layout-choices';
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
 const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];

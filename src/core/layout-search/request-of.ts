@@ -1,11 +1,11 @@
 import { scheduleKind, placeChunks } from '../schedules/registry';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';
-import type { Layout, PlanRequest } from '../spec/request';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import type { Layout, PlanRequest } from '../domain/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
 import type { FoundPlan } from './result';
-import { searchKeys } from '../spec/layout-choices';
+import { searchKeys } from '../domain/layout-choices';
 
 /**
  * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are

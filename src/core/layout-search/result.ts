@@ -1,13 +1,13 @@
-import type { Scheme } from '../spec/scheme';
-import type { PlanRequest } from '../spec/request';
+import type { Scheme } from '../domain/scheme';
+import type { PlanRequest } from '../domain/request';
 import type { KeptFree } from '../memory-model/kept-free';
 import type { MemoryVerdict } from '../memory-model/verdict';
-import type { CostProvenance } from '../spec/slice-cost';
+import type { CostProvenance } from '../domain/slice-cost';
 import type { StepPart } from '../planner/step-part-names';
 import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
-import type { SearchKey } from '../spec/layout-choices';
+import type { SearchKey } from '../domain/layout-choices';
 import type { Sentence, Value } from '../sentence';
 
 export { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';

@@ -1,6 +1,6 @@
 import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
-import { defaultUnit, type PlanRequest } from '../spec/request';
-import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../spec/schedule-names';
+import { defaultUnit, type PlanRequest } from '../domain/request';
+import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates';
 import { requestedSchedule } from '../planner/choose';
 import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } from '../partition/scheduling';
@@ -8,7 +8,7 @@ import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
 import type { Sizes } from './sizes';
 import { mostSolvedSlices } from './solved-slices';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import type { SearchProblem } from './search-problem';
 
 /** One schedule on one layout. */

@@ -1,7 +1,7 @@
-import type { ScheduleName } from '../spec/schedule-names';
+import type { ScheduleName } from '../domain/schedule-names';
 import type { KeptFree } from '../memory-model/kept-free';
-import type { SearchKey } from '../spec/layout-choices';
-import type { PlanRequest } from '../spec/request';
+import type { SearchKey } from '../domain/layout-choices';
+import type { PlanRequest } from '../domain/request';
 
 /** A search: the request says what is fixed and everything that is no choice (model, cluster, global batch, sequence length, precision). */
 export interface SearchProblem {

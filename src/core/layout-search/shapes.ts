@@ -1,7 +1,7 @@
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { partOfModel } from '../model/layers';
 import { withMtpLayers } from '../model/multi-token-prediction';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import type { StageLayers } from './cuts';
 
 /** Gives the one object for all shapes equal to one. */

@@ -7,9 +7,9 @@ import { slicingCost } from '../planner/slicing-cost';
 import { scheduleKind } from '../schedules/registry';
 import type { SliceMs } from '../slicing/problem';
 import { solveSlicing } from '../slicing/solve';
-import { defaultUnit, type PlanRequest } from '../spec/request';
-import type { Scheme } from '../spec/scheme';
-import type { SliceCost } from '../spec/slice-cost';
+import { defaultUnit, type PlanRequest } from '../domain/request';
+import type { Scheme } from '../domain/scheme';
+import type { SliceCost } from '../domain/slice-cost';
 import type { CandidateGroup } from './candidate-group';
 
 /*

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../errors';
 import { coveringAssumed } from '../planner/assumed';
-import type { PlanRequest } from '../spec/request';
-import type { CostProvenance } from '../spec/slice-cost';
+import type { PlanRequest } from '../domain/request';
+import type { CostProvenance } from '../domain/slice-cost';
 import { requestOf } from './request-of';
 import type { FoundPlan } from './result';
 

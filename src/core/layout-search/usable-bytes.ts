@@ -1,5 +1,5 @@
 import { limitsOn } from '../memory-model/reserved';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import type { CandidateGroup } from './candidate-group';
 
 /** What the limit of a layout depends on. */

@@ -1,8 +1,8 @@
-import { refusedTogether } from '../spec/capabilities';
-import { joinedGpus } from '../spec/cluster';
+import { refusedTogether } from '../domain/capabilities';
+import { joinedGpus } from '../domain/cluster';
 import { splitsModel } from '../model/mixers';
 import { greatestCommonDivisor, sum } from '../numbers';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 
 /** Sizes that a person steps through to see what they would cost, by their keys of terapipe.json. */
 export const whatIfKeys = [

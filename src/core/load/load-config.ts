@@ -23,7 +23,7 @@ import { loadTerapipe } from './load-terapipe';
 import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../rules/launchers/stage-layers';
 import { sentence, type Sentence } from '../sentence';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 
 /** How the terminal or VS Code reads further files. */
 export interface ConfigHost {

@@ -1,8 +1,8 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { Located, Place } from '../spec/located';
+import type { Located, Place } from '../domain/located';
 import { parseProfile } from '../slice-times/file';
-import type { NamedProfile } from '../spec/profile';
+import type { NamedProfile } from '../domain/profile';
 import { configError } from '../formats/errors';
 import { describedBy, readHuggingFace } from '../formats/huggingface/reader';
 import type { TrainingOfModel } from '../formats/huggingface/training';

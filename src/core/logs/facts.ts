@@ -1,6 +1,6 @@
 import { parameterCount } from '../model/parameters';
-import { gpusUsed, type PlanRequest } from '../spec/request';
-import { runtimeOf, type Runtime } from '../spec/runtime';
+import { gpusUsed, type PlanRequest } from '../domain/request';
+import { runtimeOf, type Runtime } from '../domain/runtime';
 import { sentence, type Sentence } from '../sentence';
 
 /** What logs say of their run, by the keys of terapipe.json where it has one. */

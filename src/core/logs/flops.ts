@@ -1,5 +1,5 @@
 import { sequenceFlops, type SequenceLengths } from '../model/flops';
-import { gpusUsed, type PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../domain/request';
 import type { LogFacts } from './facts';
 
 /** What a trainer's TFLOP/s may be off by: it counts what is small otherwise, norms, routers and a padded vocabulary. */

@@ -1,11 +1,11 @@
-import { isTrained } from '../spec/adapter';
-import { elementBytes } from '../spec/number-formats';
+import { isTrained } from '../domain/adapter';
+import { elementBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
-import { runtimeOf } from '../spec/runtime';
-import type { LayerKind } from '../spec/model';
-import type { Layout } from '../spec/request';
+import { runtimeOf } from '../domain/runtime';
+import type { LayerKind } from '../domain/model';
+import type { Layout } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
 import {
   hasStack,

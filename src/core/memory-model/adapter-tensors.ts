@@ -1,8 +1,8 @@
 import { adaptedProducts, readsInput } from '../model/adapters';
 import { hasAttention, sublayers } from '../model/mixers';
-import type { LayerKind } from '../spec/model';
-import { elementBytes } from '../spec/number-formats';
-import type { TrainingSpec } from '../spec/request';
+import type { LayerKind } from '../domain/model';
+import { elementBytes } from '../domain/number-formats';
+import type { TrainingSpec } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
 import type { MemoryInputs } from './memory-inputs';
 import { localTokens } from './unit-sizes';

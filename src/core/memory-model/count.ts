@@ -11,7 +11,7 @@ import {
   type MemoryProfile,
   type StageMemory,
 } from './profile';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 import { headBackwardName, interleavingFactor } from './activation-memory';

@@ -1,7 +1,7 @@
 import { adaptedProducts } from '../model/adapters';
-import { frozenBytes, type Adapter } from '../spec/adapter';
-import { elementBytes } from '../spec/number-formats';
-import { runtimeOf } from '../spec/runtime';
+import { frozenBytes, type Adapter } from '../domain/adapter';
+import { elementBytes } from '../domain/number-formats';
+import { runtimeOf } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
 import { heldBytes, heldOf, layerOfRank, matricesOf, type Held, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';

@@ -1,5 +1,5 @@
-import { frozenBytes, type Adapter } from '../spec/adapter';
-import { elementBytes } from '../spec/number-formats';
+import { frozenBytes, type Adapter } from '../domain/adapter';
+import { elementBytes } from '../domain/number-formats';
 import { adapterParameters } from '../model/adapters';
 import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';

@@ -12,7 +12,7 @@ import {
   rankMatrixParameters,
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
-import { isTrained } from '../spec/adapter';
+import { isTrained } from '../domain/adapter';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';
 

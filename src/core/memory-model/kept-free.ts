@@ -1,5 +1,5 @@
-import { runtimeOf, type Runtime } from '../spec/runtime';
-import type { TrainingSpec } from '../spec/request';
+import { runtimeOf, type Runtime } from '../domain/runtime';
+import type { TrainingSpec } from '../domain/request';
 import { formatPercent } from '../format';
 import { sentence, type Sentence } from '../sentence';
 import { measuredMemory, measuredMemoryOfAll } from './measured-memory';

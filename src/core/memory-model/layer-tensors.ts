@@ -1,5 +1,5 @@
 import type { MemoryInputs } from './memory-inputs';
-import { elementBytes, inputBytes } from '../spec/number-formats';
+import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind, type LayerGroup } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
 import {
@@ -13,9 +13,9 @@ import {
 } from '../model/parameters';
 import { adapterSaved, readNorms, readsActivated } from './adapter-tensors';
 import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
-import { runtimeOf } from '../spec/runtime';
-import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../spec/recompute';
-import type { LayerKind, ModelSpec, Stack } from '../spec/model';
+import { runtimeOf } from '../domain/runtime';
+import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../domain/recompute';
+import type { LayerKind, ModelSpec, Stack } from '../domain/model';
 import { headsOf } from '../model/stacks';
 import type { WorkUnit } from '../schedules/schedule';
 import { operationSavedBytes } from './op-recompute';

@@ -1,4 +1,4 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { feedForwardWidth, paddedVocab } from '../model/parameters';
 import type { WorkUnit } from '../schedules/schedule';

@@ -1,5 +1,5 @@
-import type { ModelSpec } from '../spec/model';
-import type { Layout, TrainingSpec } from '../spec/request';
+import type { ModelSpec } from '../domain/model';
+import type { Layout, TrainingSpec } from '../domain/request';
 
 export interface MemoryInputs {
   readonly model: ModelSpec;

@@ -1,8 +1,8 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { hasAttention, stateOf } from '../model/mixers';
 import { attentionWidths, expertInput, expertsOf, expertTensorOf, feedForwardWidth } from '../model/parameters';
 import { headsOf } from '../model/stacks';
-import type { LayerKind } from '../spec/model';
+import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
 import type { MemoryInputs } from './memory-inputs';
 import { isEager } from './plain-modules';

@@ -1,9 +1,9 @@
 import { adaptedProducts } from '../model/adapters';
 import { layersByKind } from '../model/layers';
 import { paddedVocab } from '../model/parameters';
-import type { Adapter } from '../spec/adapter';
-import { elementBytes } from '../spec/number-formats';
-import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../spec/optimizer';
+import type { Adapter } from '../domain/adapter';
+import { elementBytes } from '../domain/number-formats';
+import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../domain/optimizer';
 import { heldBytes, matricesOf, type Held } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';

@@ -1,5 +1,5 @@
-import { elementBytes } from '../spec/number-formats';
-import { runsTransformers } from '../spec/runtime';
+import { elementBytes } from '../domain/number-formats';
+import { runsTransformers } from '../domain/runtime';
 import type { MemoryInputs } from './memory-inputs';
 
 /*

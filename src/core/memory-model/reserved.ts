@@ -1,4 +1,4 @@
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { embeddingBackwardBytes } from './activation-memory';
 import { gatherBuffers } from './fsdp';

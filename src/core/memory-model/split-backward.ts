@@ -1,11 +1,11 @@
-import { isTrained } from '../spec/adapter';
-import { elementBytes, inputBytes } from '../spec/number-formats';
+import { isTrained } from '../domain/adapter';
+import { elementBytes, inputBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
-import type { LayerKind } from '../spec/model';
-import { runtimeOf } from '../spec/runtime';
+import type { LayerKind } from '../domain/model';
+import { runtimeOf } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
 import { headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
@@ -22,7 +22,7 @@ import { stateWorkingSet } from './ssm-tensors';
  * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its
  * projections, experts and shared experts. The head
  * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not. PyTorch's own
- * runtime keeps the whole graph instead (`splitKeeps` of `spec/runtime`).
+ * runtime keeps the whole graph instead (`splitKeeps` of `domain/runtime`).
  */
 
 /** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */

@@ -1,6 +1,6 @@
-import { elementBytes, inputBytes } from '../spec/number-formats';
+import { elementBytes, inputBytes } from '../domain/number-formats';
 import { stateWidths } from '../model/mixers';
-import type { StateMixer } from '../spec/model';
+import type { StateMixer } from '../domain/model';
 import type { MemoryInputs } from './memory-inputs';
 
 /*

@@ -1,9 +1,9 @@
-import { narrowWeightBytes, elementBytes } from '../spec/number-formats';
+import { narrowWeightBytes, elementBytes } from '../domain/number-formats';
 import { stateMatrixParameters, stateOf } from '../model/mixers';
 import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatrixParameters, rankProjections } from '../model/parameters';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { traitsOfOptimizer } from '../spec/optimizer';
-import { runtimeOf } from '../spec/runtime';
+import { traitsOfOptimizer } from '../domain/optimizer';
+import { runtimeOf } from '../domain/runtime';
 import { replicatedBytes } from './ddp';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';

@@ -1,7 +1,7 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { expertTensorOf } from '../model/parameters';
 import { headsOf, headTokens, stackTokens } from '../model/stacks';
-import type { LayerKind } from '../spec/model';
+import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
 import type { MemoryInputs } from './memory-inputs';
 import { softmaxCopyBytes } from './plain-modules';

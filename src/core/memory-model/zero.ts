@@ -1,4 +1,4 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { heldBytes, type Held, type StaticBytes } from './held';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from './memory-inputs';

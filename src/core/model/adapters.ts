@@ -1,5 +1,5 @@
-import { adapterTargets, type Adapter, type AdapterTarget } from '../spec/adapter';
-import type { LayerKind, ModelSpec } from '../spec/model';
+import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
+import type { LayerKind, ModelSpec } from '../domain/model';
 import { hasAttention } from './mixers';
 import { attentionWidths, feedForwardWidth, upProjections } from './parameters';
 

@@ -1,5 +1,5 @@
 import { embeddingParameters } from './parameters';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 
 /** A GEMM of the head for one sample: `rows` of it (null: every token) times a matrix `inner` x `columns`. */
 export interface HeadProduct {

@@ -1,8 +1,8 @@
 import { layerGroups } from './layers';
 import { activeMatrixParameters, attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
-import { isTrained } from '../spec/adapter';
-import type { LayerKind, ModelSpec } from '../spec/model';
-import type { TrainingSpec } from '../spec/request';
+import { isTrained } from '../domain/adapter';
+import type { LayerKind, ModelSpec } from '../domain/model';
+import type { TrainingSpec } from '../domain/request';
 import { adapterParameters } from './adapters';
 import { headTokens, stackTokens } from './stacks';
 

@@ -1,4 +1,4 @@
-import type { LayerKind, ModelSpec } from '../spec/model';
+import type { LayerKind, ModelSpec } from '../domain/model';
 
 /** Consecutive layers of one kind. */
 export interface LayerGroup {

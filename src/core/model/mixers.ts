@@ -1,4 +1,4 @@
-import type { LayerKind, ModelSpec, StateMixer } from '../spec/model';
+import type { LayerKind, ModelSpec, StateMixer } from '../domain/model';
 
 /*
  * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH,

@@ -1,7 +1,7 @@
 import { finalNormParameters } from './norms';
 import { layerMatrixParameters, layerParameters } from './parameters';
 import { sameKind, usualKind, type LayerGroup } from './layers';
-import type { LayerKind, ModelSpec } from '../spec/model';
+import type { LayerKind, ModelSpec } from '../domain/model';
 
 /*
  * Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): at each depth the hidden states and the embedding of the next token

@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 
 /** Parameters of a norm for each element: weight and bias, or weight alone. */
 export function normParameters({ norm, normParameters: given }: Pick<ModelSpec, 'norm' | 'normParameters'>): number {

@@ -1,7 +1,7 @@
 import { layerGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
-import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../spec/model';
+import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */

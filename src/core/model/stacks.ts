@@ -1,5 +1,5 @@
 import { embeddingNormParameters } from './norms';
-import type { LayerKind, ModelSpec, Stack, Stacks } from '../spec/model';
+import type { LayerKind, ModelSpec, Stack, Stacks } from '../domain/model';
 
 /** What files that give no more than the sizes of an encoder-decoder model leave open: as Megatron-LM's T5 (`megatron/core/models/T5`). */
 export const usualStacks: Omit<Stacks, 'encoderLayers'> = { maxSourcePositions: null, sourcePositions: 'shared', finalNorms: true };

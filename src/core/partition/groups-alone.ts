@@ -2,10 +2,10 @@ import { clusterText } from '../cluster/groups';
 import type { Given } from '../formats/given';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatNumber } from '../format';
-import type { Located } from '../spec/located';
+import type { Located } from '../domain/located';
 import { fittingLayout } from './mixed-layout';
 import { placeStages } from './place-stages';
-import type { Layout, PlanRequest } from '../spec/request';
+import type { Layout, PlanRequest } from '../domain/request';
 import { clausesOf, sentence, type Sentence } from '../sentence';
 
 /**

@@ -1,14 +1,14 @@
 import { clusterText, gpusOfGroup } from '../cluster/groups';
-import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import type { ClusterSpec, NodeGroup } from '../domain/cluster';
 import type { Given } from '../formats/given';
-import type { CostConstants } from '../spec/cost-constants';
+import type { CostConstants } from '../domain/cost-constants';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Located, Place } from '../spec/located';
+import type { Located, Place } from '../domain/located';
 import { splitsHeads } from '../model/mixers';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 import { divisorsOf, greatestCommonDivisor } from '../numbers';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { ScheduleName } from '../domain/schedule-names';
 import {
   isBetter,
   moreStagesThanLayers,
@@ -17,7 +17,7 @@ import {
   type PlacementProblem,
   type PlacementScore,
 } from './place-stages';
-import type { Layout, TrainingSpec } from '../spec/request';
+import type { Layout, TrainingSpec } from '../domain/request';
 import type { Watch } from './stage-budget';
 import { counted, type Sentence, sentence } from '../sentence';
 

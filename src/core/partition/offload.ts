@@ -1,6 +1,6 @@
 import { hostGBps } from '../cluster/host-link';
 import type { CostInputs } from '../time-model/rates';
-import type { SliceCost } from '../spec/slice-cost';
+import type { SliceCost } from '../domain/slice-cost';
 import { stageCost } from '../time-model/stage-time';
 import { formatBytes, formatDuration, formatNumber } from '../format';
 import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';

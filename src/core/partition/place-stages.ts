@@ -1,5 +1,5 @@
 import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
-import type { ClusterSpec, NodeGroup } from '../spec/cluster';
+import type { ClusterSpec, NodeGroup } from '../domain/cluster';
 import { megatronBoundary } from '../time-model/boundary';
 import { optimizerTime } from '../time-model/optimizer-time';
 import { gradientCollectives } from '../time-model/stage-time';
@@ -8,9 +8,9 @@ import { ExpectedError } from '../errors';
 import { limitsOn } from '../memory-model/reserved';
 import { maximumUnitsInFlight } from '../memory-model/curve';
 import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
-import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
+import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
-import type { Layout } from '../spec/request';
+import type { Layout } from '../domain/request';
 import { kindFor } from './scheduling';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';

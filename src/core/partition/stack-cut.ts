@@ -1,9 +1,9 @@
 import { formatCount } from '../format';
 import { layerGroups } from '../model/layers';
 import { stackLayerFlops, type SequenceLengths } from '../model/flops';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 import { headTokens } from '../model/stacks';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { clausesOf, sentence, type Sentence, type Value } from '../sentence';
 
 /**

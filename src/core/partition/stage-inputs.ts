@@ -1,8 +1,8 @@
 import { groupAt, stageGpus } from '../cluster/groups';
-import type { ClusterSpec } from '../spec/cluster';
+import type { ClusterSpec } from '../domain/cluster';
 import type { CostInputs } from '../time-model/rates';
 import type { GpuMemory } from '../memory-model/profile';
-import type { Layout } from '../spec/request';
+import type { Layout } from '../domain/request';
 
 /**
  * What the times of each stage are predicted from: the nodes of its kind as a plain cluster, with the stages that lie on them. One object

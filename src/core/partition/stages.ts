@@ -1,12 +1,12 @@
 import { ExpectedError } from '../errors';
 import { formatCount, plural } from '../format';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import type { SequenceLengths } from '../model/flops';
 import { partOfModel } from '../model/layers';
 import { withMtpLayers } from '../model/multi-token-prediction';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 import type { StageContents } from '../memory-model/activation-memory';
-import type { Layout } from '../spec/request';
+import type { Layout } from '../domain/request';
 import { stackCut } from './stack-cut';
 import { counted, type Sentence, sentence } from '../sentence';
 

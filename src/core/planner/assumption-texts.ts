@@ -1,5 +1,5 @@
 import { clausesOf, listOf, say, sentence, type Sentence, type Value } from '../sentence';
-import { reportedAssumptions, type Assumption } from '../spec/request';
+import { reportedAssumptions, type Assumption } from '../domain/request';
 import { costOf } from './slower';
 
 /*

@@ -1,14 +1,14 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import { askedSchedules, otherSchedules, type ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
 import { chunksOn, kindOn, type Pipeline } from './pipeline';
 import { isAskedFor, requestedSchedule } from './choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
 import { measure, type CandidateSpec } from './predict';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { fitsOn, operationCount, plainName, runsVirtualStages } from '../partition/scheduling';
 import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './sliced';

@@ -1,10 +1,10 @@
-import type { ScheduleName } from '../spec/schedule-names';
+import type { ScheduleName } from '../domain/schedule-names';
 import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
 import { sameMemory, tie } from './reasons';
 import { plainName } from '../partition/scheduling';
 import { isRun, type RunBy } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 
 /** Times that differ by less than this share are the same. */
 const rounding = 1e-9;

@@ -1,6 +1,6 @@
 import { counted, sentence } from '../sentence';
-import type { ScheduleName } from '../spec/schedule-names';
-import { defaultUnit, type PlanRequest } from '../spec/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import { defaultUnit, type PlanRequest } from '../domain/request';
 import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../partition/scheduling';
 import { cutAlike } from './makespan-problem';
 import type { Pipeline } from './pipeline';

@@ -7,8 +7,8 @@ import type { MakespanProblem, MakespanSolution } from '../slicing/makespan/prob
 import { shortestMakespan } from '../slicing/makespan/search';
 import { analyticKinks, profileKinks } from '../time-model/context-kinks';
 import { tableKinks } from '../time-model/table';
-import type { ScheduleName } from '../spec/schedule-names';
-import { defaultUnit, type PlanRequest } from '../spec/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import { defaultUnit, type PlanRequest } from '../domain/request';
 import { fitsOn, kindFor, operationCount, unlessUnmet } from '../partition/scheduling';
 import { makespanProblem, cutAlike } from './makespan-problem';
 import { chunksOn, type Pipeline } from './pipeline';

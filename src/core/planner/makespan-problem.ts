@@ -1,7 +1,7 @@
 import { generateSchedule, problemOf } from '../schedules/registry';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
-import type { SliceCost } from '../spec/slice-cost';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
+import type { SliceCost } from '../domain/slice-cost';
 import { unlessUnmet } from '../partition/scheduling';
 import { passGraph, type ChunkTimes } from '../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../slicing/makespan/problem';

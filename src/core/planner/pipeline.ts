@@ -1,14 +1,14 @@
 import { memoized } from '../memoized';
-import type { ClusterSpec } from '../spec/cluster';
+import type { ClusterSpec } from '../domain/cluster';
 import { mtpDepths } from '../model/multi-token-prediction';
 import type { CostInputs } from '../time-model/rates';
 import { profiledStageCost } from '../time-model/profile-cost';
-import { splitLike, type SliceCost } from '../spec/slice-cost';
+import { splitLike, type SliceCost } from '../domain/slice-cost';
 import { tableCost } from '../time-model/table';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { GpuMemory } from '../memory-model/profile';
-import { usualSchedule, type ScheduleName } from '../spec/schedule-names';
-import type { PlanRequest } from '../spec/request';
+import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
+import type { PlanRequest } from '../domain/request';
 import { chunkCost } from '../partition/offload';
 import { chunksOf, kindFor, type Chunks, type NamedKind } from '../partition/scheduling';
 import { gpuMemoryOf, stageInputsOf } from '../partition/stage-inputs';

@@ -1,11 +1,11 @@
 import type { StageLimits } from '../time-model/limits';
-import type { CostProvenance } from '../spec/slice-cost';
+import type { CostProvenance } from '../domain/slice-cost';
 import { tightestOf, type MemoryProfile } from '../memory-model/profile';
 import type { IdleTimes } from '../schedules/simulate/gaps';
 import type { Timeline } from '../schedules/schedule';
-import { askedSchedules, otherSchedules, type ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
-import type { PlanRequest } from '../spec/request';
+import { askedSchedules, otherSchedules, type ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
+import type { PlanRequest } from '../domain/request';
 import type { Sentence, Value } from '../sentence';
 import type { OverLengths } from './lengths/found';
 import type { StepTimes } from './step-part-names';

@@ -4,13 +4,13 @@ import { embeddingParameters, parameterCount } from '../model/parameters';
 import { counted, either, sentence, type Sentence } from '../sentence';
 import { uniformLengths } from '../slicing/baselines';
 import { solveSlicing } from '../slicing/solve';
-import { elementBytes } from '../spec/number-formats';
-import type { PlanRequest } from '../spec/request';
-import type { SliceCost } from '../spec/slice-cost';
+import { elementBytes } from '../domain/number-formats';
+import type { PlanRequest } from '../domain/request';
+import type { SliceCost } from '../domain/slice-cost';
 import { analyticKinks } from '../time-model/context-kinks';
 import { pipelineOf, type Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
-import type { LengthShare } from '../spec/lengths';
+import type { LengthShare } from '../domain/lengths';
 import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
 import { sliceWork } from './slice-work';
 

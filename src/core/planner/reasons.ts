@@ -1,8 +1,8 @@
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../format';
 import { verdictWord } from '../memory-model/verdict';
 import { scheduleKind } from '../schedules/registry';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
 import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { counted, sentence, type Sentence, type Value } from '../sentence';
 

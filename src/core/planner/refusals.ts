@@ -5,10 +5,10 @@ import { requestedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
-import type { Located, Place } from '../spec/located';
-import type { ModelSpec } from '../spec/model';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { PlanRequest } from '../spec/request';
+import type { Located, Place } from '../domain/located';
+import type { ModelSpec } from '../domain/model';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { PlanRequest } from '../domain/request';
 import { counted, sentence, type Sentence, type Value } from '../sentence';
 
 /**

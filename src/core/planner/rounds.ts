@@ -1,7 +1,7 @@
 import { throwIfCancelled } from '../errors';
 import { fitsOn } from '../partition/scheduling';
-import type { PlanRequest } from '../spec/request';
-import type { Scheme } from '../spec/scheme';
+import type { PlanRequest } from '../domain/request';
+import type { Scheme } from '../domain/scheme';
 import { counted, sentence, type Sentence } from '../sentence';
 import { chunksOn, type Pipeline } from './pipeline';
 import type { CandidateSpec } from './predict';

@@ -7,7 +7,7 @@ import type { LayerGroup } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { uniformLengths, uniformScheme, type Baselines } from '../slicing/baselines';
 import type { SlicingProblem } from '../slicing/problem';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../slicing/solve';
 import type { Certificate, Cut } from './plan';
 import { chunksOn, type Pipeline } from './pipeline';
@@ -16,7 +16,7 @@ import { fitsOn } from '../partition/scheduling';
 import { slicesGrow, slicingStages, type SlicingStages } from './slicing-cost';
 import { slicedStepTime } from './slicing-time';
 import { leastCommonMultiple } from '../numbers';
-import { defaultUnit, type PlanRequest } from '../spec/request';
+import { defaultUnit, type PlanRequest } from '../domain/request';
 import { clausesOf, counted, sentence, type Sentence } from '../sentence';
 
 /** How far the solver is. */

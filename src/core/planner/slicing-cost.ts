@@ -1,5 +1,5 @@
 import type { SliceMs } from '../slicing/problem';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import type { Pipeline } from './pipeline';
 import { blockingSends } from './transfers';
 

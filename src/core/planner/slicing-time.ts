@@ -1,8 +1,8 @@
 import { memoized } from '../memoized';
 import { gradientCollectives } from '../time-model/stage-time';
-import type { SliceCost } from '../spec/slice-cost';
+import type { SliceCost } from '../domain/slice-cost';
 import { unitsOf, type WorkUnit } from '../schedules/schedule';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import type { Pipeline } from './pipeline';
 import { transfersOf } from './transfers';
 

@@ -4,7 +4,7 @@ import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { stageLimits } from '../time-model/limits';
 import type { CostInputs } from '../time-model/rates';
 import { scheduleKind } from '../schedules/registry';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 import { blockingSends } from './transfers';
 import { offloadWaits } from '../partition/offload';
 import { chunksOn, type Pipeline } from './pipeline';

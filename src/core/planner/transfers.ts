@@ -2,10 +2,10 @@ import { cachedBySlice, cachedByTokens } from '../time-model/layer-time';
 import { someStagesJoined, stagesJoined } from '../cluster/boundaries';
 import { boundaryBetween, boundaryMs } from '../time-model/boundary';
 import { headTokens } from '../model/stacks';
-import { paysForChunks, rankOrderOf, runtimeOf, type RuntimeProfile } from '../spec/runtime';
+import { paysForChunks, rankOrderOf, runtimeOf, type RuntimeProfile } from '../domain/runtime';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { Transfers } from '../schedules/simulate/transfers';
-import type { SliceTime } from '../spec/slice-cost';
+import type { SliceTime } from '../domain/slice-cost';
 import type { Pipeline } from './pipeline';
 
 /** What sends depend on. */

@@ -7,12 +7,12 @@ import { chosenOf, type Plan } from '../planner/plan';
 import { chunksOn, pipelineOf, type Pipeline } from '../planner/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../planner/predict';
 import { counted, sentence, type Sentence } from '../sentence';
-import { elementBytes } from '../spec/number-formats';
-import { masterBytes, stateBytes } from '../spec/optimizer';
-import type { PlanRequest } from '../spec/request';
-import { rankOrderOf } from '../spec/runtime';
-import type { Scheme } from '../spec/scheme';
-import type { SliceCost } from '../spec/slice-cost';
+import { elementBytes } from '../domain/number-formats';
+import { masterBytes, stateBytes } from '../domain/optimizer';
+import type { PlanRequest } from '../domain/request';
+import { rankOrderOf } from '../domain/runtime';
+import type { Scheme } from '../domain/scheme';
+import type { SliceCost } from '../domain/slice-cost';
 import { networkBandwidth } from '../time-model/collectives';
 
 /** What failed in a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */

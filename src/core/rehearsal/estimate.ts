@@ -1,5 +1,5 @@
 import { operationKind, type Schedule } from '../schedules/schedule';
-import type { LayerShape } from '../spec/profile';
+import type { LayerShape } from '../domain/profile';
 import { peakHeldBytes, type Item } from './handling';
 
 /** Layers of a chunk: so many from `first` on. */

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../errors';
 import { unlikeOneLayer } from '../slice-times/shape';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** What cannot be run here yet, in words. @throws ExpectedError `rehearsal-model`, `rehearsal-layout`, `rehearsal-recompute`. */

@@ -1,7 +1,7 @@
 import { lowMedian } from '../numbers';
 import { operationKind, type OperationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import type { Transfers } from '../schedules/simulate/transfers';
-import type { Cell, ProviderName } from '../spec/profile';
+import type { Cell, ProviderName } from '../domain/profile';
 import { onClock } from './clock';
 import type { RehearsalDesign } from './design';
 import type { GradientError } from './gradient-error';

@@ -1,6 +1,6 @@
 import type { Run } from '../formats/run';
 import { formatCount } from '../format';
-import { gpusUsed, sequenceTokens, type Layout, type TrainingSpec } from '../spec/request';
+import { gpusUsed, sequenceTokens, type Layout, type TrainingSpec } from '../domain/request';
 import type { Fallback } from './defaults-recorder';
 import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';

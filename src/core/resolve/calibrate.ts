@@ -5,9 +5,9 @@ import { provenanceOf } from '../planner/explain';
 import { pipelineOf } from '../planner/pipeline';
 import { measure } from '../planner/predict';
 import { sentence } from '../sentence';
-import type { Calibration, PlanRequest } from '../spec/request';
-import type { ScheduleName } from '../spec/schedule-names';
-import type { Scheme } from '../spec/scheme';
+import type { Calibration, PlanRequest } from '../domain/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
 import { commonSpread, machineConstants, type Machine } from '../time-model/machine-constants';
 
 /** A measured step of another run on the machine of a request. */

@@ -1,7 +1,7 @@
 import type { Given } from '../formats/given';
 import { kindFor } from '../partition/scheduling';
-import type { Layout } from '../spec/request';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { Layout } from '../domain/request';
+import type { ScheduleName } from '../domain/schedule-names';
 import type { ValueOrDefault } from './defaults-recorder';
 import { sentence } from '../sentence';
 

@@ -1,6 +1,6 @@
 import type { Sentence } from '../sentence';
-import type { Located } from '../spec/located';
-import type { Assumption } from '../spec/request';
+import type { Located } from '../domain/located';
+import type { Assumption } from '../domain/request';
 
 /** A value that no file gives, and why it is taken. */
 export interface Fallback<T> {

@@ -1,6 +1,6 @@
 import type { GpuPresetName } from '../cluster/presets';
-import type { Runtime } from '../spec/runtime';
-import type { SchedulesGiven } from '../spec/schedule-names';
+import type { Runtime } from '../domain/runtime';
+import type { SchedulesGiven } from '../domain/schedule-names';
 import type { Scenario } from './scenario';
 import { sentence, type Sentence } from '../sentence';
 

@@ -1,5 +1,5 @@
-import type { ClusterSpec } from '../spec/cluster';
-import type { Layout } from '../spec/request';
+import type { ClusterSpec } from '../domain/cluster';
+import type { Layout } from '../domain/request';
 import { firstLayout, judgedLayout, layoutsFor, type FoundLayout, type LayoutGiven, type PlannedModel } from './first-layout';
 
 /** Sizes that the layout of a scenario decides; replicas take the GPUs that they leave. */

@@ -4,7 +4,7 @@ import { formatCount, formatNumber } from '../format';
 import type { Run } from '../formats/run';
 import { linksWith, presetLinks } from '../formats/terapipe/cluster-section';
 import { sentence, type Sentence, type Value } from '../sentence';
-import { overridden, type Located, type Place } from '../spec/located';
+import { overridden, type Located, type Place } from '../domain/located';
 
 /** The machine that flags of a command line ask for. Null: the flag is not given. */
 export interface Machine {

@@ -1,6 +1,6 @@
 import type { Given } from '../formats/given';
-import type { ModelSpec } from '../spec/model';
-import type { Layout } from '../spec/request';
+import type { ModelSpec } from '../domain/model';
+import type { Layout } from '../domain/request';
 import { sentence } from '../sentence';
 import { kindFor } from '../partition/scheduling';
 import type { ValueOrDefault } from './defaults-recorder';

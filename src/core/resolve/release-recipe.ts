@@ -2,10 +2,10 @@ import { isLauncher } from '../formats/registry';
 import type { Run } from '../formats/run';
 import { scheduleKind } from '../schedules/registry';
 import { sentence } from '../sentence';
-import { joinedGpus, type ClusterSpec } from '../spec/cluster';
-import type { ModelSpec } from '../spec/model';
-import type { TrainingSpec } from '../spec/request';
-import { runtimeOf } from '../spec/runtime';
+import { joinedGpus, type ClusterSpec } from '../domain/cluster';
+import type { ModelSpec } from '../domain/model';
+import type { TrainingSpec } from '../domain/request';
+import { runtimeOf } from '../domain/runtime';
 import type { ValueOrDefault } from './defaults-recorder';
 
 /*

@@ -1,8 +1,8 @@
 import { adaptersNotPlanned, allLinear, type GivenAdapters } from '../formats/adapters';
 import type { Run } from '../formats/run';
-import { adapterTargets, type Adapter, type AdapterTarget } from '../spec/adapter';
-import type { ModelSpec } from '../spec/model';
-import type { TrainingSpec } from '../spec/request';
+import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
+import type { ModelSpec } from '../domain/model';
+import type { TrainingSpec } from '../domain/request';
 import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
 

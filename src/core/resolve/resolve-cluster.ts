@@ -2,7 +2,7 @@ import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets'
 import type { Run } from '../formats/run';
 import { formatCount, formatNumber } from '../format';
 import { gpuOfProfile } from '../slice-times/device';
-import type { ClusterSpec, GpuSpec } from '../spec/cluster';
+import type { ClusterSpec, GpuSpec } from '../domain/cluster';
 import { reasonOfFace, type ResolveDefaults } from './defaults';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { fewestNodes, mostAssumedNodes, requestedGpus, type FoundCluster, type FoundLayout, type PlannedModel } from './first-layout';

@@ -1,17 +1,17 @@
-import type { ClusterSpec } from '../spec/cluster';
+import type { ClusterSpec } from '../domain/cluster';
 import type { Run } from '../formats/run';
 import type { Given } from '../formats/given';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
-import type { ModelSpec } from '../spec/model';
+import type { ModelSpec } from '../domain/model';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
 import { hasKeptLayout, keptLayout } from './kept-layout';
 import { keptFallback, sizesText } from './scenario';
 import { ordersDiffer } from '../cluster/boundaries';
-import type { Layout, PlanRequest } from '../spec/request';
-import { runtimeOf } from '../spec/runtime';
+import type { Layout, PlanRequest } from '../domain/request';
+import { runtimeOf } from '../domain/runtime';
 import { requireCut } from '../partition/stages';
 import { sentence, type Sentence } from '../sentence';
 

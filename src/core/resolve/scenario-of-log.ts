@@ -1,5 +1,5 @@
 import type { RunLog } from '../logs/run-log';
-import { gpusUsed, type PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../domain/request';
 import { sentence, type Sentence } from '../sentence';
 import { scenarioOf, type Scenario, type ScenarioKey } from './scenario';
 

@@ -1,6 +1,6 @@
 import { gpusText } from '../cluster/groups';
 import { formatCount } from '../format';
-import { gpusUsed, type PlanRequest } from '../spec/request';
+import { gpusUsed, type PlanRequest } from '../domain/request';
 import { lengthsText } from './sequence-lengths';
 import { sentence, type Sentence } from '../sentence';
 

@@ -1,5 +1,5 @@
 import { formatCount } from '../format';
-import type { Layout, PlanRequest } from '../spec/request';
+import type { Layout, PlanRequest } from '../domain/request';
 import type { Fallback } from './defaults-recorder';
 import { sentence, type Sentence } from '../sentence';
 

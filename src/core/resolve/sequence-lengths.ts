@@ -1,8 +1,8 @@
 import type { Given } from '../formats/given';
 import { formatCount } from '../format';
-import type { Located } from '../spec/located';
-import type { ModelSpec } from '../spec/model';
-import type { TrainingSpec } from '../spec/request';
+import type { Located } from '../domain/located';
+import type { ModelSpec } from '../domain/model';
+import type { TrainingSpec } from '../domain/request';
 import type { Fallback } from './defaults-recorder';
 import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';

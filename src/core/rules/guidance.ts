@@ -265,7 +265,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
   'optimizer-unknown': {
     example:
       '`optimizer: my_optimizer` in an Axolotl YAML. "The optimizer "my_optimizer" is not known: its memory and time are planned as those of Adam"',
-    source: 'The table of optimizers in `src/core/spec/optimizer.ts`, with its sources.',
+    source: 'The table of optimizers in `src/core/domain/optimizer.ts`, with its sources.',
     ignore: 'it keeps two moments in fp32, as Adam does.',
   },
   'flag-left-out': {

@@ -1,6 +1,6 @@
 import type { Fact, Facts, LauncherFile } from '../formats/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import { launcherTraitsOf } from '../formats/registry';
 import { withModelSizes } from './model-sizes';
 import { rules } from './table';

@@ -1,7 +1,7 @@
 import { changeJson } from '../formats/terapipe/change-json';
 import type { Run } from '../formats/run';
 import type { Finding, Fix, Severity, TextEdit } from '../findings';
-import type { Located, Place } from '../spec/located';
+import type { Located, Place } from '../domain/located';
 
 /** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
 export function settingAt(run: Run, key: string): Located<unknown> | undefined {

@@ -10,10 +10,10 @@ import type { ModelTraits } from '../formats/written-model';
 import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
 import { recipeCut } from '../resolve/recipe-cut';
 import { gpuPresets } from '../cluster/presets';
-import type { GpuSpec } from '../spec/cluster';
-import type { Refusal } from '../spec/capabilities';
-import type { Layout, PlanRequest } from '../spec/request';
-import type { Scheme } from '../spec/scheme';
+import type { GpuSpec } from '../domain/cluster';
+import type { Refusal } from '../domain/capabilities';
+import type { Layout, PlanRequest } from '../domain/request';
+import type { Scheme } from '../domain/scheme';
 import { settingAt } from './settings';
 import { sentence } from '../sentence';
 

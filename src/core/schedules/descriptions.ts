@@ -1,5 +1,5 @@
-import type { Runtime } from '../spec/runtime';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { Runtime } from '../domain/runtime';
+import type { ScheduleName } from '../domain/schedule-names';
 import { sentence, type Sentence } from '../sentence';
 
 export interface ScheduleDescription {

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../errors';
-import type { Runtime } from '../spec/runtime';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { Runtime } from '../domain/runtime';
+import type { ScheduleName } from '../domain/schedule-names';
 import type { StageOfRun } from './in-flight';
 import type { OperationKind, WorkUnit } from './schedule';
 import type { Sentence } from '../sentence';

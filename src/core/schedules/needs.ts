@@ -1,7 +1,7 @@
 import { anyOf, type Value } from '../sentence';
-import type { PlanRequest } from '../spec/request';
-import { runtimeOf, type Runtime } from '../spec/runtime';
-import type { ScheduleName } from '../spec/schedule-names';
+import type { PlanRequest } from '../domain/request';
+import { runtimeOf, type Runtime } from '../domain/runtime';
+import type { ScheduleName } from '../domain/schedule-names';
 import { scheduleDescriptions } from './descriptions';
 
 /** What decides which schedules run: the runtime that the plan is costed for, and the schedule that a launcher's file names. */

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
-import type { Runtime } from '../spec/runtime';
-import type { ScheduleName } from '../spec/schedule-names';
-import { roundsOf, type Scheme } from '../spec/scheme';
+import type { Runtime } from '../domain/runtime';
+import type { ScheduleName } from '../domain/schedule-names';
+import { roundsOf, type Scheme } from '../domain/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
 import { scheduleDescriptions } from './descriptions';
 import { dualPipeV } from './kinds/dualpipe-v';

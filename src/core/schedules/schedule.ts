@@ -1,4 +1,4 @@
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 
 /**
  * Values of the `kind` column. `backward` is the full one; zero-bubble schedules split it in the gradient of the input, which the stage

@@ -1,5 +1,5 @@
-import type { TrainingSpec } from '../spec/request';
-import type { ModelSpec } from '../spec/model';
+import type { TrainingSpec } from '../domain/request';
+import type { ModelSpec } from '../domain/model';
 import type { ScheduleKind, SplitRuntime } from './kind';
 
 /** Settings of a file that a runtime may not have together with a split backward. */

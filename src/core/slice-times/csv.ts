@@ -2,7 +2,7 @@ import { cellRange, csvError, csvNumber, headerOf, lineAt, readCsv, type Csv } f
 import { formatCount } from '../format';
 import { orList, quoted } from '../text';
 import { fitErrors, fitPart } from './fit';
-import type { Profile, Sample } from '../spec/profile';
+import type { Profile, Sample } from '../domain/profile';
 import { mostSamples } from './schema';
 import { sentence, type Sentence } from '../sentence';
 

@@ -1,7 +1,7 @@
 import type { Domain } from './domain';
 import { formatNumber } from '../format';
 import { median } from '../numbers';
-import type { Cell, FitError, Sample, SkippedCell } from '../spec/profile';
+import type { Cell, FitError, Sample, SkippedCell } from '../domain/profile';
 import { randomNumbers } from '../random';
 import { uncertaintyOf } from './uncertainty';
 

@@ -1,5 +1,5 @@
-import type { GpuSpec } from '../spec/cluster';
-import type { Profile, Sample, LayerShape } from '../spec/profile';
+import type { GpuSpec } from '../domain/cluster';
+import type { Profile, Sample, LayerShape } from '../domain/profile';
 
 const gib = 2 ** 30;
 

@@ -2,9 +2,9 @@ import { createScanner, findNodeAtLocation, parseTree, type Node, type ParseErro
 import * as v from 'valibot';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Place } from '../spec/located';
+import type { Place } from '../domain/located';
 import { quoted } from '../text';
-import type { Cell, PartFit, Profile, Sample, TimeFit, LayerShape } from '../spec/profile';
+import type { Cell, PartFit, Profile, Sample, TimeFit, LayerShape } from '../domain/profile';
 import { profileSchema } from './schema';
 import { sentence, type Sentence, type Value } from '../sentence';
 

@@ -1,6 +1,6 @@
 import { median } from '../numbers';
 import { leastSquares, type LinearFit } from './least-squares';
-import type { Cell, FitError, PartFit, Sample, TimeFit } from '../spec/profile';
+import type { Cell, FitError, PartFit, Sample, TimeFit } from '../domain/profile';
 
 /** Which of the two times of a sample. */
 export type Direction = 'forward' | 'backward';

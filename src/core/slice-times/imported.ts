@@ -1,4 +1,4 @@
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import type { ImportDescription } from './csv';
 import { layerShapeOf } from './shape';
 

@@ -1,8 +1,8 @@
 import { gpuPresetOf } from '../cluster/presets';
 import { formatCount } from '../format';
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 import { timeFunction } from './fit';
-import type { NamedProfile, Profile, TimeFit, LayerShape } from '../spec/profile';
+import type { NamedProfile, Profile, TimeFit, LayerShape } from '../domain/profile';
 import { layerShapeOf, unlikeOneLayer } from './shape';
 import { sentence, type Sentence, type Value } from '../sentence';
 

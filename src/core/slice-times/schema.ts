@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { providerNames, type Profile } from '../spec/profile';
+import { providerNames, type Profile } from '../domain/profile';
 
 /** Most samples, cells or points of a table that a profile may hold, in each list. */
 export const mostSamples = 10_000;

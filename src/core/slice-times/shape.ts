@@ -1,7 +1,7 @@
 import { keyValueHeadsPerRank, paddedVocab } from '../model/parameters';
 import { layerGroups, layersByKind } from '../model/layers';
-import type { ModelSpec } from '../spec/model';
-import type { LayerShape } from '../spec/profile';
+import type { ModelSpec } from '../domain/model';
+import type { LayerShape } from '../domain/profile';
 import { sentence, type Sentence } from '../sentence';
 
 /**

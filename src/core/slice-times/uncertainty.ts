@@ -1,6 +1,6 @@
 import { contextFactor, fitPart, interpolated, timeFunction, type Direction } from './fit';
 import type { Domain } from './domain';
-import type { Cell, Sample, TimeFit } from '../spec/profile';
+import type { Cell, Sample, TimeFit } from '../domain/profile';
 
 /** How unsure a fit is of a cell, and what measuring a cell would change. Relative to the cell's time: 0.01 is 1 %. */
 export interface Uncertainty {

@@ -3,7 +3,7 @@ import type { AffineRows } from './affine-rows';
 import { dynamicChunks, equalWorkLengths, sglangRule } from './chunk-rules';
 import { sliceTimesOf, unitCount, type SlicingProblem } from './problem';
 import { spansOf, type SliceRows, type SliceSpans } from './slice-rows';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 
 /** Every sequence cut alike: its slices, the latency and the slowest slice, ms. */
 export interface Baseline {

@@ -1,6 +1,6 @@
 import { leastCommonMultiple } from '../numbers';
 import type { SliceWork } from './chunk-rules';
-import type { Scheme } from '../spec/scheme';
+import type { Scheme } from '../domain/scheme';
 
 /**
  * Time in ms of one slice on one stage: `tokens` tokens of each of `batch` sequences after `context` earlier ones; whatever the schedule

@@ -6,7 +6,7 @@ import { chooseMethod, type Solved } from './methods';
 import { flowShopMs, formulaIsExact, formulaOf, type Objective } from './flow-shop';
 import { requireSizes, sliceTimesOf, unitOf, type SlicingProblem } from './problem';
 import type { SliceRows } from './slice-rows';
-import type { BatchSlice, Scheme } from '../spec/scheme';
+import type { BatchSlice, Scheme } from '../domain/scheme';
 import { tabulatedRows } from './tabulated-rows';
 import { longestUsefulMs } from './useful-times';
 import { sentence } from '../sentence';

@@ -1,6 +1,6 @@
 import { adaptedProducts, adapterParameters, type AdaptedProduct } from '../model/adapters';
-import type { LayerKind } from '../spec/model';
-import { elementBytes } from '../spec/number-formats';
+import type { LayerKind } from '../domain/model';
+import { elementBytes } from '../domain/number-formats';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';

@@ -1,10 +1,10 @@
 import { sendingGpus, someStagesJoined, stagesJoined } from '../cluster/boundaries';
-import { joinedGpus } from '../spec/cluster';
-import { elementBytes } from '../spec/number-formats';
-import { rankOrderOf, runtimeOf } from '../spec/runtime';
+import { joinedGpus } from '../domain/cluster';
+import { elementBytes } from '../domain/number-formats';
+import { rankOrderOf, runtimeOf } from '../domain/runtime';
 import { gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
-import { gpusUsed } from '../spec/request';
+import { gpusUsed } from '../domain/request';
 
 /** Which stages a boundary lies between. */
 export interface BoundaryPlace {

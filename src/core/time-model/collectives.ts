@@ -1,5 +1,5 @@
-import { joinedGpus, type ClusterSpec, type LinkSpec, type NodeGroup } from '../spec/cluster';
-import type { Layout } from '../spec/request';
+import { joinedGpus, type ClusterSpec, type LinkSpec, type NodeGroup } from '../domain/cluster';
+import type { Layout } from '../domain/request';
 
 const GBps = 1e9;
 

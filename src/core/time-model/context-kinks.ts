@@ -1,6 +1,6 @@
 import { timeKinks } from '../slice-times/fit';
-import type { Profile } from '../spec/profile';
-import { runtimeOf } from '../spec/runtime';
+import type { Profile } from '../domain/profile';
+import { runtimeOf } from '../domain/runtime';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { headSizes } from './layer-time';

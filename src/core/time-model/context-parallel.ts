@@ -1,7 +1,7 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { attentionWidths } from '../model/parameters';
 import { allToAllSeconds, collectiveBandwidth, nodeBusBandwidth } from './collectives';
-import { joinedGpus } from '../spec/cluster';
+import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
 
 /**

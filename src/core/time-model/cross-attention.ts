@@ -1,8 +1,8 @@
-import { elementBytes, inputBytes } from '../spec/number-formats';
+import { elementBytes, inputBytes } from '../domain/number-formats';
 import { attentionWidths } from '../model/parameters';
 import { headsOf } from '../model/stacks';
-import { fusesGradAccumulation } from '../spec/runtime';
-import type { LayerKind } from '../spec/model';
+import { fusesGradAccumulation } from '../domain/runtime';
+import type { LayerKind } from '../domain/model';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';

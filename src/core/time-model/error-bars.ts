@@ -1,7 +1,7 @@
-import type { NodeGroup } from '../spec/cluster';
-import type { ModelSpec } from '../spec/model';
-import { runtimeOf, type Runtime } from '../spec/runtime';
-import type { TrainingSpec } from '../spec/request';
+import type { NodeGroup } from '../domain/cluster';
+import type { ModelSpec } from '../domain/model';
+import { runtimeOf, type Runtime } from '../domain/runtime';
+import type { TrainingSpec } from '../domain/request';
 import { measuredKinds, unseenWidening } from './measured-kinds';
 import { sentence, type Sentence } from '../sentence';
 

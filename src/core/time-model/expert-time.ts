@@ -1,10 +1,10 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { expertInput, expertTensorOf, upProjections } from '../model/parameters';
-import { runtimeOf } from '../spec/runtime';
-import type { RecomputeModule } from '../spec/recompute';
-import type { Experts } from '../spec/model';
-import { joinedGpus } from '../spec/cluster';
-import type { ExpertDispatcher } from '../spec/request';
+import { runtimeOf } from '../domain/runtime';
+import type { RecomputeModule } from '../domain/recompute';
+import type { Experts } from '../domain/model';
+import { joinedGpus } from '../domain/cluster';
+import type { ExpertDispatcher } from '../domain/request';
 import { allToAllSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWait, type Tally } from './tally';

@@ -1,9 +1,9 @@
-import type { LayerKind, ModelSpec } from '../spec/model';
+import type { LayerKind, ModelSpec } from '../domain/model';
 import { sameKind, usualKind } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
-import { isRecomputed } from '../spec/recompute';
+import { isRecomputed } from '../domain/recompute';
 import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
-import { fusesGradAccumulation, runtimeOf } from '../spec/runtime';
+import { fusesGradAccumulation, runtimeOf } from '../domain/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
 import { projectionsOf } from './attention-projections';

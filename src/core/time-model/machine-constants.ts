@@ -1,4 +1,4 @@
-import type { PlanRequest } from '../spec/request';
+import type { PlanRequest } from '../domain/request';
 
 /** What of a request says how fast its machine is. */
 export type Machine = Pick<PlanRequest, 'cluster' | 'constants'>;

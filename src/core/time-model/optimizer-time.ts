@@ -1,6 +1,6 @@
 import { hostGBps } from '../cluster/host-link';
-import { elementBytes } from '../spec/number-formats';
-import { stepBytes, traitsOfOptimizer } from '../spec/optimizer';
+import { elementBytes } from '../domain/number-formats';
+import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
 import { localParameters, type StageLayers } from './stage-time';
 

@@ -1,9 +1,9 @@
-import { wholeLayers } from '../spec/recompute';
+import { wholeLayers } from '../domain/recompute';
 import { timeFunction } from '../slice-times/fit';
-import type { Profile } from '../spec/profile';
+import type { Profile } from '../domain/profile';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
-import type { MeasuredCost } from '../spec/slice-cost';
+import type { MeasuredCost } from '../domain/slice-cost';
 import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds, type StageEnds } from './stage-time';
 
 /**

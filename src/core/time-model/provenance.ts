@@ -1,12 +1,12 @@
 import { formatDuration, formatNumber } from '../format';
 import { baseName } from '../text';
-import type { Calibration, Layout } from '../spec/request';
-import type { NamedProfile, Profile } from '../spec/profile';
-import { joinedGpus } from '../spec/cluster';
+import type { Calibration, Layout } from '../domain/request';
+import type { NamedProfile, Profile } from '../domain/profile';
+import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
 import { floorShare } from './stage-time';
-import type { CostProvenance } from '../spec/slice-cost';
+import type { CostProvenance } from '../domain/slice-cost';
 import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sentence';
 
 /**

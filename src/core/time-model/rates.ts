@@ -1,12 +1,12 @@
 import { memoized } from '../memoized';
-import { frozenBytes } from '../spec/adapter';
-import { elementBytes, narrowBytes, scalesByTensor } from '../spec/number-formats';
-import type { ModelSpec } from '../spec/model';
-import type { Layout, TrainingSpec } from '../spec/request';
-import type { FusedAttentionKernel } from '../spec/attention-kernel';
-import type { GpuSpec, NodeGroup } from '../spec/cluster';
-import { fusesGradAccumulation, runtimeOf } from '../spec/runtime';
-import type { CostConstants } from '../spec/cost-constants';
+import { frozenBytes } from '../domain/adapter';
+import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-formats';
+import type { ModelSpec } from '../domain/model';
+import type { Layout, TrainingSpec } from '../domain/request';
+import type { FusedAttentionKernel } from '../domain/attention-kernel';
+import type { GpuSpec, NodeGroup } from '../domain/cluster';
+import { fusesGradAccumulation, runtimeOf } from '../domain/runtime';
+import type { CostConstants } from '../domain/cost-constants';
 
 /**
  * What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's,

@@ -1,9 +1,9 @@
 import { adapterParameters } from '../model/adapters';
 import { layersByKind, type LayerGroup } from '../model/layers';
-import { frozenBytes } from '../spec/adapter';
+import { frozenBytes } from '../domain/adapter';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
-import { elementBytes } from '../spec/number-formats';
-import type { Layout, TrainingSpec } from '../spec/request';
+import { elementBytes } from '../domain/number-formats';
+import type { Layout, TrainingSpec } from '../domain/request';
 import { beside, shardBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 

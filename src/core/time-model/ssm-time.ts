@@ -1,6 +1,6 @@
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { stateWidths, type StateWidths } from '../model/mixers';
-import type { StateMixer } from '../spec/model';
+import type { StateMixer } from '../domain/model';
 import { allReduceSeconds, nodeBusBandwidth } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addBackward, addOperation, addProduct, type Tally } from './tally';

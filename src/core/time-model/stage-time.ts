@@ -1,11 +1,11 @@
 import { replicaLinks } from '../cluster/boundaries';
-import { elementBytes } from '../spec/number-formats';
+import { elementBytes } from '../domain/number-formats';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { layerGroups, layersByKind, usualKind, type LayerGroup } from '../model/layers';
 import { adapterParameters } from '../model/adapters';
-import { isTrained } from '../spec/adapter';
-import { rankOrderOf, runtimeOf } from '../spec/runtime';
-import { wholeLayers } from '../spec/recompute';
+import { isTrained } from '../domain/adapter';
+import { rankOrderOf, runtimeOf } from '../domain/runtime';
+import { wholeLayers } from '../domain/recompute';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { allReduceSeconds, collectiveBandwidth, contention, nodeBusBandwidth } from './collectives';
 import { pipelineLinkSeconds, sendLatencySeconds } from './boundary';
@@ -15,7 +15,7 @@ import { cachedBySlice, cachedByTokens, layerTime } from './layer-time';
 import { headTokens } from '../model/stacks';
 import { deviceRates, type CostInputs } from './rates';
 import { addOperation, addProduct, emptyTally } from './tally';
-import type { SliceCost, SliceTime } from '../spec/slice-cost';
+import type { SliceCost, SliceTime } from '../domain/slice-cost';
 
 /** Which end of the pipeline a stage is. With one stage it is both. */
 export interface StageEnds {

@@ -1,4 +1,4 @@
-import type { CostTable, MeasuredCost } from '../spec/slice-cost';
+import type { CostTable, MeasuredCost } from '../domain/slice-cost';
 
 /**
  * Slice times by bilinear interpolation in a table of measured ones. Outside the measured range nothing is promised that was not measured:

@@ -1,9 +1,9 @@
-import { elementBytes, inputBytes } from '../spec/number-formats';
+import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind } from '../model/layers';
-import type { LayerKind } from '../spec/model';
+import type { LayerKind } from '../domain/model';
 import { hasAttention, stateOf, stateWidths } from '../model/mixers';
 import { expertsOf, feedForwardWidth, upProjections } from '../model/parameters';
-import { runtimeOf } from '../spec/runtime';
+import { runtimeOf } from '../domain/runtime';
 import { projectionsOf } from './attention-projections';
 import { allReduceSeconds, beside, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';

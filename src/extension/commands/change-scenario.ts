@@ -4,7 +4,7 @@ import { formatCount } from '../../core/format';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
 import { scenarioNames } from '../../core/resolve/scenario';
-import type { Located, Place } from '../../core/spec/located';
+import type { Located, Place } from '../../core/domain/located';
 import { say } from '../../core/sentence';
 import { rangeOf } from '../language/ranges';
 import { showInputBox, showQuickPick } from '../platform/ui';

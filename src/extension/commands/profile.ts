@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
-import type { PlanRequest } from '../../core/spec/request';
+import type { PlanRequest } from '../../core/domain/request';
 import { profileMismatch } from '../../core/slice-times/match';
 import { resolveRun } from '../../core/resolve/resolve';
-import { overridden } from '../../core/spec/located';
-import type { Profile } from '../../core/spec/profile';
+import { overridden } from '../../core/domain/located';
+import type { Profile } from '../../core/domain/profile';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
 import { requireTrust, stoppedBy, type Profiles } from '../sessions/profiles';

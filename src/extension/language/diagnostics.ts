@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { countsByCode, fewInformations, findingOfError, isOfAnotherKind, type Finding, type Severity } from '../../core/findings';
-import type { Place } from '../../core/spec/located';
+import type { Place } from '../../core/domain/located';
 import { isOpen } from '../sessions/follow-files';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';

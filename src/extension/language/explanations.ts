@@ -1,5 +1,5 @@
-import type { ClusterSpec } from '../../core/spec/cluster';
-import type { Layout } from '../../core/spec/request';
+import type { ClusterSpec } from '../../core/domain/cluster';
+import type { Layout } from '../../core/domain/request';
 import type { Translate } from '../../core/translate';
 import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';

@@ -1,7 +1,7 @@
 import type { HoverText } from './hover';
 import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
-import type { Assumption } from '../../core/spec/request';
-import type { TextRange } from '../../core/spec/located';
+import type { Assumption } from '../../core/domain/request';
+import type { TextRange } from '../../core/domain/located';
 import { explanations } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';

@@ -1,4 +1,4 @@
-import type { TextRange } from '../../core/spec/located';
+import type { TextRange } from '../../core/domain/located';
 
 /** A hover as plain text: the face makes markdown of it. */
 export interface HoverText {

@@ -3,7 +3,7 @@ import type { ConfigFormat } from '../../core/formats/config-format';
 import { modelSpecOf } from '../../core/formats/written-model';
 import { plural } from '../../core/format';
 import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/rules/derived';
-import type { TextRange } from '../../core/spec/located';
+import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';

@@ -1,7 +1,7 @@
 import type { FactName } from '../../core/formats/facts';
 import { formatCount, formatNumber, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
-import type { Place } from '../../core/spec/located';
+import type { Place } from '../../core/domain/located';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
 import { fileName, valueText } from './launcher-hover';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Place } from '../../core/spec/located';
+import type { Place } from '../../core/domain/located';
 import { lineColumnAt } from '../../core/text';
 
 /** Editor range of a place in the text it was read from; empty at the file's start when that text is not known. */

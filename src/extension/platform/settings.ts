@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { assumedGpuName, type ResolveDefaults } from '../../core/resolve/defaults';
-import { providerNames, type ProviderName } from '../../core/spec/profile';
-import { runtimes } from '../../core/spec/runtime';
-import { namedSchedules } from '../../core/spec/schedule-names';
+import { providerNames, type ProviderName } from '../../core/domain/profile';
+import { runtimes } from '../../core/domain/runtime';
+import { namedSchedules } from '../../core/domain/schedule-names';
 import type { TrainingCost } from '../../protocol/page';
 
 const section = 'terapipe';

@@ -3,7 +3,7 @@ import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import type { Plan } from '../../core/planner/plan';
-import type { PlanRequest } from '../../core/spec/request';
+import type { PlanRequest } from '../../core/domain/request';
 import type { PlannerClient } from '../../worker/client';
 import type { SessionState } from './session-state';
 

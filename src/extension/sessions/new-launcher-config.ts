@@ -4,7 +4,7 @@ import { completeInline } from '../../core/formats/terapipe/inline-model';
 import { runOfLauncher } from '../../core/formats/launcher-run';
 import type { Run } from '../../core/formats/run';
 import { dataOf, microBatchesOf, product } from '../../core/rules/derived';
-import type { Located } from '../../core/spec/located';
+import type { Located } from '../../core/domain/located';
 import type { ResolveDefaults } from '../../core/resolve/defaults';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';

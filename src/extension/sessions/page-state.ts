@@ -1,6 +1,6 @@
 import type { ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
-import type { Located, Place } from '../../core/spec/located';
+import type { Located, Place } from '../../core/domain/located';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import {
   emptyPage,

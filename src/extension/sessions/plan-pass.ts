@@ -11,7 +11,7 @@ import { recogniseConfig } from '../../core/load/readers';
 import type { Plan } from '../../core/planner/plan';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
-import type { NamedProfile } from '../../core/spec/profile';
+import type { NamedProfile } from '../../core/domain/profile';
 import { tooLargeToDraw } from './schedule-size';
 import type { SessionHost } from './session-host';
 import type { SessionState } from './session-state';

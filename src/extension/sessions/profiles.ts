@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import type { PlanRequest } from '../../core/spec/request';
+import type { PlanRequest } from '../../core/domain/request';
 import { profileMismatch } from '../../core/slice-times/match';
-import type { NamedProfile, Profile } from '../../core/spec/profile';
+import type { NamedProfile, Profile } from '../../core/domain/profile';
 import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { ProfileState } from '../../protocol/page';

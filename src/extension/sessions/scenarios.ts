@@ -2,7 +2,7 @@ import type * as vscode from 'vscode';
 import { reasonOfFace, type ResolveDefaults } from '../../core/resolve/defaults';
 import { scenarioChanges, scenarioOf, type Scenario, type ScenarioChange, type ScenarioKey } from '../../core/resolve/scenario';
 import { sentence, type Sentence } from '../../core/sentence';
-import type { PlanRequest } from '../../core/spec/request';
+import type { PlanRequest } from '../../core/domain/request';
 import type { PlanSessions } from './plan-sessions';
 
 const memory = 'terapipe.scenarios';

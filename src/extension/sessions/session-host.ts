@@ -8,8 +8,8 @@ import type { Scenario } from '../../core/resolve/scenario';
 import type { Remedy } from '../../core/rules/plan/remedy';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../../core/slicing/solve';
-import type { NamedProfile } from '../../core/spec/profile';
-import type { PlanRequest } from '../../core/spec/request';
+import type { NamedProfile } from '../../core/domain/profile';
+import type { PlanRequest } from '../../core/domain/request';
 
 /** What sessions need of VS Code; tests give their own. */
 export interface SessionHost {

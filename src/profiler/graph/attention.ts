@@ -1,4 +1,4 @@
-import type { LayerShape } from '../../core/spec/profile';
+import type { LayerShape } from '../../core/domain/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import { type AttentionOperator, type Emit, scaled } from './emit';
 import type { Value } from './onnx';

@@ -1,5 +1,5 @@
-import type { Precision } from '../../core/spec/cluster';
-import type { LayerShape } from '../../core/spec/profile';
+import type { Precision } from '../../core/domain/cluster';
+import type { LayerShape } from '../../core/domain/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { ElementType, Graph, Value } from './onnx';
 import type { Dims, Sources } from './sources';

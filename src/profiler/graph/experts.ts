@@ -1,4 +1,4 @@
-import type { LayerShape } from '../../core/spec/profile';
+import type { LayerShape } from '../../core/domain/profile';
 import { accumulate, accumulateProduct, addGradient, deferred, type Emit, saved, weight } from './emit';
 import { gate, gateBackward, geluBackward } from './mlp';
 import type { Value } from './onnx';

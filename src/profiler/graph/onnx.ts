@@ -18,7 +18,7 @@ import {
   ValueInfoProtoSchema,
   type ValueInfoProto,
 } from 'onnx-buf';
-import type { Precision } from '../../core/spec/cluster';
+import type { Precision } from '../../core/domain/cluster';
 
 /** Name of a tensor in a graph. */
 export type Value = string;

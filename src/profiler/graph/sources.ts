@@ -1,4 +1,4 @@
-import type { Precision } from '../../core/spec/cluster';
+import type { Precision } from '../../core/domain/cluster';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { ElementType, Graph, Value } from './onnx';
 

@@ -1,10 +1,10 @@
 import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
-import type { Precision } from '../../core/spec/cluster';
+import type { Precision } from '../../core/domain/cluster';
 import { modelFields } from '../../core/formats/terapipe/fields';
 import { modelSpecOf, type WrittenModel } from '../../core/formats/written-model';
-import type { LocatedFields } from '../../core/spec/located';
-import type { ModelSpec } from '../../core/spec/model';
+import type { LocatedFields } from '../../core/domain/located';
+import type { ModelSpec } from '../../core/domain/model';
 import { onnxError } from './errors';
 import { mostFrequent, shown, viewOf, type GraphView } from './graph-view';
 import { expertsOf } from './experts';

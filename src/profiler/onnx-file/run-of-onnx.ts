@@ -5,7 +5,7 @@ import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
 import type { CancelSignal } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import type { LocatedFields } from '../../core/spec/located';
+import type { LocatedFields } from '../../core/domain/located';
 import { configBeside } from './config-beside';
 import { onnxDoubtCode } from './errors';
 import { fieldsOfOnnx, locatedFields, requireComplete, settleTying, type OnnxModel } from './model-of-onnx';

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { sum } from '../../core/numbers';
-import type { ProviderName } from '../../core/spec/profile';
+import type { ProviderName } from '../../core/domain/profile';
 
 /** Milliseconds of a clock that all processes and threads of the machine share. */
 export function machineClock(): number {

@@ -9,7 +9,7 @@ import type { CellTime, StepRun } from '../../core/rehearsal/result';
 import { unslicedSchedule } from '../../core/rehearsal/unsliced';
 import type { Schedule } from '../../core/schedules/schedule';
 import type { Transfers } from '../../core/schedules/simulate/transfers';
-import type { Cell, ProviderName } from '../../core/spec/profile';
+import type { Cell, ProviderName } from '../../core/domain/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { CellTimes, RehearsalReply, Transfer } from '../../protocol/rehearsal';
 import { machineBusyMs, machineClock, processorMs } from './machine-clock';

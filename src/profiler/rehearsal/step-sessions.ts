@@ -1,5 +1,5 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ProviderName } from '../../core/spec/profile';
+import type { ProviderName } from '../../core/domain/profile';
 import type { ProfilerJob } from '../../protocol/profiler';
 import type { AttentionOperator } from '../graph/emit';
 import type { GraphInput } from '../graph/onnx';

@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-node';
-import type { LayerShape } from '../../core/spec/profile';
+import type { LayerShape } from '../../core/domain/profile';
 import type { WorkUnit } from '../../core/schedules/schedule';
 import type { Runtime } from '../sessions';
 import { initialWeights } from './parameters';

@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { memoized } from '../../core/memoized';
 import { operationKind, type OperationKind, type WorkUnit } from '../../core/schedules/schedule';
-import type { Cell } from '../../core/spec/profile';
+import type { Cell } from '../../core/domain/profile';
 import type { CellTimes, RehearsedStep } from '../../protocol/rehearsal';
 import type { Runtime } from '../sessions';
 import type { TimeWork } from './machine-clock';

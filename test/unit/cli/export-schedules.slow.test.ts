@@ -5,7 +5,7 @@ import path from 'node:path';
 import { exportNames } from '../../../src/cli/export-formats';
 import { runCommand } from '../../../src/cli/run-command';
 import { readScheduleCsv } from '../../../src/core/schedules/pytorch-csv/read';
-import { otherSchedules } from '../../../src/core/spec/schedule-names';
+import { otherSchedules } from '../../../src/core/domain/schedule-names';
 import { say } from '../../../src/core/sentence';
 
 const sample = path.join(import.meta.dirname, '../../../media/samples/llama3-8b/terapipe.json');

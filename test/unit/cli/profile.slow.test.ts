@@ -6,7 +6,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import { ModelProtoSchema } from 'onnx-buf';
 import { after, before, describe, it } from 'mocha';
 import { runCommand } from '../../../src/cli/run-command';
-import type { Profile } from '../../../src/core/spec/profile';
+import type { Profile } from '../../../src/core/domain/profile';
 import { gpt2, gpt2Sizes } from '../profiler/onnx-file/models';
 import { bundleChild, profilerEntry, type BundledChild } from '../profiler/bundle';
 

@@ -5,7 +5,7 @@ import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../../src/core/elastic/request';
 import type { Plan } from '../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../src/core/spec/request';
+import type { PlanRequest } from '../../../src/core/domain/request';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/resolve/resolve';

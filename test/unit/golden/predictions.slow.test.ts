@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chosenOf } from '../../../src/core/planner/plan';
-import { plannedSchedules } from '../../../src/core/spec/schedule-names';
+import { plannedSchedules } from '../../../src/core/domain/schedule-names';
 import { b200Rows } from '../../golden/b200';
 import { bridgeRows } from '../../golden/bridge';
 import { bounds } from '../../golden/goals';

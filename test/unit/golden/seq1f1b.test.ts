@@ -3,7 +3,7 @@ import { pipelineOf } from '../../../src/core/planner/pipeline';
 import { predict } from '../../../src/core/planner/predict';
 import { schemeAlike, splitLengths } from '../../../src/core/planner/splits';
 import { scheduleKind } from '../../../src/core/schedules/registry';
-import type { ScheduleName } from '../../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../../src/core/domain/schedule-names';
 import { chosenOf } from '../../../src/core/planner/plan';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { goldenRows } from '../../golden/data';

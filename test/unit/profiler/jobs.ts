@@ -1,4 +1,4 @@
-import type { LayerShape } from '../../../src/core/spec/profile';
+import type { LayerShape } from '../../../src/core/domain/profile';
 import type { ProfilerJob } from '../../../src/protocol/profiler';
 
 /** A GPT layer, small enough to run in a millisecond. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
-import type { Cell, LayerShape } from '../../../src/core/spec/profile';
+import type { Cell, LayerShape } from '../../../src/core/domain/profile';
 import { randomNumbers } from '../../../src/core/random';
 import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureHost } from '../../../src/profiler/measure';

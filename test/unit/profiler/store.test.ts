@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { profileText } from '../../../src/core/slice-times/file';
-import type { Profile } from '../../../src/core/spec/profile';
+import type { Profile } from '../../../src/core/domain/profile';
 import { profilesFolder, readProfile, readProfiles, requireWritable, writeProfile } from '../../../src/profiler/store';
 
 const sample = { batch: 1, tokens: 8, context: 0, forwardMs: 1, backwardMs: 2, rounds: 4, holdOut: false };

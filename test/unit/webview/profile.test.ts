@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { PartFit, TimeFit } from '../../../src/core/spec/profile';
+import type { PartFit, TimeFit } from '../../../src/core/domain/profile';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
 import { noTabParts } from '../../../src/protocol/page';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';

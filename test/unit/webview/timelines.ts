@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { generateSchedule, problemOf } from '../../../src/core/schedules/registry';
 import type { Timeline } from '../../../src/core/schedules/schedule';
-import { plannedSchedules } from '../../../src/core/spec/schedule-names';
+import { plannedSchedules } from '../../../src/core/domain/schedule-names';
 import { noTransfers, simulate } from '../../../src/core/schedules/simulate/simulate';
 
 /** A simulated timeline of equal chunks: forward of a unit takes its tokens in ms, whole backward twice that. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Plan } from '../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../src/core/spec/request';
+import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchUpdate } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { until } from '../../vscode/until';

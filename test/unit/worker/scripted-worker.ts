@@ -3,7 +3,7 @@ import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { ElasticAnswer } from '../../../src/core/elastic/answer';
 import type { Plan } from '../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../src/core/spec/request';
+import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchResult } from '../../../src/core/layout-search/result';
 import { relayPlanner } from '../../../src/worker/relay';
 import { servePlanner } from '../../../src/worker/serve';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as vscode from 'vscode';
-import type { Profile } from '../../../src/core/spec/profile';
+import type { Profile } from '../../../src/core/domain/profile';
 import { until } from '../until';
 import { measured } from './measurements';
 

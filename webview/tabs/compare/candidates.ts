@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../src/core/format';
 import type { CandidateId, Plan } from '../../../src/core/planner/plan';
 import { neededFor } from '../../../src/core/schedules/needs';
-import { runtimeOf } from '../../../src/core/spec/runtime';
+import { runtimeOf } from '../../../src/core/domain/runtime';
 import { h, icon } from '../../base/dom';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
 import type { StepPart } from '../../../src/core/layout-search/result';
-import type { SearchKey } from '../../../src/core/spec/layout-choices';
+import type { SearchKey } from '../../../src/core/domain/layout-choices';
 import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../../src/protocol/layout';
 import { sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';

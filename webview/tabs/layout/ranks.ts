@@ -1,14 +1,14 @@
 import { peersOf, placeRanks, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
-import { joinedGpus } from '../../../src/core/spec/cluster';
-import type { RankOrder } from '../../../src/core/spec/rank-order';
-import { rankOrderOf } from '../../../src/core/spec/runtime';
+import { joinedGpus } from '../../../src/core/domain/cluster';
+import type { RankOrder } from '../../../src/core/domain/rank-order';
+import { rankOrderOf } from '../../../src/core/domain/runtime';
 import type { Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { groupLoads, kindsOf, linksOf, linksOfKind, nodeLoads, type GroupLoad, type LinkClass } from './rank-loads';
-import { gpusUsed } from '../../../src/core/spec/request';
+import { gpusUsed } from '../../../src/core/domain/request';
 
 /** Ranks of a larger cluster are not drawn one by one, nor more nodes than these. */
 const mostRanks = 16_384;

@@ -3,7 +3,7 @@ import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/
 import { sizesText } from './labels';
 import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
-import { gpusUsed } from '../../../src/core/spec/request';
+import { gpusUsed } from '../../../src/core/domain/request';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
 export interface LayoutRow {

@@ -1,6 +1,6 @@
 import { boundaryRange, whatIfSets, whatIfSizes, withBoundary, type WhatIfSet } from '../../../src/core/layout-search/what-if';
 import { sum } from '../../../src/core/numbers';
-import type { PlanRequest } from '../../../src/core/spec/request';
+import type { PlanRequest } from '../../../src/core/domain/request';
 import type { WhatIfState } from '../../../src/protocol/what-if';
 import { fill, h, setAttributes } from '../../base/dom';
 import { partAttributes } from '../../base/parts';

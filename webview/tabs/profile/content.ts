@@ -1,5 +1,5 @@
 import { formatCount } from '../../../src/core/format';
-import type { Profile, ProfilePart } from '../../../src/core/spec/profile';
+import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
 import { t } from '../../base/strings';
 import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Scale } from '../../base/chart/axis';
 import type { ChartContent, Curve, Dot, Shape, Tone } from '../../base/chart/content';

@@ -1,4 +1,4 @@
-import type { ProfilePart } from '../../../src/core/spec/profile';
+import type { ProfilePart } from '../../../src/core/domain/profile';
 import type { PageState } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';

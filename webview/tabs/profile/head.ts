@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
-import type { FitError, Profile } from '../../../src/core/spec/profile';
+import type { FitError, Profile } from '../../../src/core/domain/profile';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { goalPercent } from './content';

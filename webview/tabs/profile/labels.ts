@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatTokens, plural } from '../../../src/core/format';
-import type { FitError, Profile, ProviderName } from '../../../src/core/spec/profile';
+import type { FitError, Profile, ProviderName } from '../../../src/core/domain/profile';
 import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
 import { signedPercent, percentText } from '../../base/chart/ticks';

@@ -1,5 +1,5 @@
 import { plural } from '../../../src/core/format';
-import type { Profile } from '../../../src/core/spec/profile';
+import type { Profile } from '../../../src/core/domain/profile';
 import type { ProfileState } from '../../../src/protocol/page';
 import { h, icon, type Child } from '../../base/dom';
 import type { Host } from '../../base/host';

@@ -1,5 +1,5 @@
 import { timeFunction } from '../../../src/core/slice-times/fit';
-import type { PartFit, Profile, ProfilePart, Sample } from '../../../src/core/spec/profile';
+import type { PartFit, Profile, ProfilePart, Sample } from '../../../src/core/domain/profile';
 
 /** The two passes, in the order they are listed. */
 export const directions = ['forward', 'backward'] as const;

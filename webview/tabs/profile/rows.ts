@@ -1,4 +1,4 @@
-import type { Profile, ProfilePart, Sample } from '../../../src/core/spec/profile';
+import type { Profile, ProfilePart, Sample } from '../../../src/core/domain/profile';
 import { asTsv } from '../timeline/table-rows';
 import { pointsOf, type Point } from './points';
 

@@ -1,4 +1,4 @@
-import type { Profile, ProfilePart } from '../../../src/core/spec/profile';
+import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
 import type { KnownProfile, PageState, ProfileState } from '../../../src/protocol/page';
 import type { ViewState } from '../../base/view-state';
 

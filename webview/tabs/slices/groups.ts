@@ -1,5 +1,5 @@
 import { operationKind, unitsOf, type Timeline } from '../../../src/core/schedules/schedule';
-import type { BatchSlice, Scheme } from '../../../src/core/spec/scheme';
+import type { BatchSlice, Scheme } from '../../../src/core/domain/scheme';
 
 /** Batch chunks cut alike, in order of their first one. */
 export interface SchemeGroup {

@@ -4,9 +4,9 @@ import type { Candidate, Cut, Plan } from '../../../src/core/planner/plan';
 import { sliceWork } from '../../../src/core/planner/slice-work';
 import { unlessUnmet } from '../../../src/core/partition/scheduling';
 import { scheduleKind } from '../../../src/core/schedules/registry';
-import type { PlanRequest } from '../../../src/core/spec/request';
-import type { ScheduleName } from '../../../src/core/spec/schedule-names';
-import type { Scheme } from '../../../src/core/spec/scheme';
+import type { PlanRequest } from '../../../src/core/domain/request';
+import type { ScheduleName } from '../../../src/core/domain/schedule-names';
+import type { Scheme } from '../../../src/core/domain/scheme';
 
 /** Slice lengths of one sequence, tokens. */
 export type Lengths = readonly number[];

@@ -1,7 +1,7 @@
 import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluster/rank-groups';
 import type { StageMemory } from '../../../src/core/memory-model/profile';
-import { gpusUsed, type PlanRequest } from '../../../src/core/spec/request';
-import { rankOrderOf } from '../../../src/core/spec/runtime';
+import { gpusUsed, type PlanRequest } from '../../../src/core/domain/request';
+import { rankOrderOf } from '../../../src/core/domain/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail } from '../../../src/core/planner/tail';

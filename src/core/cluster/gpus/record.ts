@@ -1,4 +1,4 @@
-import type { GpuSpec, LinkSpec, PcieGeneration } from '../../spec/cluster';
+import type { GpuSpec, LinkSpec, PcieGeneration } from '../../domain/cluster';
 
 export const mib = 2 ** 20;
 

@@ -14,7 +14,7 @@ import { lengthsText } from '../../resolve/sequence-lengths';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { hasAttention, stateOf } from '../../model/mixers';
-import type { ModelSpec, StateMixer } from '../../spec/model';
+import type { ModelSpec, StateMixer } from '../../domain/model';
 import { operationKind } from '../../schedules/schedule';
 import { limitedBy } from '../../planner/limit-labels';
 import { isTie } from '../../planner/reasons';
@@ -27,7 +27,7 @@ import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
 import { assumptionsSection, findingsSection, htmlPage, listSection, numberBoxes, type ReportFinding } from './sections';
 import { say } from '../../sentence';
-import { gpusUsed } from '../../spec/request';
+import { gpusUsed } from '../../domain/request';
 
 /** Rectangles of the timeline: enough for a page, and a file of a megabyte at most. */
 const maximumRectangles = 8000;

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import type { Severity } from '../../findings';
 import { say } from '../../sentence';
-import type { PlanRequest } from '../../spec/request';
+import type { PlanRequest } from '../../domain/request';
 import { element, row, section, text } from './markup';
 import { reportStyle } from './style';
 

@@ -17,7 +17,7 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 import { counted, sentence, type Sentence } from '../../sentence';
-import { gpusUsed } from '../../spec/request';
+import { gpusUsed } from '../../domain/request';
 
 /**
  * What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this

@@ -1,7 +1,7 @@
 import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../formats/registry';
-import type { NarrowFormat } from '../../spec/number-formats';
+import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/derived';
 import { sentence, type Sentence } from '../../sentence';

@@ -1,6 +1,6 @@
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
-import { gpusUsed } from '../../spec/request';
+import { gpusUsed } from '../../domain/request';
 import type { Alternative, DesiredSetting } from './desired-setting';
 import type { LaunchSettings } from './launch-settings';
 

@@ -1,5 +1,5 @@
 import type { LauncherFormat } from '../../formats/config-format';
-import type { NarrowFormat } from '../../spec/number-formats';
+import type { NarrowFormat } from '../../domain/number-formats';
 
 /** How the settings of one format differ from the others'. */
 interface MegatronDialect {

@@ -25,7 +25,7 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 import { counted, sentence } from '../../sentence';
-import { gpusUsed } from '../../spec/request';
+import { gpusUsed } from '../../domain/request';
 
 /** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
 export function megatronSettings(

@@ -1,9 +1,9 @@
 import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
-import type { Fp8Recipe } from '../../spec/number-formats';
+import type { Fp8Recipe } from '../../domain/number-formats';
 import { formatNumber, plural } from '../../format';
-import type { ModelSpec } from '../../spec/model';
+import type { ModelSpec } from '../../domain/model';
 import { printable } from '../../text';
 import { editors } from './editors';
 import { headerLines, type LaunchSettings, type PlannedStep, type Remark } from './launch-settings';

@@ -1,6 +1,6 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { flagKey, flagWords } from '../../formats/megatron/megatron-flags';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
 import type { SettingEdit, SettingValue } from './desired-setting';

@@ -2,7 +2,7 @@ import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
 import type { FlagWord } from '../../formats/slice-runtimes/slice-runtime';
 import type { Facts } from '../../formats/facts';
 import { splitName } from '../../planner/splits';
-import type { SequenceSplit } from '../../spec/sequence-split';
+import type { SequenceSplit } from '../../domain/sequence-split';
 import { never, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
 import { sentence } from '../../sentence';
 

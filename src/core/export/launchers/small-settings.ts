@@ -2,7 +2,7 @@ import type { Facts } from '../../formats/facts';
 import { engineOf } from '../../formats/nanotron/engines';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
-import { gpusUsed } from '../../spec/request';
+import { gpusUsed } from '../../domain/request';
 import { countOf } from '../../rules/derived';
 import { accumulationSteps, runsSlices, type LaunchSettings } from './launch-settings';
 import { gpusSetting, nodesOf } from './gpus-setting';

@@ -1,6 +1,6 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { rewritten } from '../../rules/fixes';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import type { SettingEdit, SettingValue } from './desired-setting';
 
 /** How settings are written in one kind of file. */

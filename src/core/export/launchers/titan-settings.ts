@@ -3,7 +3,7 @@ import { countOf, titanStagesPerRankOf } from '../../rules/derived';
 import { traitsFor } from '../../partition/scheduling';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
-import { usualSchedule } from '../../spec/schedule-names';
+import { usualSchedule } from '../../domain/schedule-names';
 import { runsSlices, type LaunchSettings } from './launch-settings';
 import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';

@@ -10,9 +10,9 @@ import { costOf } from '../../planner/slower';
 import { withOpenStages } from '../../planner/virtual-stages';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
-import type { PlanRequest, TrainingSpec } from '../../spec/request';
-import { splitRules, type SequenceSplit } from '../../spec/sequence-split';
-import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../spec/runtime';
+import type { PlanRequest, TrainingSpec } from '../../domain/request';
+import { splitRules, type SequenceSplit } from '../../domain/sequence-split';
+import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
 import type { Remark } from '../launchers/launch-settings';
 
 /** Refuses what a runtime does not run. */

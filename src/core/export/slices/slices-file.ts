@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../errors';
 import { sentence } from '../../sentence';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import type { SteppedSchedule } from '../../schedules/pytorch-csv/schedule-file';
 import type { WorkUnit } from '../../schedules/schedule';
 

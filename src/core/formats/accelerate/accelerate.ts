@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import { sentence } from '../../sentence';
 import { ExpectedError } from '../../errors';
 import { ownLayer, upwards, type Base, type Composition, type Layer } from '../composition';

@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
 import type { Capabilities, Program } from '../facts';
 import { megatronCapabilities } from '../launcher';
 import { own } from '../../records';

@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';

@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import type { Setting } from '../fact-table';
 import { describeNode, membersOf, placeOf, type JsonDocument, type Member } from '../json-document';
 

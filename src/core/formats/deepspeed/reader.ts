@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 import { quoted } from '../../text';
 import type { FactName, Facts, LauncherFile } from '../facts';
 import { collect, firstPlace, type Setting, type Settings } from '../fact-table';

@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import { sentence } from '../../sentence';
 import { ownLayer, upwards, type Composition, type Layer } from '../composition';
 import { kindSettings, libraryDefaults, loraSettings } from '../adapters';

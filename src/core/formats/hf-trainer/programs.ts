@@ -1,4 +1,4 @@
-import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../domain/capabilities';
 import type { Capabilities, Facts, Program } from '../facts';
 
 /** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */

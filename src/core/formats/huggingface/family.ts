@@ -1,4 +1,4 @@
-import type { SmallParameters, StateKind, Stacks } from '../../spec/model';
+import type { SmallParameters, StateKind, Stacks } from '../../domain/model';
 import type { FactValues } from '../facts';
 import type { ModelTraits, WrittenModel } from '../written-model';
 import type { Sentence } from '../../sentence';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import { byDefault, type Located } from '../../spec/located';
+import { byDefault, type Located } from '../../domain/located';
 import { quoted } from '../../text';
 import { configError } from '../errors';
 import { families, familyOf, isFamily } from '../families';

@@ -1,4 +1,4 @@
-import { byDefault, type Located } from '../../spec/located';
+import { byDefault, type Located } from '../../domain/located';
 import { ExpectedError } from '../../errors';
 import { placeOf, type JsonDocument, type Member } from '../json-document';
 import { boolean, readByRule, type Rule } from '../rules';

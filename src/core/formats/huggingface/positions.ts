@@ -1,5 +1,5 @@
-import { ropeScalingSizes, type RopeScaling } from '../../spec/model';
-import type { Located } from '../../spec/located';
+import { ropeScalingSizes, type RopeScaling } from '../../domain/model';
+import type { Located } from '../../domain/located';
 import type { FactName, FactValues } from '../facts';
 import { membersOf } from '../json-document';
 import { located, memberNamed, type Members, type Source } from './members';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byDefault, from, type Located, type LocatedFields } from '../../spec/located';
+import { byDefault, from, type Located, type LocatedFields } from '../../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../facts';
 import { integer, list, nonNegative, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';

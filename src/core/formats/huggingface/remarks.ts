@@ -1,6 +1,6 @@
 import type { Finding } from '../../findings';
 import { formatCount } from '../../format';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
 import { families } from '../families';
 import type { Facts } from '../facts';

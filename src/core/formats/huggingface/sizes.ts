@@ -2,7 +2,7 @@ import { boolean, integer, list, type Rule } from '../rules';
 import { modelFields } from '../terapipe/fields';
 import type { Given } from '../given';
 import type { ModelTraits, WrittenModel } from '../written-model';
-import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../../spec/located';
+import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../../domain/located';
 import * as v from 'valibot';
 import { assumedClass, type FamilyField, type FamilySizes } from './family';
 import { readStackLayers, readStacks } from './stacks';

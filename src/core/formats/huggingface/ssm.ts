@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { byDefault, from, type Located, type LocatedFields } from '../../spec/located';
-import type { StateMixer } from '../../spec/model';
+import { byDefault, from, type Located, type LocatedFields } from '../../domain/located';
+import type { StateMixer } from '../../domain/model';
 import type { FactValues } from '../facts';
 import { integer, list, positive, type Rule } from '../rules';
 import type { WrittenModel } from '../written-model';

@@ -1,5 +1,5 @@
-import { byDefault, type Located } from '../../spec/located';
-import type { Stacks } from '../../spec/model';
+import { byDefault, type Located } from '../../domain/located';
+import type { Stacks } from '../../domain/model';
 import { integer } from '../rules';
 import type { ModelTraits } from '../written-model';
 import { memberNamed, readMember, type Source } from './members';

@@ -1,6 +1,6 @@
 import type { Node } from 'jsonc-parser';
-import type { Located } from '../../spec/located';
-import type { TrainingSpec } from '../../spec/request';
+import type { Located } from '../../domain/located';
+import type { TrainingSpec } from '../../domain/request';
 import type { Given } from '../given';
 import { located, type Source } from './members';
 

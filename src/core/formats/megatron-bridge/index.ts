@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { shardedPipeline } from '../../spec/capabilities';
+import { shardedPipeline } from '../../domain/capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher, type ModelOfLauncher } from '../launcher';
 import { hasAny, parallelSizes, type YamlHead } from '../yaml/recognise';

@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Facts } from '../facts';
 import { sentence } from '../../sentence';
 

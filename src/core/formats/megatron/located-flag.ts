@@ -1,4 +1,4 @@
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 import type { Fact } from '../facts';
 import type { FlagRead } from '../shell/flag-reads';
 

@@ -1,5 +1,5 @@
-import type { RopeScaling } from '../../spec/model';
-import { byDefault } from '../../spec/located';
+import type { RopeScaling } from '../../domain/model';
+import { byDefault } from '../../domain/located';
 import type { FactName, Facts, FactValues } from '../facts';
 import { isHybrid, stateDefaults } from '../hybrid';
 import { sentence } from '../../sentence';

@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Fact, Facts, LauncherFile } from '../facts';
 import { count, fixed, on } from '../shell/flag-reads';
 import { megatronDefaultValues } from './megatron-defaults';

@@ -1,5 +1,5 @@
 import { sentence } from '../../sentence';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Facts } from '../facts';
 import { choice, count, numbers, on, text } from '../shell/flag-reads';
 import { sliceFlags, slicesOf } from '../slice-runtimes/flags';

@@ -1,4 +1,4 @@
-import { setBy, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';

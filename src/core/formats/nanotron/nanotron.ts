@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, on } from '../shell/flag-reads';
 import { key, lenient, under, type KeyTable } from '../yaml/key-table';

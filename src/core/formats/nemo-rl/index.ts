@@ -1,5 +1,5 @@
-import { setBy } from '../../spec/capabilities';
-import { searchKeys } from '../../spec/layout-choices';
+import { setBy } from '../../domain/capabilities';
+import { searchKeys } from '../../domain/layout-choices';
 import { composing } from '../composition';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';

@@ -1,10 +1,10 @@
 import { allLinear, coreModules, sectionSettings } from '../adapters';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Finding } from '../../findings';
 import { optimizerKeys } from '../optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition, Layer } from '../composition';
-import { setBy, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../shell/flag-reads';

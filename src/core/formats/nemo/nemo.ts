@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import { sectionSettings } from '../adapters';
 import type { Composition, Layer } from '../composition';
 import { bytesOfType } from '../optimizer-facts';

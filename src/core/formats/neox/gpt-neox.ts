@@ -1,5 +1,5 @@
 import { vocabOfName, vocabOfType } from '../tokenizers';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../shell/flag-reads';

@@ -1,4 +1,4 @@
-import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { hasAny, type YamlHead } from '../yaml/recognise';
 import { sentence } from '../../sentence';

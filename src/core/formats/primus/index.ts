@@ -1,4 +1,4 @@
-import { shardedPipeline } from '../../spec/capabilities';
+import { shardedPipeline } from '../../domain/capabilities';
 import { composing } from '../composition';
 import { familiarModel, hubModel, modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher, type ModelOfLauncher } from '../launcher';

@@ -1,4 +1,4 @@
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../yaml/yaml-document';
 import type { PythonModule } from './module';
 import type { PythonObject, PythonValue } from './values';

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { childrenOf, pathsOf, type PythonModule } from './module';
 import { applied, chosen } from './operators';
 import { copyOf, truthOf, type PythonObject, type PythonPlain, type PythonValue } from './values';

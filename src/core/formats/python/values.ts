@@ -1,4 +1,4 @@
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 
 export type PythonPlain = string | number | boolean | null;
 

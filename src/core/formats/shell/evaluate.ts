@@ -1,4 +1,4 @@
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 import { appended, caseItem, isGroup, lineEnd, sameText } from './values';
 import { conditionHolds } from './conditions';
 import type { Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';

@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import type { Variable } from './expand';
 import type { ShellParser } from './shell-parser';
 import type { Element, Part, Value } from './words';

@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { arithmetic } from './arithmetic';
 import type { ShellNode } from './shell-parser';
 import { valueText, type Element, type Part, type RefPart, type TextPart, type Value } from './words';

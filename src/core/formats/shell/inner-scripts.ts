@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { textOf, type Scope } from './expand';
 import type { ShellNode } from './shell-parser';
 import { flatten, wordText, type Element, type FlatWord, type Part } from './words';

@@ -1,4 +1,4 @@
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 import type { Command, Evaluation } from './evaluation';
 import type { ScriptTexts } from './script-texts';
 import type { LocatedFlag } from '../megatron/located-flag';

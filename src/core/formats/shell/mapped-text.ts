@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { flatten, type FlatWord, type Part, type Piece } from './words';
 
 /** A text put together from pieces of another, such as a here-document with its variables filled in. */

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
 import { sentence, type Sentence } from '../../sentence';
 import type { Evaluation, Sourced } from './evaluation';

@@ -1,5 +1,5 @@
 import { sentence } from '../../sentence';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Facts } from '../facts';
 import type { Launch } from './launch';
 

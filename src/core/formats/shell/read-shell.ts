@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { readDeepSpeed } from '../deepspeed/reader';
 import { coreModules, type GivenAdapters } from '../adapters';
 import { configError } from '../errors';

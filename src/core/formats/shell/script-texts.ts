@@ -1,4 +1,4 @@
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 
 /**
  * The texts that a script is made of, laid end to end so that one offset names one character: its own first, then what it sources, hands to

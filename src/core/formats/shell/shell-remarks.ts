@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { printable } from '../../text';
 import type { Evaluation } from './evaluation';
 import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';

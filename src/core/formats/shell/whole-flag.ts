@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { pathOf, type FlatWord, type Piece, type Site } from './words';
 
 type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };

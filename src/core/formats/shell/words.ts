@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 
 /** A run of characters that stand in the text, or a hole (`text` null) that is only known when the script runs. */
 export interface TextPart extends TextRange {

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, modify, applyEdits, parseTree, type Node, type ParseError } from 'jsonc-parser';
 import { ExpectedError } from '../../errors';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { oldKey } from './renamed-keys';
 import { sentence } from '../../sentence';
 

@@ -1,6 +1,6 @@
-import type { CostConstants } from '../../spec/cost-constants';
-import type { CostTable } from '../../spec/slice-cost';
-import type { Located, Place } from '../../spec/located';
+import type { CostConstants } from '../../domain/cost-constants';
+import type { CostTable } from '../../domain/slice-cost';
+import type { Located, Place } from '../../domain/located';
 import { configError } from '../errors';
 import { constantFields, tableFields } from './fields';
 import { placeOf } from '../json-document';

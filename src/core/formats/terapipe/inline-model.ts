@@ -1,4 +1,4 @@
-import { byDefault, type Place, type LocatedFields } from '../../spec/located';
+import { byDefault, type Place, type LocatedFields } from '../../domain/located';
 import { configError } from '../errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../families';
 import type { Given } from '../given';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Located } from '../../spec/located';
+import type { Located } from '../../domain/located';
 import { membersOf, placeOf, type JsonDocument, type Member } from '../json-document';
 import type { Node } from 'jsonc-parser';
 import { unknownKey } from '../remarks';

@@ -1,8 +1,8 @@
 import type { Finding } from '../../findings';
-import type { Located, Place } from '../../spec/located';
-import type { Layout } from '../../spec/request';
-import type { ScheduleName, SchedulesGiven } from '../../spec/schedule-names';
-import type { Scheme } from '../../spec/scheme';
+import type { Located, Place } from '../../domain/located';
+import type { Layout } from '../../domain/request';
+import type { ScheduleName, SchedulesGiven } from '../../domain/schedule-names';
+import type { Scheme } from '../../domain/scheme';
 import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
 import { elasticFields } from './elastic-section';

@@ -1,5 +1,5 @@
 import { sentence } from '../../sentence';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Composition } from '../composition';
 import { configError } from '../errors';
 import type { Setting, Settings } from '../fact-table';

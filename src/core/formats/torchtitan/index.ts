@@ -1,5 +1,5 @@
 import { composing } from '../composition';
-import { setBy } from '../../spec/capabilities';
+import { setBy } from '../../domain/capabilities';
 import { megatronTraits, type Launcher } from '../launcher';
 import { flavorConfig } from './flavors';
 import { isTorchTitan } from './recognise';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Located } from '../../spec/located';
+import type { Located } from '../../domain/located';
 import { quoted } from '../../text';
 import type { LauncherFile } from '../facts';
 import { collect, firstPlace, type Settings } from '../fact-table';

@@ -1,6 +1,6 @@
 import { ParseError, parseTOML, type AST } from 'toml-eslint-parser';
 import { ExpectedError } from '../../errors';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { quoted } from '../../text';
 import { configError } from '../errors';
 import type { Setting, Settings } from '../fact-table';

@@ -1,4 +1,4 @@
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import type { Facts } from '../facts';
 import type { ModelOfLauncher } from '../launcher';
 import { flagKey } from '../megatron/megatron-flags';

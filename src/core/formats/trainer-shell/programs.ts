@@ -1,5 +1,5 @@
 import type { Capabilities } from '../facts';
-import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../spec/capabilities';
+import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../domain/capabilities';
 
 /** Its launch flags have ZeRO and offloading too. */
 export const openRlhf: Capabilities = {

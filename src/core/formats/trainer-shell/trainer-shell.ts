@@ -2,7 +2,7 @@ import { accelerateBases, accelerateFacts, accelerateProgramOf, fsdpStage, offlo
 import { adapterSettings, allLinear, kindSettings, libraryDefaults, type AdapterDefaults, type GivenAdapters } from '../adapters';
 import { ownLayer, type Layer } from '../composition';
 import { loraFlags } from '../shell/lora-flags';
-import { byDefault } from '../../spec/located';
+import { byDefault } from '../../domain/located';
 import { quoted } from '../../text';
 import type { Capabilities, Facts, LauncherFile, Program } from '../facts';
 import { llamaFactory, swift, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';

@@ -1,4 +1,4 @@
-import { setsAllExceptOrder } from '../../spec/capabilities';
+import { setsAllExceptOrder } from '../../domain/capabilities';
 import { modelOfHub } from '../hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import { isMegatronShell } from '../shell/recognise';

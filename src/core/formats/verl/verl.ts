@@ -1,7 +1,7 @@
 import { allLinear, type GivenAdapters } from '../adapters';
 import type { Finding } from '../../findings';
-import { byDefault } from '../../spec/located';
-import { setBy, wholeLayersOnly } from '../../spec/capabilities';
+import { byDefault } from '../../domain/located';
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, Program } from '../facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../megatron/located-flag';
 import { anyOf, pathWord, word } from '../yaml/reads';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts } from '../facts';
 import type { FlagOutcome } from '../shell/flag-reads';

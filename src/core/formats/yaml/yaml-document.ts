@@ -1,5 +1,5 @@
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
-import type { Place, TextRange } from '../../spec/located';
+import type { Place, TextRange } from '../../domain/located';
 import { printable, quoted } from '../../text';
 import { ExpectedError } from '../../errors';
 import { configError } from '../errors';

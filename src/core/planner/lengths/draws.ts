@@ -1,6 +1,6 @@
 import { sum } from '../../numbers';
 import { randomNumbers } from '../../random';
-import type { LengthShare } from '../../spec/lengths';
+import type { LengthShare } from '../../domain/lengths';
 import { firstAtLeast } from './packs';
 
 /** A global batch that may be drawn: how many documents of each length, and how likely it is. */

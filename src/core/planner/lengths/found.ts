@@ -1,4 +1,4 @@
-import type { ScheduleName } from '../../spec/schedule-names';
+import type { ScheduleName } from '../../domain/schedule-names';
 
 /** A way to train documents of many lengths. */
 export interface WayOfLengths {

@@ -1,10 +1,10 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { memoized } from '../../memoized';
 import { sum } from '../../numbers';
-import type { LengthShare } from '../../spec/lengths';
-import type { PlanRequest } from '../../spec/request';
-import type { ScheduleName } from '../../spec/schedule-names';
-import type { BatchSlice, Scheme } from '../../spec/scheme';
+import type { LengthShare } from '../../domain/lengths';
+import type { PlanRequest } from '../../domain/request';
+import type { ScheduleName } from '../../domain/schedule-names';
+import type { BatchSlice, Scheme } from '../../domain/scheme';
 import { orderOf, unitCount, unlessUnmet } from '../../partition/scheduling';
 import { countMemory } from '../../memory-model/count';
 import { mayFit, verdictOf } from '../../memory-model/verdict';

@@ -1,8 +1,8 @@
 import { equalWorkLengths } from '../../slicing/chunk-rules';
-import type { BatchSlice } from '../../spec/scheme';
-import type { ScheduleName } from '../../spec/schedule-names';
+import type { BatchSlice } from '../../domain/scheme';
+import type { ScheduleName } from '../../domain/schedule-names';
 import type { WayOfLengths } from './found';
-import type { ModelSpec } from '../../spec/model';
+import type { ModelSpec } from '../../domain/model';
 import { sliceWork } from '../slice-work';
 import { packed, type Pack } from './packs';
 

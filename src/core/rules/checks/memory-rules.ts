@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../formats/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
-import type { ModelSpec } from '../../spec/model';
+import type { ModelSpec } from '../../domain/model';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
 import { megatronFormats, withTorchtitan } from '../formats';

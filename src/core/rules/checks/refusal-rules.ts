@@ -11,7 +11,7 @@ import {
   type RefusedModel,
   type RefusedSize,
   type RefusedSizes,
-} from '../../spec/capabilities';
+} from '../../domain/capabilities';
 import { countOf, countOrZeroOf, isInterleaved, sizeOf, virtualStagesOf } from '../derived';
 import { megatronLmFormats, runFormats } from '../formats';
 import { isWritten, many, setTo, type Issue, type Rule } from '../rule';

@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { greatestCommonDivisor, sum } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
-import { namedSchedules } from '../../spec/schedule-names';
+import { namedSchedules } from '../../domain/schedule-names';
 import { countOf, dataOf } from '../derived';
 import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';

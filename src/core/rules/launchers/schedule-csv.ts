@@ -1,7 +1,7 @@
 import type { LauncherFile } from '../../formats/facts';
 import { launcherTraitsOf } from '../../formats/registry';
 import type { Finding } from '../../findings';
-import type { Place } from '../../spec/located';
+import type { Place } from '../../domain/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
 import { quoted } from '../../text';
 import { countOf, microBatchesOf } from '../derived';

@@ -5,9 +5,9 @@ import { isLauncher, launcherTraitsOf } from '../../formats/registry';
 import type { Run } from '../../formats/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';
-import { lacksBf16 } from '../../spec/cluster';
-import type { Fp8Recipe, NarrowFormat } from '../../spec/number-formats';
-import type { Runtime } from '../../spec/runtime';
+import { lacksBf16 } from '../../domain/cluster';
+import type { Fp8Recipe, NarrowFormat } from '../../domain/number-formats';
+import type { Runtime } from '../../domain/runtime';
 import { findingAt, settingsEdits } from '../settings';
 import { isGpuGiven } from './memory-findings';
 

@@ -1,5 +1,5 @@
 import type { Run } from '../../formats/run';
-import { joinedGpus, type ClusterSpec } from '../../spec/cluster';
+import { joinedGpus, type ClusterSpec } from '../../domain/cluster';
 import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';
 import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepParts } from '../../layout-search/result';

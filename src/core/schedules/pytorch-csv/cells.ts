@@ -1,4 +1,4 @@
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { quoted } from '../../text';
 import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';

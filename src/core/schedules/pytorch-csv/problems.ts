@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { rowText, type ActionTable } from './actions';
 import { sentence, type Sentence } from '../../sentence';
 

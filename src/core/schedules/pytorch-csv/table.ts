@@ -1,5 +1,5 @@
 import { formatCount } from '../../format';
-import type { TextRange } from '../../spec/located';
+import type { TextRange } from '../../domain/located';
 import { ranksOfRows } from './actions';
 import { actionsAt, spacesEnd, spacesStart, faultOfCell, isSeparator, type ActionFound } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';

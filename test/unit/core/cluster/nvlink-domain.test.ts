@@ -6,7 +6,7 @@ import { crossingText } from '../../../../src/core/layout-search/labels';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
-import { joinedGpus, type NodeGroup } from '../../../../src/core/spec/cluster';
+import { joinedGpus, type NodeGroup } from '../../../../src/core/domain/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { comparePlans } from '../../../../src/core/compare/plans';
 import { planSentences } from '../../../../src/core/compare/plan-labels';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { fourStages } from './plans';
 import { said } from '../../said';
 

@@ -1,10 +1,10 @@
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { chromeTrace } from '../../../../src/core/export/chrome-trace';
 import { part, partOf } from '../../../../src/core/schedules/parts';
 import { operationKind, type Timeline } from '../../../../src/core/schedules/schedule';
-import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { noTransfers, simulate } from '../../../../src/core/schedules/simulate/simulate';
 import { llama3, request } from '../../../golden/requests';
 

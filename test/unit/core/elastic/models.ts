@@ -1,10 +1,10 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/spec/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/cost-constants';
 import type { ElasticRequest } from '../../../../src/core/elastic/request';
 import type { ElasticModel } from '../../../../src/core/elastic/units';
 import { encoderEnds } from '../../../../src/core/model/ends';
-import type { ModelSpec } from '../../../../src/core/spec/model';
-import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
+import type { ModelSpec } from '../../../../src/core/domain/model';
+import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
 
 export const gptSmall: ModelSpec = {
   modelType: 'gpt2',

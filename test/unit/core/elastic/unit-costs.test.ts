@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/spec/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/cost-constants';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
 import type { CostInputs } from '../../../../src/core/time-model/rates';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
 import { analyticCosts, profiledCosts } from '../../../../src/core/elastic/unit-costs';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { decoderEnds } from '../../../../src/core/model/ends';
-import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../src/core/domain/model';
 import { profileWith } from '../slice-times/profiles';
 import { bertLarge, gptSmall, layoutOfOne, trainingOf } from './models';
 

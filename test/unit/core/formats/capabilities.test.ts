@@ -6,8 +6,8 @@ import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { refusedTogether, notInFile } from '../../../../src/core/spec/capabilities';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import { refusedTogether, notInFile } from '../../../../src/core/domain/capabilities';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { load } from './files';
 
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;

@@ -6,7 +6,7 @@ import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/format
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
-import { valuesOf } from '../../../../src/core/spec/located';
+import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { load } from './files';

@@ -4,7 +4,7 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { loadRun } from '../../../load-run';
 import { maximumConfigNodes } from '../../../../src/core/formats/json-document';
 import { recogniseJson } from '../../../../src/core/load/readers';
-import { valuesOf } from '../../../../src/core/spec/located';
+import { valuesOf } from '../../../../src/core/domain/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
 import { say } from '../../../../src/core/sentence';
 

@@ -5,7 +5,7 @@ import type { LauncherReader } from '../../../../src/core/formats/facts';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { shellReader } from './shell/shell-reader';
 
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;

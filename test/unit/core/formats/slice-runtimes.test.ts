@@ -7,7 +7,7 @@ import { loadConfig } from '../../../../src/core/load/load-config';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { shellReader } from './shell/shell-reader';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers/slices');

@@ -4,7 +4,7 @@ import { readHuggingFace } from '../../../../src/core/formats/huggingface/reader
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { layerGroups } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
-import type { LayerKind } from '../../../../src/core/spec/model';
+import type { LayerKind } from '../../../../src/core/domain/model';
 import { load } from './files';
 import { say, sentence } from '../../../../src/core/sentence';
 

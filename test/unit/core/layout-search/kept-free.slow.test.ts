@@ -5,7 +5,7 @@ import { keptFreeText } from '../../../../src/core/layout-search/labels';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
-import type { SearchKey } from '../../../../src/core/spec/layout-choices';
+import type { SearchKey } from '../../../../src/core/domain/layout-choices';
 import { keepsFree, keptFreeFor } from '../../../../src/core/memory-model/kept-free';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { sentence } from '../../../../src/core/sentence';

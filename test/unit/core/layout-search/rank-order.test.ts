@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import type { SearchKey } from '../../../../src/core/spec/layout-choices';
+import type { SearchKey } from '../../../../src/core/domain/layout-choices';
 import { gpt, mixtral, request } from '../../../golden/requests';
 
 const wanted = request('A100-80GB', gpt(32, 4096, 32, 51200), {

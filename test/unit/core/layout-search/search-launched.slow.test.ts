@@ -11,7 +11,7 @@ import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
-import { searchKeys, type SearchKey } from '../../../../src/core/spec/layout-choices';
+import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { loadObject } from '../formats/files';
 import { sentence } from '../../../../src/core/sentence';
 import { said } from '../../said';

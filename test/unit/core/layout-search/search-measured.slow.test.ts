@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import type { CostTable } from '../../../../src/core/spec/slice-cost';
+import type { CostTable } from '../../../../src/core/domain/slice-cost';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
 import { whatIfs } from '../../../../src/core/layout-search/improvements';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
 import { stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
-import type { Cell, Profile, Sample } from '../../../../src/core/spec/profile';
+import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 import { gpt, request } from '../../../golden/requests';
 import { said } from '../../said';

@@ -2,14 +2,14 @@ import { scheduleKind } from '../../../../src/core/schedules/registry';
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { kindFor } from '../../../../src/core/partition/scheduling';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
 import { sameTime } from '../../../../src/core/layout-search/result';
-import { searchKeys, type SearchKey } from '../../../../src/core/spec/layout-choices';
-import { namedSchedules, type ScheduleName } from '../../../../src/core/spec/schedule-names';
+import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
+import { namedSchedules, type ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { gpt, request } from '../../../golden/requests';
 
 /** Sixteen A100 in nodes of eight; slices coarse enough that plans are quick. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
 import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
-import { searchKeys } from '../../../../src/core/spec/layout-choices';
+import { searchKeys } from '../../../../src/core/domain/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 const free = ['tensor', 'pipeline', 'data'];

@@ -1,7 +1,7 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { sentence } from '../../../../src/core/sentence';
-import { defaultConstants } from '../../../../src/core/spec/cost-constants';
-import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';
+import { defaultConstants } from '../../../../src/core/domain/cost-constants';
+import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/domain/request';
 
 /** A request of a Llama of 80 layers on 8 nodes: TP 4, PP 4, 4 replicas. */
 export function requestOf({

@@ -11,7 +11,7 @@ import {
   type WhatIfKey,
   type WhatIfSizes,
 } from '../../../../src/core/layout-search/what-if';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { splitsModel } from '../../../../src/core/model/mixers';
 import { requestOf } from './what-if-requests';
 

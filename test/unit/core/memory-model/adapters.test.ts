@@ -5,8 +5,8 @@ import { staticBytes } from '../../../../src/core/memory-model/static';
 import { adapterParameters } from '../../../../src/core/model/adapters';
 import { usualKind } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
-import { frozenBytes, type Adapter } from '../../../../src/core/spec/adapter';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import { frozenBytes, type Adapter } from '../../../../src/core/domain/adapter';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 /** Two layers of Llama 3 8B: hidden 4096, keys and values of 1024, feed-forward 14336. */

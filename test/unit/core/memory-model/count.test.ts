@@ -10,7 +10,7 @@ import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { unitsOf, type Schedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';

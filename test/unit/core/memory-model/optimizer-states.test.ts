@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 const layers = 4;

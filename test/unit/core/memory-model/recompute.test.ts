@@ -5,8 +5,8 @@ import { staticBytes } from '../../../../src/core/memory-model/static';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { stageCost } from '../../../../src/core/time-model/stage-time';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
-import type { RecomputeModule } from '../../../../src/core/spec/recompute';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { RecomputeModule } from '../../../../src/core/domain/recompute';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { deepseek, llama3, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };

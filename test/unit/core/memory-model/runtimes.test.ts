@@ -7,7 +7,7 @@ import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 const model = llama3('70b', 4);

@@ -7,7 +7,7 @@ import { staticBytes, totalBytes } from '../../../../src/core/memory-model/stati
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory-model/split-backward';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { predict } from '../../../../src/core/planner/predict';
-import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
+import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const s = 2048;

@@ -5,7 +5,7 @@ import { keptForWeights } from '../../../../src/core/memory-model/split-backward
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { mtpParameters, withMtpLayers } from '../../../../src/core/model/multi-token-prediction';
 import { modelFlopsPerSequence, parameterCount } from '../../../../src/core/model/parameters';
-import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../src/core/domain/model';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';

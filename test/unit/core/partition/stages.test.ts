@@ -5,11 +5,11 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { predict } from '../../../../src/core/planner/predict';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { chunksOf, cutOf, kindFor } from '../../../../src/core/partition/scheduling';
 import { cutContents, dealtToChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
-import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
 
 describe('layers of chunks', () => {

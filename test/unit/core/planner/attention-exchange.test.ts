@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chunksOn, pipelineOf, type Pipeline } from '../../../../src/core/planner/pipeline';
 import { measure, type Prediction } from '../../../../src/core/planner/predict';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 const long = request('H100-80GB', llama3('70b', 16), {

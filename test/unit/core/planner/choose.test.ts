@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
 import { isRun, neededFor } from '../../../../src/core/schedules/needs';
-import type { PlanRequest } from '../../../../src/core/spec/request';
-import type { Runtime } from '../../../../src/core/spec/runtime';
-import type { ScheduleName } from '../../../../src/core/spec/schedule-names';
+import type { PlanRequest } from '../../../../src/core/domain/request';
+import type { Runtime } from '../../../../src/core/domain/runtime';
+import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { say } from '../../../../src/core/sentence';
 import { cases } from '../../../property/cases';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { drawsOf, percentile } from '../../../../src/core/planner/lengths/draws';
 import { dealt, packed } from '../../../../src/core/planner/lengths/packs';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
-import { splitLike, type SliceCost } from '../../../../src/core/spec/slice-cost';
+import { splitLike, type SliceCost } from '../../../../src/core/domain/slice-cost';
 import { cases } from '../../../property/cases';
 import { llama3, request } from '../../../golden/requests';
 

@@ -4,10 +4,10 @@ import { megatronBoundary } from '../../../../src/core/time-model/boundary';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { neededFor } from '../../../../src/core/schedules/needs';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
-import { namedSchedules, otherSchedules } from '../../../../src/core/spec/schedule-names';
+import { namedSchedules, otherSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
 

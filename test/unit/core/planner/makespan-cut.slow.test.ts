@@ -4,7 +4,7 @@ import { shortestCut } from '../../../../src/core/planner/makespan-cut';
 import { chunksOn, pipelineOf } from '../../../../src/core/planner/pipeline';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { gpt, request } from '../../../golden/requests';
 import { said } from '../../said';
 

@@ -16,7 +16,7 @@ import { placeStages } from '../../../../src/core/partition/place-stages';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { predict } from '../../../../src/core/planner/predict';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';

@@ -6,9 +6,9 @@ import { pipelineOf, type Pipeline } from '../../../../src/core/planner/pipeline
 import { measure } from '../../../../src/core/planner/predict';
 import { sliceWork } from '../../../../src/core/planner/slice-work';
 import { equalWorkLengths } from '../../../../src/core/slicing/chunk-rules';
-import type { LengthShare } from '../../../../src/core/spec/lengths';
-import type { PlanRequest } from '../../../../src/core/spec/request';
-import type { BatchSlice, Scheme } from '../../../../src/core/spec/scheme';
+import type { LengthShare } from '../../../../src/core/domain/lengths';
+import type { PlanRequest } from '../../../../src/core/domain/request';
+import type { BatchSlice, Scheme } from '../../../../src/core/domain/scheme';
 import { llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
 

@@ -7,7 +7,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { profileText } from '../../../../src/core/slice-times/file';
 import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
-import type { Cell, Profile, Sample } from '../../../../src/core/spec/profile';
+import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerShapeOf } from '../../../../src/core/slice-times/shape';
 import { said } from '../../said';
 

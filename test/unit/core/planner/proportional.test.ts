@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingStages } from '../../../../src/core/planner/slicing-cost';
 import { bruteForce } from '../../../property/brute-force';

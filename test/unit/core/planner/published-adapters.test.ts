@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import type { Adapter } from '../../../../src/core/spec/adapter';
+import type { Adapter } from '../../../../src/core/domain/adapter';
 import { llama3, request } from '../../../golden/requests';
 
 /**

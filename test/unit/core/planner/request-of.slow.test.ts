@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { said } from '../../said';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../../../src/core/layout-search/result';
-import { comparedSchedules } from '../../../../src/core/spec/schedule-names';
+import { comparedSchedules } from '../../../../src/core/domain/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
 import { sentence } from '../../../../src/core/sentence';
 

@@ -7,7 +7,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { findRemedies } from '../../../../src/core/rules/plan/remedies';
 import { loadRun } from '../../../load-run';
 import { say } from '../../../../src/core/sentence';
-import { roundsOf } from '../../../../src/core/spec/scheme';
+import { roundsOf } from '../../../../src/core/domain/scheme';
 
 /** Five layers of Llama 3 70B on each of four stages, as on 16 in published runs of long sequences; slices coarse enough to be quick. */
 const config = {

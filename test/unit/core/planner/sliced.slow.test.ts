@@ -3,7 +3,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { slicedSpecs } from '../../../../src/core/planner/sliced';
 import { slicingCost } from '../../../../src/core/planner/slicing-cost';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { latencyOf } from '../../../../src/core/slicing/problem';
 import { solveSlicing, type IncumbentTimes } from '../../../../src/core/slicing/solve';
 import { gpt, llama3, request } from '../../../golden/requests';

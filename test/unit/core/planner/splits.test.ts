@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { splitLengths } from '../../../../src/core/planner/splits';
-import type { Layout, TrainingSpec } from '../../../../src/core/spec/request';
-import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
+import type { ModelSpec } from '../../../../src/core/domain/model';
 import { cases } from '../../../property/cases';
 
 interface Sizes {

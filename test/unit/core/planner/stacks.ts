@@ -1,6 +1,6 @@
 import { readHuggingFace } from '../../../../src/core/formats/huggingface/reader';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
-import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../src/core/domain/model';
 
 /** The model of a Hugging Face config. */
 export function modelOf(config: object): ModelSpec {

@@ -6,7 +6,7 @@ import { handlingOf, peakHeldBytes } from '../../../../src/core/rehearsal/handli
 import { rankedSchemes, type MeasuredScheme } from '../../../../src/core/rehearsal/schemes';
 import { unslicedSchedule } from '../../../../src/core/rehearsal/unsliced';
 import { deadlockedAt } from '../../../../src/core/schedules/simulate/simulate';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { asPlanned, tinyPlan } from '../../profiler/rehearsal/tiny-plan';
 
 const plan = tinyPlan();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { calibrated } from '../../../../src/core/resolve/calibrate';

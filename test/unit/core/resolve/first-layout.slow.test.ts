@@ -10,7 +10,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/pipeline';
 import { measure, type Prediction } from '../../../../src/core/planner/predict';
-import type { Layout, PlanRequest } from '../../../../src/core/spec/request';
+import type { Layout, PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';
 import { sentence } from '../../../../src/core/sentence';

@@ -3,7 +3,7 @@ import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { scheduleChoices } from '../../../../src/core/layout-search/schedules';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { say } from '../../../../src/core/sentence';
 import { load } from '../formats/files';
 

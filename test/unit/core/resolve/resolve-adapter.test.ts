@@ -7,7 +7,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { shellReader } from '../formats/shell/shell-reader';
 
 let reader: ComposingReader;

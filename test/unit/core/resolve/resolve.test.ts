@@ -4,7 +4,7 @@ import { loadRun } from '../../../load-run';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { said } from '../../said';
 
 const llama8b = {

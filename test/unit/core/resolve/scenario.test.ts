@@ -5,7 +5,7 @@ import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { scenarioChanges, scenarioOf, type Scenario } from '../../../../src/core/resolve/scenario';
 import { scenarioText } from '../../../../src/core/resolve/scenario-text';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { said } from '../../said';
 
 const llama8b = { layers: 32, hidden: 4096, heads: 32, kvHeads: 8, ffn: 14336, gatedMlp: true, vocab: 128256, maxPositions: 8192 };

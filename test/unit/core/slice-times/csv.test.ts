@@ -3,7 +3,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { importTimes, type ImportDescription } from '../../../../src/core/slice-times/csv';
 import { parseProfile, profileText } from '../../../../src/core/slice-times/file';
 import { fitMs } from '../../../../src/core/slice-times/fit';
-import type { Profile } from '../../../../src/core/spec/profile';
+import type { Profile } from '../../../../src/core/domain/profile';
 import { profileWith } from './profiles';
 import { say } from '../../../../src/core/sentence';
 

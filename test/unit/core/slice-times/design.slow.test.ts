@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, stopReason } from '../../../../src/core/slice-times/design';
 import type { Domain } from '../../../../src/core/slice-times/domain';
 import { fitErrors, fitPart, timeFunction } from '../../../../src/core/slice-times/fit';
-import type { Cell, FitError, Sample } from '../../../../src/core/spec/profile';
+import type { Cell, FitError, Sample } from '../../../../src/core/domain/profile';
 import { randomNumbers } from '../../../../src/core/random';
 import { cpu, experiment, gpu, jumpy, type Device } from './devices';
 

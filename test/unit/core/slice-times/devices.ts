@@ -1,7 +1,7 @@
 import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
 import { cellMs, firstCells, isSettled, nextCells, shuffled, stopReason } from '../../../../src/core/slice-times/design';
 import type { Domain } from '../../../../src/core/slice-times/domain';
-import type { Cell, Sample } from '../../../../src/core/spec/profile';
+import type { Cell, Sample } from '../../../../src/core/domain/profile';
 import { randomNumbers } from '../../../../src/core/random';
 
 /** True times of a slice, ms. */

@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import * as v from 'valibot';
 import { ExpectedError } from '../../../../src/core/errors';
 import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../../../../src/core/slice-times/file';
-import type { Profile } from '../../../../src/core/spec/profile';
+import type { Profile } from '../../../../src/core/domain/profile';
 import { profileSchema } from '../../../../src/core/slice-times/schema';
 import { profileWith } from './profiles';
 

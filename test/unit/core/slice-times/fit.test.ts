@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fitErrors, fitMs, fitPart, timeFunction } from '../../../../src/core/slice-times/fit';
-import type { Cell, Sample, TimeFit } from '../../../../src/core/spec/profile';
+import type { Cell, Sample, TimeFit } from '../../../../src/core/domain/profile';
 import { cpu, device, measurer } from './devices';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fitPart } from '../../../../src/core/slice-times/fit';
 import { chooseProfile, compareProfiles, profileMismatch } from '../../../../src/core/slice-times/match';
 import { gpuPresetOf } from '../../../../src/core/cluster/presets';
-import type { Profile, Sample } from '../../../../src/core/spec/profile';
+import type { Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerSamples, profileWith, requestWith } from './profiles';
 import { said } from '../../said';
 import { say } from '../../../../src/core/sentence';

@@ -1,10 +1,10 @@
 import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
-import type { Profile, Sample } from '../../../../src/core/spec/profile';
+import type { Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerShapeOf } from '../../../../src/core/slice-times/shape';
-import type { ModelSpec } from '../../../../src/core/spec/model';
-import type { PlanRequest } from '../../../../src/core/spec/request';
+import type { ModelSpec } from '../../../../src/core/domain/model';
+import type { PlanRequest } from '../../../../src/core/domain/request';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/spec/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/cost-constants';
 import { experiment, cpu } from './devices';
 
 export const model: ModelSpec = {

@@ -7,8 +7,8 @@ import { gradientCollectives, stageCost } from '../../../../src/core/time-model/
 import { layerGroups } from '../../../../src/core/model/layers';
 import { shardedWaits } from '../../../../src/core/time-model/sharding';
 import { deviceRates } from '../../../../src/core/time-model/rates';
-import type { Adapter } from '../../../../src/core/spec/adapter';
-import type { TrainingSpec } from '../../../../src/core/spec/request';
+import type { Adapter } from '../../../../src/core/domain/adapter';
+import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
 const model = { ...llama3('70b', 8), hidden: 4096, heads: 32, ffn: 14_336 };

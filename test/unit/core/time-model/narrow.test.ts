@@ -1,10 +1,10 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { narrowBytes, narrowWeightBytes, type Fp8Recipe, type NarrowFormat } from '../../../../src/core/spec/number-formats';
+import { narrowBytes, narrowWeightBytes, type Fp8Recipe, type NarrowFormat } from '../../../../src/core/domain/number-formats';
 import assert from 'node:assert/strict';
 import { deviceRates, linearPeak } from '../../../../src/core/time-model/rates';
 import { layerKeptBytes } from '../../../../src/core/memory-model/layer-tensors';
 import { usualKind } from '../../../../src/core/model/layers';
-import type { PlanRequest, TrainingSpec } from '../../../../src/core/spec/request';
+import type { PlanRequest, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
 import { predictOneF1B } from '../../../golden/rows';

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } from '../../../../src/core/time-model/collectives';
 import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
-import { splitLike } from '../../../../src/core/spec/slice-cost';
+import { splitLike } from '../../../../src/core/domain/slice-cost';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { floorShare, gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { linksWith } from '../../../../src/core/formats/terapipe/cluster-section';
-import type { LinkSpec } from '../../../../src/core/spec/cluster';
+import type { LinkSpec } from '../../../../src/core/domain/cluster';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
 /** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute, gradients added up by themselves. */

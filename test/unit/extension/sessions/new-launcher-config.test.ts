@@ -3,7 +3,7 @@ import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
-import { valuesOf } from '../../../../src/core/spec/located';
+import { valuesOf } from '../../../../src/core/domain/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';

@@ -17,7 +17,7 @@ import {
   timedOperandsGraph,
 } from '../../../../src/profiler/graph/slice-graph';
 import type { TimedPart } from '../../../../src/protocol/profiler';
-import type { LayerShape } from '../../../../src/core/spec/profile';
+import type { LayerShape } from '../../../../src/core/domain/profile';
 import { type Operand, range } from './reference';
 import { assertClose, type Cell, expertRows, gpt, jobOf, llama, openSession, run, runSession, shapes, variants } from './run-graph';
 

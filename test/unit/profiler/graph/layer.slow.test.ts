@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { LayerShape } from '../../../../src/core/spec/profile';
+import type { LayerShape } from '../../../../src/core/domain/profile';
 import { attentionOperators } from '../../../../src/profiler/graph/attention';
 import type { AttentionOperator } from '../../../../src/profiler/graph/emit';
 import { checkedGraph, timedGraph } from '../../../../src/profiler/graph/slice-graph';

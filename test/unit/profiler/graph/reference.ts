@@ -1,4 +1,4 @@
-import type { LayerShape } from '../../../../src/core/spec/profile';
+import type { LayerShape } from '../../../../src/core/domain/profile';
 import { createTape, type Matrix, type Tape } from './tape';
 
 /** A named tensor of row-major numbers. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fromBinary } from '@bufbuild/protobuf';
 import { ModelProtoSchema, TensorProto_DataType } from 'onnx-buf';
 import * as ort from 'onnxruntime-node';
-import type { LayerShape } from '../../../../src/core/spec/profile';
+import type { LayerShape } from '../../../../src/core/domain/profile';
 import { attentionOperators } from '../../../../src/profiler/graph/attention';
 import type { AttentionOperator } from '../../../../src/profiler/graph/emit';
 import type { SliceGraph } from '../../../../src/profiler/graph/slice-graph';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { LayerShape } from '../../../../src/core/spec/profile';
+import type { LayerShape } from '../../../../src/core/domain/profile';
 import { checkedGraph } from '../../../../src/profiler/graph/slice-graph';
 import { type Operand, range, referencePass } from './reference';
 import {

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { FunctionProtoSchema, TensorProto_DataType as DataType } from 'onnx-buf';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
-import type { ModelSpec } from '../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../src/core/domain/model';
 import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
 import { graphWriter, inBranches, renamed, type Extent } from './graphs';
 import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'mocha';
 import { problemOf, scheduleKind, scheduleKinds } from '../../../../src/core/schedules/registry';
-import type { Scheme } from '../../../../src/core/spec/scheme';
+import type { Scheme } from '../../../../src/core/domain/scheme';
 import { initialWeights } from '../../../../src/profiler/rehearsal/parameters';
 import { cases, isFullRun } from '../../../property/cases';
 import type { StepSessions } from '../../../../src/profiler/rehearsal/step-sessions';

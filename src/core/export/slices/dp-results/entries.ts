@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../../errors';
 import { sentence } from '../../../sentence';
-import type { Scheme } from '../../../spec/scheme';
+import type { Scheme } from '../../../domain/scheme';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 const entry = v.object({

@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../../spec/model';
+import type { ModelSpec } from '../../../domain/model';
 
 /** Layers, hidden size, tokens and heads of the models that TeraPipe knows by name (`MODEL_CONFIGS` of transformer_models.py). */
 const models: Readonly<Record<string, readonly [layers: number, hidden: number, tokens: number, heads: number]>> = {

@@ -1,4 +1,4 @@
-import { setBy, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../spec/capabilities';
+import { setBy, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../domain/capabilities';
 import type { Capabilities, Facts } from '../../facts';
 import type { MegatronFork } from '../fork';
 

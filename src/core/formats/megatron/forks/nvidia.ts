@@ -1,4 +1,4 @@
-import { setBy, wholeLayersOnly } from '../../../spec/capabilities';
+import { setBy, wholeLayersOnly } from '../../../domain/capabilities';
 import type { MegatronFork } from '../fork';
 
 /** Megatron-LM itself, with Megatron Core: what its forks change is said in their records. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { planHtml } from '../../../../../src/core/export/html/report';
 import type { ReportFinding } from '../../../../../src/core/export/html/sections';
-import type { LayerKind } from '../../../../../src/core/spec/model';
+import type { LayerKind } from '../../../../../src/core/domain/model';
 import { memoryParts } from '../../../../../src/core/memory-model/profile';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';

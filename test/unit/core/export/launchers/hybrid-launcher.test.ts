@@ -8,7 +8,7 @@ import { newLauncher } from '../../../../../src/core/export/launchers/new-launch
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { megatronStages } from '../../../../../src/core/rules/launchers/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
-import type { ModelSpec } from '../../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../../src/core/domain/model';
 import { shellReader } from '../../formats/shell/shell-reader';
 import { planWith } from './plans';
 import { said } from '../../../said';

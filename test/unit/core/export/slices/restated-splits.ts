@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../../../../src/core/spec/model';
+import type { ModelSpec } from '../../../../../src/core/domain/model';
 
 /** What the flags of a script and its sizes say. */
 export interface RestatedFlags {

@@ -14,7 +14,7 @@ import { measure } from '../../../../../src/core/planner/predict';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
-import type { PlanRequest } from '../../../../../src/core/spec/request';
+import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { loadRun } from '../../../../load-run';
 import { cases } from '../../../../property/cases';
 import { shellReader } from '../../formats/shell/shell-reader';

@@ -5,7 +5,7 @@ import { ExpectedError } from '../../../../../src/core/errors';
 import { readHuggingFace } from '../../../../../src/core/formats/huggingface/reader';
 import { families } from '../../../../../src/core/formats/families';
 import { modelSpecOf } from '../../../../../src/core/formats/written-model';
-import { valuesOf } from '../../../../../src/core/spec/located';
+import { valuesOf } from '../../../../../src/core/domain/located';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import { fixtures } from '../files';
 import { say } from '../../../../../src/core/sentence';

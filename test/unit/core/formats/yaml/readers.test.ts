@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Facts, LauncherFile } from '../../../../../src/core/formats/facts';
 import { recogniseYaml, yamlReaders } from './yaml-readers';
 import { say, sentence } from '../../../../../src/core/sentence';
-import { byDefault } from '../../../../../src/core/spec/located';
+import { byDefault } from '../../../../../src/core/domain/located';
 
 function read(text: string): LauncherFile {
   const format = recogniseYaml(text);

@@ -5,7 +5,7 @@ import { generateSchedule, problemOf } from '../../../../../src/core/schedules/r
 import { operationKind, type Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, deadlockedAt, wholeBackward } from '../../../../../src/core/schedules/simulate/simulate';
 import type { Durations } from '../../../../../src/core/schedules/simulate/transfers';
-import type { Scheme } from '../../../../../src/core/spec/scheme';
+import type { Scheme } from '../../../../../src/core/domain/scheme';
 
 /** `F0 F1 B1 B0`: units by index. */
 function orderOf({ rowStart, kind, unit }: Schedule, stage: number): string {

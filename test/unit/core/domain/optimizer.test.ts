@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { masterBytes, optimizerNamed, optimizers, stateBytes, stepBytes, type Optimizer } from '../../../../src/core/spec/optimizer';
+import { masterBytes, optimizerNamed, optimizers, stateBytes, stepBytes, type Optimizer } from '../../../../src/core/domain/optimizer';
 
 const bytesOf = (optimizer: Optimizer, masterWeightBytes?: 0 | 2 | 4) => {
   const training = { optimizer, precision: 'bf16', ...(masterWeightBytes === undefined ? {} : { masterWeightBytes }) };
