@@ -38,8 +38,8 @@ export interface MeasuredConfig {
 }
 
 /**
- * The config that a command line names, calibrated to the step of `--measured`: a time, the median of a file of times, or that of
- * the log of this run. What no file says is as the log has it.
+ * The config that a command line names, calibrated to the step of `--measured`: a time, the median of a file of times, or that of the log
+ * of this run. What no file says is as the log has it.
  * @throws ExpectedError as `namedConfig`, `runConfig` and `measuredSteps`; `measured-other-run` for the log of another run.
  */
 export async function measuredConfig(

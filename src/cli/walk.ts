@@ -26,8 +26,7 @@ export interface Found {
 
 /**
  * The configs and schedules we recogniseJson under a folder, in order of their paths. Hidden folders, package folders, links that lead
- * somewhere, and files that are no text or too large for a config are
- * passed over; whatever is called `terapipe.json` is none of those.
+ * somewhere, and files that are no text or too large for a config are passed over; whatever is called `terapipe.json` is none of those.
  * @throws ExpectedError `config-unreadable` when the folder itself cannot be read.
  */
 export async function configsUnder(folder: string): Promise<Found> {

@@ -22,9 +22,8 @@ export interface WriteOptions {
 
 /**
  * Writes a file so that readers see the old content or the new one, never half of it, whatever fails: to a temporary file in the same
- * folder, flushed, which then takes the name. Permissions (and the
- * owner, where that is allowed) of an old file stay, links are followed, and what a process that died left behind is removed. Devices and
- * pipes are written straight through.
+ * folder, flushed, which then takes the name. Permissions (and the owner, where that is allowed) of an old file stay, links are followed,
+ * and what a process that died left behind is removed. Devices and pipes are written straight through.
  *
  * @param content text, or its pieces in order: what a large one is made of is never whole in memory.
  * @throws the system's error: ENOSPC, EACCES, EEXIST, ...; see `systemReason`. CancelledError after `abandonWrites`.

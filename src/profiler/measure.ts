@@ -79,9 +79,8 @@ type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versio
 
 /**
  * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new
- * cells where the fit is least sure, until the mean error on
- * the hold-out cells is under the paper's 2 % or the budget is spent. Whatever stops it (a dead child, cancelling), it returns the profile
- * with the samples so far, `partial` with the reason.
+ * cells where the fit is least sure, until the mean error on the hold-out cells is under the paper's 2 % or the budget is spent. Whatever
+ * stops it (a dead child, cancelling), it returns the profile with the samples so far, `partial` with the reason.
  *
  * @param startedMs when the budget began to run: opening the provider counts.
  * @throws nothing but bugs; a profile without samples is possible.

@@ -101,8 +101,8 @@ export async function requireWritable(target: string): Promise<void> {
 }
 
 /**
- * Writes a profile, as `writeWhole`. A profile that was stopped early never replaces a
- * complete one: it goes beside it, its name ending in `-partial`. Nothing but a profile is ever replaced.
+ * Writes a profile, as `writeWhole`. A profile that was stopped early never replaces a complete one: it goes beside it, its name ending in
+ * `-partial`. Nothing but a profile is ever replaced.
  *
  * @param target a path that ends in `.json` is the file; anything else the folder, in which the profile gets a name by its content.
  * @returns the file's path.

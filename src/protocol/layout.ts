@@ -27,8 +27,8 @@ import type { Sentence, Value } from '../core/sentence';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets
- * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that
- * into `plansOf(result)`; the host does nothing for an id that is not the one it sent last, or an index out of range.
+ * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that into `plansOf(result)`; the host does
+ * nothing for an id that is not the one it sent last, or an index out of range.
  */
 
 /** A plan of one answer: `LayoutAnswer.id`, and the index into `LayoutAnswer.plans`. */

@@ -1,9 +1,8 @@
 /*
  * A message to a page as it travels. VS Code hands it over as JSON with the buffers of its typed arrays beside it, and the protocol of its
- * extension host counts these in one byte: of more than some 250 the
- * rest is lost without a word. So all columns of a message share one buffer, large ones in as few bytes as hold every number exactly: of
- * the copies that are made on the way each takes the host's memory. A large buffer travels in pieces for the same reason: each is made when
- * it is sent. Numbers that JSON does not have (`Infinity` of a
+ * extension host counts these in one byte: of more than some 250 the rest is lost without a word. So all columns of a message share one
+ * buffer, large ones in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A
+ * large buffer travels in pieces for the same reason: each is made when it is sent. Numbers that JSON does not have (`Infinity` of a
  * forbidden cut) travel there, too. What stands in several places travels once: the stages of a plan share what they hold, and JSON would
  * write it out for each.
  */
@@ -215,9 +214,8 @@ function columnTypeOf(column: Column): ColumnType {
 
 /**
  * Puts together what `packedParts` or `packMessage` packed: gets every part as it arrives, and returns the message with its last one, its
- * columns views of the one buffer as far as they lie there as they
- * are; null before that and for anything else. A message that begins before another has ended takes its place. What arrived is filled in,
- * so it belongs to the caller.
+ * columns views of the one buffer as far as they lie there as they are; null before that and for anything else. A message that begins
+ * before another has ended takes its place. What arrived is filled in, so it belongs to the caller.
  * @throws RangeError where a column or a piece does not lie in the buffer
  */
 export function makeUnpacker(): (value: unknown) => unknown {

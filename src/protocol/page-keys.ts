@@ -27,8 +27,8 @@ const both = ['side', 'tab'] as const;
 const tab = ['tab'] as const;
 
 /**
- * Every command of pages, in the order of the list that they show; `package.json` contributes them with these titles and keys, which a
- * test holds. W, A, S and D are physical keys, so that they lie together on every keyboard.
+ * Every command of pages, in the order of the list that they show; `package.json` contributes them with these titles and keys, which a test
+ * holds. W, A, S and D are physical keys, so that they lie together on every keyboard.
  */
 export const pageKeys = {
   'terapipe.page.nextPart': { title: sentence`Go to the next part of the page`, keys: anywhere('n'), pages: both },

@@ -19,8 +19,7 @@ import { whatIfSets } from './page-schema';
 
 /*
  * Each message is declared once, and its type taken from the declaration. Both ends are of one build of our own code: what each is started
- * with, which message it is and its own fields are checked, and of
- * plans, requests and answers, which may be megabytes, that they are such.
+ * with, which message it is and its own fields are checked, and of plans, requests and answers, which may be megabytes, that they are such.
  */
 
 /** A value of ours that crosses threads as it is. @param shape what tells it from others. */

@@ -46,10 +46,9 @@ export interface PlannerClient {
   /** The plan of a run with other sizes, without timelines. */
   readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], options?: Pick<PlanJobOptions, 'signal'>) => Promise<Plan>;
   /**
-   * Plans in the worker's process; requests wait for each other in order.
-   * Rejects with CancelledError (within 200 ms of the signal, also when the client is disposed), with the ExpectedError of the planner,
-   * with ExpectedError
-   * `worker-crashed` when it stopped (the next request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
+   * Plans in the worker's process; requests wait for each other in order. Rejects with CancelledError (within 200 ms of the signal, also
+   * when the client is disposed), with the ExpectedError of the planner, with ExpectedError `worker-crashed` when it stopped (the next
+   * request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
    */
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */

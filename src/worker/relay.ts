@@ -7,8 +7,8 @@ const youngMb = 24;
 
 /**
  * The planner's process: plans on a thread started from `file`, and stands between it and the process that started this one. A thread that
- * plans reads no messages, so cancellation is passed through a flag that both threads share. Ends with
- * its thread, and when nobody is left to answer.
+ * plans reads no messages, so cancellation is passed through a flag that both threads share. Ends with its thread, and when nobody is left
+ * to answer.
  */
 export function relayPlanner(file: string): void {
   const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -1,6 +1,5 @@
 // Prints what memory the extension host and its workers take in a real VS Code, over 1,000 edits and 200 openings of the panel and with the
-// largest files: `npm run bench:memory`, or with
-// `-- ROUNDS EDITS OPENINGS` of each round, and behind them a word of the hosts to start.
+// largest files: `npm run bench:memory`, or with `-- ROUNDS EDITS OPENINGS` of each round, and behind them a word of the hosts to start.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as esbuild from 'esbuild';

@@ -1,8 +1,7 @@
 /**
  * The published algorithm, as a baseline for `npm run bench`: TeraPipe (arXiv 2102.07988) eq. 6 to 8 with both optimisations of section 3.3
- * (t_max ascending until
- * K t_max exceeds the best; t_max only when epsilon above the last one) and section 3.4 (the batch is composed of chunks by a knapsack), on
- * typed arrays.
+ * (t_max ascending until K t_max exceeds the best; t_max only when epsilon above the last one) and section 3.4 (the batch is composed of
+ * chunks by a knapsack), on typed arrays.
  */
 
 /**

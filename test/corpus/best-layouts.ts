@@ -1,5 +1,5 @@
-// `npm run corpus -- FOLDER --best`: for each training file of a launcher that names a model the best layout found, written into the
-// file and read back, by launcher; with the function that `terapipe export --search` runs.
+// `npm run corpus -- FOLDER --best`: for each training file of a launcher that names a model the best layout found, written into the file
+// and read back, by launcher; with the function that `terapipe export --search` runs.
 import { bestFile, mostDifference } from '../../src/cli/answers/export-search';
 import { defaults } from '../../src/cli/common-options';
 import { readConfig, type RunConfig } from '../../src/cli/read-config';

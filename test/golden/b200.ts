@@ -45,8 +45,7 @@ function modelOf({ model, layers }: B200Case): ModelSpec {
 
 /**
  * All 8-GPU B200 runs of Megatron-LM: bf16, distributed optimizer, flash attention, no recompute, sequence parallel with tensor
- * parallelism, fused cross entropy, context parallelism by
- * all-to-all, experts with a capacity of 1. Times in ms.
+ * parallelism, fused cross entropy, context parallelism by all-to-all, experts with a capacity of 1. Times in ms.
  */
 export const b200Rows = once((): readonly B200Row[] => (golden('b200') as { readonly cases: readonly B200Case[] }).cases.map(b200Row));
 

@@ -43,9 +43,8 @@ export interface BridgeRow {
 
 /**
  * Megatron-Bridge's parameter terms (`estimate_training_memory`) beside ours where they mean the same: all parameters outside and in routed
- * experts, a rank's experts, and bytes a parameter. It counts every
- * norm with a bias (RMSNorm has none), no biases of matrices, no router, no norm of queries and keys and no positions, so ours are taken
- * the same way; its `params_per_gpu` of the rest is a bound of its own.
+ * experts, a rank's experts, and bytes a parameter. It counts every norm with a bias (RMSNorm has none), no biases of matrices, no router,
+ * no norm of queries and keys and no positions, so ours are taken the same way; its `params_per_gpu` of the rest is a bound of its own.
  */
 export function bridgeRows(): readonly BridgeRow[] {
   return (golden('megatron-bridge-parameters') as { readonly cases: readonly BridgeCase[] }).cases.flatMap(bridgeTerms);

@@ -11,10 +11,9 @@ export interface BruteForceOptimum {
 
 /**
  * The optimum by trying every scheme and simulating it slice by slice, stage by stage: the oracle for the solver. Chunks come in every
- * order where stages differ, and in every
- * grouping to rounds where slices in flight are limited. Number of schemes: over all compositions of the batch the product of 2^(units - 1)
- * per chunk, so keep
- * units x batch below about 16. Of equally fast ones (1e-12 relative) one with the fewest slices.
+ * order where stages differ, and in every grouping to rounds where slices in flight are limited. Number of schemes: over all compositions
+ * of the batch the product of 2^(units - 1) per chunk, so keep units x batch below about 16. Of equally fast ones (1e-12 relative) one with
+ * the fewest slices.
  * @returns null when every scheme holds a forbidden slice.
  */
 export function bruteForce(problem: SlicingProblem): BruteForceOptimum | null {

@@ -18,8 +18,8 @@ import { chooseFix, goBehind, openWorkbench, picturesOf, retype, runFromPalette,
 
 /**
  * A person's walk through `npm run demo`: read, edit, undo, break, mend, take in the first glance, look around, change the theme; then, in
- * the same window, rows and keys, from a launched layout to the best, and along the sliders of a run that freezes layers; then, in a
- * window of its own, a new user's first files and what a timeline draws; leave.
+ * the same window, rows and keys, from a launched layout to the best, and along the sliders of a run that freezes layers; then, in a window
+ * of its own, a new user's first files and what a timeline draws; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();

@@ -53,8 +53,7 @@ export async function openWorkbench(browser: Browser, url: string, prepare?: (pa
 
 /**
  * Makes the page an extension development host: the workbench's embedded configuration is patched as it is read, because built servers
- * ignore
- * `extensionTestsPath` in the address unless they run with a flag that also switches toasts off. Call before the page loads.
+ * ignore `extensionTestsPath` in the address unless they run with a flag that also switches toasts off. Call before the page loads.
  */
 export async function developmentHost(page: Page, port: number, extensionFolder: string, testsFile: string): Promise<void> {
   const content = `{

@@ -1,5 +1,5 @@
-// `npm run screenshots`: every surface in four themes and three widths, into out/screenshots; -- --approve takes those that tests
-// compare with and README shows, and writes them. An argument takes the surfaces whose names contain it.
+// `npm run screenshots`: every surface in four themes and three widths, into out/screenshots; -- --approve takes those that tests compare
+// with and README shows, and writes them. An argument takes the surfaces whose names contain it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';

@@ -13,8 +13,7 @@ export interface Surface {
 
 /**
  * Makes a canvas that fills its (positioned) parent. `draw` gets a cleared canvas whose unit is one device pixel; it runs on request and on
- * every
- * change of size or pixel ratio, never otherwise.
+ * every change of size or pixel ratio, never otherwise.
  */
 export function makeSurface(className: string, draw: (surface: Surface) => void): Surface {
   const canvas = document.createElement('canvas');

@@ -100,8 +100,8 @@ function restrictedNotice(): HTMLElement {
 }
 
 /**
- * What is on screen before there is a plan: what it shows, known models and the samples, or what stops it with the `findings` that
- * explain it.
+ * What is on screen before there is a plan: what it shows, known models and the samples, or what stops it with the `findings` that explain
+ * it.
  */
 export function emptyPage(state: PageState, host: Host, findings: HTMLElement | null): HTMLElement {
   const heading = h('h1', { class: 'visually-hidden' }, state.file ?? 'TeraPipe');

@@ -49,8 +49,8 @@ export interface ExportHost {
 
 /**
  * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture.
- * Without `out` and `write` nothing is written: the file, or the
- * difference, goes to standard output. What a format cannot say and findings go to `err`, beside it.
+ * Without `out` and `write` nothing is written: the file, or the difference, goes to standard output. What a format cannot say and findings
+ * go to `err`, beside it.
  * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
  */
 export async function exportAnswer(planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {

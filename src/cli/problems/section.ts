@@ -10,8 +10,7 @@ import { sentence, type Value } from '../../core/sentence';
 
 /**
  * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the
- * expected answer) are left alone: a problem is
- * often one case of a larger file.
+ * expected answer) are left alone: a problem is often one case of a larger file.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`.
  */
 export function openProblem(text: string, file: string, known: readonly string[]): Section {

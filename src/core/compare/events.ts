@@ -26,8 +26,7 @@ const code = { quote: 34, backslash: 92, open: 123, close: 125, openList: 91, cl
 
 /**
  * Cuts a Chrome trace (Trace Event Format: `{"traceEvents": [...], ...}` or the bare array, whose closing bracket may be missing) into the
- * texts of its events. Holds one event at a time, so that a trace may be larger than
- * memory.
+ * texts of its events. Holds one event at a time, so that a trace may be larger than memory.
  */
 export function makeEventScanner(file: string, listener: TraceListener): EventScanner {
   let depth = 0;

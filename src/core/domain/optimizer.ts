@@ -36,8 +36,8 @@ const oneInt8 = 1 + 4 / 256;
  * transformers 5.24 (training_args.py, trainer_optimizer.py: bitsandbytes updates the embedding in 32 bits; `rank` 128), Axolotl's
  * `CustomSupportedOptimizers` (utils/schemas/enums.py), DeepSpeed's runtime/config.py, Megatron-LM's `--optimizer`, GPT-NeoX's
  * `get_optimizer`, LLM Foundry's llmfoundry/optim; block-wise 8-bit states: Dettmers et al. 2022, arXiv 2110.02861; GaLore: arXiv
- * 2403.03507; APOLLO: 2412.05270; Muon: K. Jordan 2024; SOAP: 2409.11321; LOMO: 2306.09782. Sizes of AdEMAMix, Lion of 8 bits, SOAP and
- * of 1-bit Adam's error buffer are by what the optimizers are, not read in their sources.
+ * 2403.03507; APOLLO: 2412.05270; Muon: K. Jordan 2024; SOAP: 2409.11321; LOMO: 2306.09782. Sizes of AdEMAMix, Lion of 8 bits, SOAP and of
+ * 1-bit Adam's error buffer are by what the optimizers are, not read in their sources.
  */
 const rows = [
   {

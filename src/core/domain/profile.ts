@@ -74,8 +74,8 @@ export interface SkippedCell extends Cell {
  *   rows(n) + square * batch * tokens^2 + (context > 0 ? constant + perRow n + perContext batch context + perRowContext n context +
  *   perContextSquare batch context^2 : 0),
  * `rows` interpolated linearly in the table (level below its first length; beyond the last its last line, level if that falls). With
- * context never less than half of the time without. The table keeps the steps of tile sizes; the rest is
- * TeraPipe's bilinear context term (section 3.4) and one square term that is 0 unless it earns its place on samples left out in turn.
+ * context never less than half of the time without. The table keeps the steps of tile sizes; the rest is TeraPipe's bilinear context term
+ * (section 3.4) and one square term that is 0 unless it earns its place on samples left out in turn.
  */
 export interface TimeFit {
   readonly rows: { readonly tokens: readonly number[]; readonly ms: readonly number[] };

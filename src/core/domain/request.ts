@@ -73,8 +73,7 @@ export interface TrainingSpec extends Recompute {
   readonly offloadOptimizer?: boolean;
   /**
    * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's
-   * `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all
-   * that recompute keeps); absent: none.
+   * `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all that recompute keeps); absent: none.
    */
   readonly activationOffloadLayers?: number;
   /** Gradients are exchanged beside the last backward, weights gathered beside the first forward; absent: after and before them. */
@@ -149,8 +148,8 @@ export interface Layout {
   readonly order?: RankOrder;
   /**
    * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up
-   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages
-   * deal those of a stage to its chunks. Absent: as equal as can be.
+   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages deal those of a stage to its chunks.
+   * Absent: as equal as can be.
    */
   readonly stageLayers?: readonly number[];
   /** On which of the cluster's groups, counted from 0, each stage is: there where the cluster has groups, one entry a stage. */

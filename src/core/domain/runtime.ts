@@ -58,8 +58,8 @@ export interface RuntimeProfile {
   /** How often eager kernels read and write what fused ones do once. */
   readonly eagerTraffic: number;
   /**
-   * Bytes that unfused attention reads and writes for each score in addition to its products, of two-byte elements; absent: what one
-   * fused kernel of mask and softmax does, eager or not.
+   * Bytes that unfused attention reads and writes for each score in addition to its products, of two-byte elements; absent: what one fused
+   * kernel of mask and softmax does, eager or not.
    */
   readonly softmaxBytes?: { readonly forward: number; readonly backward: number };
   /** How many times the issue floor an operation of forward takes at least, where Python issues it but not those of backward; absent: 1. */

@@ -66,8 +66,7 @@ function measuredOf(
 
 /**
  * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear;
- * outside
- * as `tableCost` says. Ascending axes.
+ * outside as `tableCost` says. Ascending axes.
  */
 export interface CostTable {
   readonly tokens: readonly number[];

@@ -65,10 +65,9 @@ function fillOf({ cache }: ElasticRequest, { forwardMs, advanceMs }: Span, { mov
 
 /**
  * When caching the frozen prefix pays, over all spans of a run: in the first epoch of a span it costs a write, in the others a read
- * replaces the forward, and a span on the same pipelines
- * starts from the cache of the one before. The choice with the least time in all (dynamic program over spans). Source of the mechanism:
- * arXiv 2102.03161, section 3.4, which turns it on from a
- * fixed number of frozen layers.
+ * replaces the forward, and a span on the same pipelines starts from the cache of the one before. The choice with the least time in all
+ * (dynamic program over spans). Source of the mechanism: arXiv 2102.03161, section 3.4, which turns it on from a fixed number of frozen
+ * layers.
  */
 export function decideCaches(request: ElasticRequest, spans: readonly Span[], enabled: boolean): CacheDecision[] {
   const sizes = spans.map((span) => cacheSize(request, span));

@@ -8,9 +8,8 @@ const frozenShare = 1 / 6;
 
 /**
  * PipeTransformer's greedy balance by parameters (Algorithm 1, `load_balance`): a stage takes units while it stays strictly below the mean
- * of what is left plus its variance, both over the
- * stages left; the last takes the rest. The rule adds a mean and a variance, so its unit matters: it counts in millions of parameters, as
- * the released code does.
+ * of what is left plus its variance, both over the stages left; the last takes the rest. The rule adds a mean and a variance, so its unit
+ * matters: it counts in millions of parameters, as the released code does.
  * @param parameters of each unit, elements.
  * @param frozen first units that are frozen and stay in the list, all on the first stage, where they count `frozenShare`; 0 when the frozen
  * part is a model of its own.
@@ -57,8 +56,8 @@ export type StageCost = (from: number, to: number) => number;
 
 /**
  * The cut of `units` units into `stages` contiguous stages whose costliest stage costs least; of those the one with the least sum of
- * squares, so that the other stages are even too. Dynamic
- * programs over (stages, units), provably optimal. With fewer units than stages the first stages are empty.
+ * squares, so that the other stages are even too. Dynamic programs over (stages, units), provably optimal. With fewer units than stages the
+ * first stages are empty.
  * @returns null when every cut has a stage of cost Infinity.
  */
 export function exactBalance(units: number, stages: number, cost: StageCost): StageUnits | null {
@@ -70,8 +69,7 @@ export function exactBalance(units: number, stages: number, cost: StageCost): St
 
 /**
  * The least maximum cost of a stage over all cuts into `stages` non-empty stages. O(stages units log units): with more units in the last
- * stage its cost grows and that of the stages before
- * falls, so that their crossing is found by bisection.
+ * stage its cost grows and that of the stages before falls, so that their crossing is found by bisection.
  */
 function leastMaximum(units: number, stages: number, cost: StageCost): number {
   let best = Float64Array.from({ length: units + 1 }, (_, to) => (to === 0 ? 0 : Infinity));

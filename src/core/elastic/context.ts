@@ -247,8 +247,8 @@ function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }:
 
 /**
  * Gradient exchange of the active layers between the replicas and the optimizer, ms. The exchange starts with the last micro-batch's
- * backward (DDP), so nothing hides it. Rings of all stages
- * that leave a node share its network; inside a node the largest stage's ring decides.
+ * backward (DDP), so nothing hides it. Rings of all stages that leave a node share its network; inside a node the largest stage's ring
+ * decides.
  */
 function exchangeOf(
   { inputs }: ElasticContext,

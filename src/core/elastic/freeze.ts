@@ -36,8 +36,8 @@ export function alphaPolicy(layers: number, alpha: number): FreezePolicy {
 
 /**
  * The paper's rule: `min(L_f + alpha (L - L_f), argmin over the active layers of the gradient norm)`, the norms being those of the epoch
- * before. Layers counted from 1, so that a smallest norm
- * in layer l freezes up to and with it; of equal norms the lowest layer counts. Source: arXiv 2102.03161, equation 1.
+ * before. Layers counted from 1, so that a smallest norm in layer l freezes up to and with it; of equal norms the lowest layer counts.
+ * Source: arXiv 2102.03161, equation 1.
  * @throws ExpectedError `elastic-alpha`; from the policy, `elastic-norms` when an active layer has no norm in the epoch before.
  */
 export function gradientPolicy(layers: number, alpha: number, norms: GradientNorms): FreezePolicy {

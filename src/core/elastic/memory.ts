@@ -18,8 +18,7 @@ export interface StageBytes {
 
 /**
  * Bytes that active units `from` to `to - 1` take on their GPU when `batch` samples pass in micro-batches of which all are in flight (GPipe
- * without recompute). Frozen layers have no
- * gradients, no optimizer state and keep no activations.
+ * without recompute). Frozen layers have no gradients, no optimizer state and keep no activations.
  */
 export function activeBytes(
   inputs: CostInputs,

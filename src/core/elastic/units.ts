@@ -21,8 +21,8 @@ export interface Unit {
 
 /**
  * The model as PipeTransformer cuts it: the embedding, attention and feed-forward of every layer each with their norm, the final norm
- * (where there is one) and the head. A boundary may lie
- * between any two of them, which is after a residual addition: never inside a skip connection (arXiv 2102.03161, section 3.2).
+ * (where there is one) and the head. A boundary may lie between any two of them, which is after a residual addition: never inside a skip
+ * connection (arXiv 2102.03161, section 3.2).
  */
 export function unitsOf({ spec, ends }: ElasticModel): Unit[] {
   const attention = sublayerParameters(spec, 'attention');

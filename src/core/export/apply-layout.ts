@@ -44,8 +44,7 @@ export function isApplied(format: ConfigFormat): format is 'terapipe' | Editable
  * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
  * @param startedElsewhere whether the number of GPUs may be left to whoever starts the file, and is a remark then.
  * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout,
- * `apply-shared` where a value comes from a variable that others use, `export-unsound`
- * where the file would not run as planned.
+ * `apply-shared` where a value comes from a variable that others use, `export-unsound` where the file would not run as planned.
  */
 export function applyLayout(
   { run, launcher, read }: AppliedTo,

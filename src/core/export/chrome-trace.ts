@@ -27,9 +27,8 @@ const kindColors = ['thread_state_running', 'thread_state_iowait', 'thread_state
 
 /**
  * The timeline as Chrome trace JSON (Trace Event Format, JSON object form), which Perfetto, chrome://tracing and speedscope open: one
- * process, a thread a stage, a complete event (`X`) an
- * operation, a counter (`C`) of each stage's memory, a flow (`s`, `f`) for each transfer between stages. Times in the file are
- * microseconds.
+ * process, a thread a stage, a complete event (`X`) an operation, a counter (`C`) of each stage's memory, a flow (`s`, `f`) for each
+ * transfer between stages. Times in the file are microseconds.
  *
  * Comes in pieces, so that a timeline of a million operations never stands in memory as text.
  */

@@ -4,8 +4,8 @@ import { frequencyPattern, type Hybrid } from './traits';
 
 /*
  * Hybrids as Megatron-LM's flags write them. Source: `mamba_hybrid_layer_allocation`, `MambaMixer`, `GatedDeltaNet` and the
- * `TransformerConfig` of core 0.16; `|` for stages, `/` for multi-token prediction and `G` as
- * newer versions of the same module document them.
+ * `TransformerConfig` of core 0.16; `|` for stages, `/` for multi-token prediction and `G` as newer versions of the same module document
+ * them.
  */
 
 /** Megatron's letters, and the same in HuggingFace's names. */

@@ -51,8 +51,8 @@ export const rankArgument = anyOf((written) => {
 });
 
 /**
- * Switches of LLaMA-Factory that take another optimizer than `optim` names. Source: hparams/finetuning_args.py and
- * train/trainer_utils.py (`create_custom_optimizer`).
+ * Switches of LLaMA-Factory that take another optimizer than `optim` names. Source: hparams/finetuning_args.py and train/trainer_utils.py
+ * (`create_custom_optimizer`).
  */
 export const factorySwitches = {
   use_galore: 'galore_adamw',

@@ -46,8 +46,7 @@ const namedNotFitting = 3;
 
 /**
  * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the
- * runners-up and why they lost. Token slices are solved for
- * the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
+ * runners-up and why they lost. Token slices are solved for the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
  * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
  */
 export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {
@@ -142,9 +141,8 @@ function keptFreeIn({ keptFree }: SearchProblem, { isKept, keptMs }: Searched, b
 
 /**
  * What a plan of the request as it stands chooses, with the layout that the files launch or the assumed one, and then the best of each
- * schedule that it might choose. They are members of every search, whatever the space leaves
- * out (cuts, ZeRO stages, tensor parallelism across nodes, slices that are not equal), so that no search answers worse than the plan. Empty
- * where there is no such plan.
+ * schedule that it might choose. They are members of every search, whatever the space leaves out (cuts, ZeRO stages, tensor parallelism
+ * across nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
  */
 function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSignal): readonly FoundPlan[] {
   const { fixed, schedules } = problem;

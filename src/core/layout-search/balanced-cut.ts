@@ -11,8 +11,7 @@ const known = new WeakMap<PlanRequest, Map<string, readonly number[] | null>>();
 
 /**
  * The cut whose slowest stage is fastest for one micro-batch, for models some of whose layers hand on a state: what a layer takes differs
- * by its kind, embedding and head included. Null for other models, for one
- * stage and with virtual stages, which launchers deal alike.
+ * by its kind, embedding and head included. Null for other models, for one stage and with virtual stages, which launchers deal alike.
  */
 export function balancedCut(request: PlanRequest, layout: Layout): readonly number[] | null {
   const { model } = request;

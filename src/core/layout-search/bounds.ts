@@ -99,11 +99,10 @@ function isFarTooLarge(request: PlanRequest, group: LimitedGroup, peakBytes: num
 
 /**
  * With A_k static and a_k saved bytes of a layer of kind k, K those of a stage and w_s micro-batches in flight on stage s, the sum of A_k +
- * a_k w_s over the layers of a stage is at most C - K. Weighed by any positive
- * g_s and summed over the stages, C - K is at least the sum over all layers of the smallest g_s (A_k + a_k w_s), over the sum of all g_s;
- * here g_s = 1 / (A + a w_s) of the mean layer, which makes it tight for
- * layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less than linearly
- * with the layers: A_k is what the last layer adds.
+ * a_k w_s over the layers of a stage is at most C - K. Weighed by any positive g_s and summed over the stages, C - K is at least the sum
+ * over all layers of the smallest g_s (A_k + a_k w_s), over the sum of all g_s; here g_s = 1 / (A + a w_s) of the mean layer, which makes
+ * it tight for layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less
+ * than linearly with the layers: A_k is what the last layer adds.
  */
 function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: Known): number {
   const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];

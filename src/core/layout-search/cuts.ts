@@ -21,8 +21,8 @@ export function fixedCut({ request, fixed }: SearchProblem): StageLayers | null 
 
 /**
  * The cuts that are tried on a layout: the one that the problem fixes, or all of `stageCuts` and, where some layers have a state, the one
- * that is balanced by what each layer takes; where there is none of these, chunk by
- * chunk as equal as can be. Of an encoder-decoder model all of `stackCuts`.
+ * that is balanced by what each layer takes; where there is none of these, chunk by chunk as equal as can be. Of an encoder-decoder model
+ * all of `stackCuts`.
  */
 export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<CandidateGroup, 'layout' | 'schedule'>): readonly StageLayers[] {
   const { pipeline, virtualStages } = layout;
@@ -41,12 +41,10 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Candi
 
 /**
  * The ways to cut `layers` layers into `stages` stages that are tried: equal where that divides, and ends that are lighter than the stages
- * between them, which are all alike (as Megatron-LM's
- * `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take it). Where none of these exists, ends one layer
- * lighter than most.
- * With virtual stages all chunks are alike, but that the first, the last or both may have one layer less
- * (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`): chunks of the first and of the last stage,
- * or in a V both of the first.
+ * between them, which are all alike (as Megatron-LM's `--decoder-first-pipeline-num-layers` and `--decoder-last-pipeline-num-layers` take
+ * it). Where none of these exists, ends one layer lighter than most. With virtual stages all chunks are alike, but that the first, the last
+ * or both may have one layer less (`--account-for-embedding-in-pipeline-split`, `--account-for-loss-in-pipeline-split`): chunks of the
+ * first and of the last stage, or in a V both of the first.
  */
 export function stageCuts(layers: number, stages: number, chunks = 1, placement: Placement = 'loop'): StageLayers[] {
   if (stages > layers) return [];

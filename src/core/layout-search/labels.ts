@@ -134,8 +134,8 @@ export function crossingText(cluster: Pick<NodeGroup, 'gpusPerNode' | 'links'>):
 }
 
 /**
- * `layouts keep 6.5 % of GPU memory free: 6 of 56 measured runs of Megatron-LM took over 7 % more than predicted`; null where nothing
- * is kept free or nothing fits.
+ * `layouts keep 6.5 % of GPU memory free: 6 of 56 measured runs of Megatron-LM took over 7 % more than predicted`; null where nothing is
+ * kept free or nothing fits.
  */
 export function keptFreeText({ keptFree, best }: Pick<SearchResult, 'keptFree' | 'best'>): Sentence | null {
   if (keptFree === null || !best.fits) return null;

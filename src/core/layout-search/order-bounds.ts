@@ -6,8 +6,8 @@ import { operationKind } from '../schedules/schedule';
 
 /*
  * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. What a stage's order says by
- * itself (which passes come before its first backward, before its last forward, after its last input gradient) holds
- * whatever passes take, and gives chains of operations that run one after another.
+ * itself (which passes come before its first backward, before its last forward, after its last input gradient) holds whatever passes take,
+ * and gives chains of operations that run one after another.
  */
 
 /** Time of one micro-batch on one chunk, ms. `weightMs` is the part of `backwardMs` that makes gradients of weights. */
@@ -161,8 +161,7 @@ function sumsOf(chunks: readonly ChunkTimes[]): Sums {
 
 /**
  * Least makespan, ms, of any order of whole micro-batches alike: a stage's work comes after the forwards before its first chunk; and its
- * forwards and input gradients come before the input gradients of the chunks before
- * that one and the weight gradient of the first chunk.
+ * forwards and input gradients come before the input gradients of the chunks before that one and the weight gradient of the first chunk.
  *
  * @param chunks in order of the layers; chunk s is the first of stage s.
  * @param stages all chunks of each together.

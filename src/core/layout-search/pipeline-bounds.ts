@@ -44,8 +44,7 @@ export function oneForwardOneBackwardBound(stages: readonly StageTimes[], microB
 
 /**
  * Least makespan, ms, of schedules that run all forwards before any backward: all forwards of a stage stand between those of the first
- * slice before it and of the last slice after it, and the backwards in the
- * same way.
+ * slice before it and of the last slice after it, and the backwards in the same way.
  *
  * @param transfersMs of each slice of a micro-batch, when they hold the stage; null: none do.
  */
@@ -143,8 +142,8 @@ export function workBound(stages: readonly WholeSliceTime[], chunks: readonly St
  * - `any` order: the busiest stage takes no less than the mean, m X / p.
  * - `drained`, whole sequences: C >= X + (m - 1) x_s on every stage, so X + (m - 1) X / p.
  * - `alternating` (1F1B): C >= x_0 + .. + x_(s-1) + m x_s on every stage, so C >= X / (1 - (1 - 1/m)^p); and the mean of the last two
- *   chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with
- *   c_s = (m - 1 + max(0, m - p + s)) / 2, so C >= X + X / (1/c_0 + .. + 1/c_(p-1)).
+ *   chains of `oneForwardOneBackwardBound` is C >= X + c_s x_s with c_s = (m - 1 + max(0, m - p + s)) / 2, so C >= X + X / (1/c_0 + .. +
+ *   1/c_(p-1)).
  */
 export function anyCutBound(sumMs: number, stages: number, microBatches: number, order: 'any' | 'drained' | 'alternating'): number {
   if (order === 'any') return (microBatches * sumMs) / stages;

@@ -28,9 +28,8 @@ const mostVirtualStages = 16;
 /**
  * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual
  * stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as
- * launchers
- * accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned for given
- * times up to so many passes as a plan compares by itself.
+ * launchers accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned
+ * for given times up to so many passes as a plan compares by itself.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = fixedSchedule(problem);

@@ -100,12 +100,12 @@ const mostSolving = 100e6;
 
 /**
  * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what
- * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the
- * fastest of each schedule and of the fastest sizes), so the answer equals that of predicting every layout.
+ * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the fastest of each schedule and of the fastest
+ * sizes), so the answer equals that of predicting every layout.
  *
- * Schedules come in phases: TeraPipe, GPipe and 1F1B, then the others, those with slices solved for, and last those with planned
- * orders, because solving or planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few
- * more: the best of such a schedule is the best of those it evaluated.
+ * Schedules come in phases: TeraPipe, GPipe and 1F1B, then the others, those with slices solved for, and last those with planned orders,
+ * because solving or planning one takes as long as predicting a hundred others. It plans those that may be the fastest, and a few more: the
+ * best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Found {

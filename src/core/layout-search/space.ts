@@ -42,9 +42,8 @@ const mostExpert = 64;
 
 /**
  * Every candidate group that launchers accept: sizes that use all GPUs, tensor parallelism inside a node that divides heads and widths,
- * sequences that context parallelism divides twice, a batch that replicas and
- * micro-batches divide, expert sizes that divide experts and replicas, and the schedules of `scheduleChoices`. Sources: the rules of
- * `src/core/rules/checks`.
+ * sequences that context parallelism divides twice, a batch that replicas and micro-batches divide, expert sizes that divide experts and
+ * replicas, and the schedules of `scheduleChoices`. Sources: the rules of `src/core/rules/checks`.
  *
  * Not tried unless fixed: tensor parallelism across nodes, expert sizes above 64, context parallelism that leaves a rank under 4,096
  * tokens, ZeRO 2 and 3 (their exchanges in every micro-batch are not timed), token slices together with context parallelism.

@@ -65,8 +65,7 @@ export async function readerOf(format: LauncherFormat, shell: () => Promise<Comp
 
 /**
  * Which format of JSON a file is, by its name (`terapipe.json`, `*.terapipe.json`) or its top-level keys; null for anything else. One scan,
- * no parse: works on broken files too. Of a file that was
- * named a lone `model` is enough.
+ * no parse: works on broken files too. Of a file that was named a lone `model` is enough.
  */
 export function recogniseJson(file: string, text: string, origin: Origin = 'found'): JsonFormat | null {
   if (/(^|[/\\.])terapipe\.jsonc?$/i.test(file)) return 'terapipe';

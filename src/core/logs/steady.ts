@@ -28,8 +28,8 @@ export function steadySteps(stepsMs: readonly number[]): SteadySteps | null {
 }
 
 /**
- * The steady steps of a log: those of its last batch size, without warm-up. By iteration number, not by place in the file: an
- * excerpt from the middle of a run has no warm-up, a line that is a mean over the first iterations is all warm-up.
+ * The steady steps of a log: those of its last batch size, without warm-up. By iteration number, not by place in the file: an excerpt from
+ * the middle of a run has no warm-up, a line that is a mean over the first iterations is all warm-up.
  */
 export function steadyOfLog(log: Pick<RunLog, 'steps' | 'startsAfter' | 'facts'>): SteadySteps | null {
   const last = log.steps.findLast(({ globalBatch }) => globalBatch !== null)?.globalBatch ?? null;

@@ -23,8 +23,7 @@ import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verd
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of
- * it that frees them, and each backward operation
- * is tried for the peak.
+ * it that frees them, and each backward operation is tried for the peak.
  *
  * @param chunkContents one per chunk of the schedule: its layers and whether it carries the embedding or the head. Where the layout has
  * virtual stages but the schedule one chunk a stage, activations

@@ -173,8 +173,8 @@ function aliveAfter(alive: AliveBytes, own: UnitMemory, kind: number | undefined
 
 /**
  * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its
- * busiest moment. One point at 0, one at the start of each
- * operation and one at the end of each backward, and of each forward that held more; the highest is the stage's peak.
+ * busiest moment. One point at 0, one at the start of each operation and one at the end of each backward, and of each forward that held
+ * more; the highest is the stage's peak.
  *
  * @param chunks one per chunk of the timeline.
  */

@@ -15,9 +15,9 @@ import { optimizerStates } from './optimizer-states';
 
 /**
  * Weights, gradients and states in fp32, all sharded. In the training precision are gathered a layer and, from the first forward to the end
- * of the backward, what is outside the layers: the root, which is not resharded. On a pipeline everything
- * stays gathered and gradients add up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as
- * TorchTitan sets them); under FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
+ * of the backward, what is outside the layers: the root, which is not resharded. On a pipeline everything stays gathered and gradients add
+ * up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as TorchTitan sets them); under
+ * FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
  */
 export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
   const { training, layout } = inputs;
@@ -39,8 +39,8 @@ export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: H
 
 /**
  * Buffers that `torch.distributed.pipelining` keeps for all micro-batches of a step, bytes: into which a chunk receives hidden states and
- * gradients (`args_recv_info` and `grad_recv_info`), and on the last stage the logits
- * (`output_chunks`); torch/distributed/pipelining/stage.py of PyTorch 2.6.
+ * gradients (`args_recv_info` and `grad_recv_info`), and on the last stage the logits (`output_chunks`);
+ * torch/distributed/pipelining/stage.py of PyTorch 2.6.
  */
 function pipelineBuffers(inputs: MemoryInputs, { first, last }: StageContents): number {
   const { model, training, layout } = inputs;

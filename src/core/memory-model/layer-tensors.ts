@@ -178,8 +178,7 @@ function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind
 
 /**
  * Saved by attention to the encoder's output: residual, norm's output, queries, output and log-sum-exp of the target, keys and values of
- * the source. The encoder's output itself is one tensor for all layers of a stage; in a narrow
- * format each layer keeps a copy of its own.
+ * the source. The encoder's output itself is one tensor for all layers of a stage; in a narrow format each layer keeps a copy of its own.
  */
 function crossSaved(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, source: WorkUnit, dropped: Dropped): number {
   const { model, training, layout } = inputs;
@@ -206,10 +205,9 @@ export function relativeBiasBytes({ model, training, layout }: MemoryInputs, kin
 
 /**
  * Saved per token by attention: queries, keys and values as the kernel reads them (rotated, contiguous: the projection's own output is
- * freed), its output, which the output projection
- * reads too (a narrow copy of its own where it computes in a narrow format), and the log-sum-exp. Context parallelism by all-to-all, not
- * round a ring, keeps the output twice, before and after the all-to-all. Latent attention also keeps the compressed tensors and their
- * norms. A gate on the output keeps the gate and the gated output.
+ * freed), its output, which the output projection reads too (a narrow copy of its own where it computes in a narrow format), and the
+ * log-sum-exp. Context parallelism by all-to-all, not round a ring, keeps the output twice, before and after the all-to-all. Latent
+ * attention also keeps the compressed tensors and their norms. A gate on the output keeps the gate and the gated output.
  */
 function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
@@ -374,8 +372,8 @@ export function crossBytes({ attention: { query, key, value, output }, scores }:
 
 /**
  * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with
- * expert parallelism, those received, while the experts' output, the
- * same put back in order and, at last, the sum for every token beside the shared experts' come into being.
+ * expert parallelism, those received, while the experts' output, the same put back in order and, at last, the sum for every token beside
+ * the shared experts' come into being.
  */
 function combinationBytes({ layout }: MemoryInputs, sent: number, received: number, boundary: number): number {
   const named = layout.expert > 1 ? 2 * sent : sent;

@@ -16,13 +16,11 @@ import { stateWorkingSet } from './ssm-tensors';
 
 /*
  * What a backward in two halves holds (zero-bubble schedules, arXiv 2401.10241). The input gradient frees everything saved but the inputs
- * of GEMMs, and leaves the gradient of each
- * product's output; both wait for the weight gradient. Which tensors those are: Transformer Engine's delayed weight gradients
- * (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which
- * keep them gathered over tensor-parallel ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its
- * projections, experts and shared experts. The head
- * waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not. PyTorch's own
- * runtime keeps the whole graph instead (`splitKeeps` of `domain/runtime`).
+ * of GEMMs, and leaves the gradient of each product's output; both wait for the weight gradient. Which tensors those are: Transformer
+ * Engine's delayed weight gradients (`wgrad_store.put([inputmat_total, grad_output])`, 2.x), which keep them gathered over tensor-parallel
+ * ranks, for the modules whose `backward_dw` Megatron-LM (core 0.15) calls: attention with all its projections, experts and shared experts.
+ * The head waits the same way (sail-sg/zero-bubble); the router of experts, no module of Transformer Engine, and the embedding do not.
+ * PyTorch's own runtime keeps the whole graph instead (`splitKeeps` of `domain/runtime`).
  */
 
 /** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
@@ -119,8 +117,8 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
 
 /**
  * Kept from the end of a layer's input gradient to the end of its weight gradient, on one rank. PyTorch's `stage_backward_input` (torch
- * 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the
- * gradients of its products' outputs come on top.
+ * 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the gradients of its products' outputs come on
+ * top.
  */
 function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayers, activationFactor: number): number {
   const products = matrixProducts(inputs, unit, kind, sizes);
@@ -159,9 +157,8 @@ export function keptForWeights(
 
 /**
  * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole
- * backward, but inputs and output gradients of
- * GEMMs stay. From the activation on, the gradient of the first feed-forward's output has taken the place of that output. Shared experts
- * come after the routed ones.
+ * backward, but inputs and output gradients of GEMMs stay. From the activation on, the gradient of the first feed-forward's output has
+ * taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: UnitLayers): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = group.sizes;

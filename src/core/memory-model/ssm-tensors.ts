@@ -5,11 +5,10 @@ import type { MemoryInputs } from './memory-inputs';
 
 /*
  * What a mixer with a state keeps for its backward. Mamba-2 under Megatron-LM core 0.16 (`MambaMixer`) with mamba-ssm 2.3:
- * `MambaSplitConv1dScanCombinedFn` keeps its whole input and the ungated output, and makes convolution
- * and chunk states again; the norm after it and the output projection keep what they read. Mamba: `MambaInnerFn`, which makes convolution
- * and step sizes again, and where norms lie between its projections (Jamba) the plain
- * `SelectiveScanFn`. Gated DeltaNet: `GatedDeltaNet` of core 0.16 with flash-linear-attention 0.6. Lightning attention is nowhere in them:
- * each tensor between its operations.
+ * `MambaSplitConv1dScanCombinedFn` keeps its whole input and the ungated output, and makes convolution and chunk states again; the norm
+ * after it and the output projection keep what they read. Mamba: `MambaInnerFn`, which makes convolution and step sizes again, and where
+ * norms lie between its projections (Jamba) the plain `SelectiveScanFn`. Gated DeltaNet: `GatedDeltaNet` of core 0.16 with
+ * flash-linear-attention 0.6. Lightning attention is nowhere in them: each tensor between its operations.
  */
 
 /** Tokens between the states that the selective scan of Mamba keeps (`selective_scan_cuda`). */

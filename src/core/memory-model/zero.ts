@@ -6,8 +6,8 @@ import { optimizerBytes } from './optimizer-states';
 
 /*
  * DeepSpeed's optimizers as its engine chooses them: FP16_Optimizer (no ZeRO), DeepSpeedZeroOptimizer (stages 1 and 2), stage 3, and
- * BF16_Optimizer where gradients add up in fp32. Read from deepspeed/runtime at 5fe5b38 (2022-02) and
- * 56c5223 (2022-04). See docs/model/memory.md, Static memory.
+ * BF16_Optimizer where gradients add up in fp32. Read from deepspeed/runtime at 5fe5b38 (2022-02) and 56c5223 (2022-04). See
+ * docs/model/memory.md, Static memory.
  */
 
 /**

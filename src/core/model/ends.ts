@@ -53,8 +53,7 @@ export function decoderEnds(model: ModelSpec): ModelEnds {
 
 /**
  * Ends of a vision transformer or of a BERT. Source: the weight shapes of the ViT, BERT, RoBERTa and DistilBERT classes of transformers
- * 4.40: ViT-B/16 has 742,656 parameters before its
- * layers; bert-large-uncased as `BertModel` 335,141,888 in all.
+ * 4.40: ViT-B/16 has 742,656 parameters before its layers; bert-large-uncased as `BertModel` 335,141,888 in all.
  */
 export function encoderEnds(model: ModelSpec, sizes: EncoderSizes): ModelEnds {
   const { hidden } = model;

@@ -38,8 +38,7 @@ function frozenFlops(model: ModelSpec, training: SequenceLengths & Pick<Training
 
 /**
  * FLOPs of one layer of an encoder-decoder model for one sequence, forward and backward: in the encoder every token attends to all; of the
- * decoder, keys and values of attention to the encoder's output are made of the
- * source's tokens, all else of the target's.
+ * decoder, keys and values of attention to the encoder's output are made of the source's tokens, all else of the target's.
  */
 export function stackLayerFlops(model: ModelSpec, kind: LayerKind, training: SequenceLengths): number {
   const { query, key, value, output } = attentionWidths(model, 1);

@@ -78,8 +78,8 @@ export function stateOtherParameters({ hidden }: ModelSpec, state: StateMixer): 
 
 /**
  * FLOPs a token that the state itself takes, forward: 7 for each of its elements (Mamba) and 8 with the convolution (Gated DeltaNet), as
- * `num_floating_point_operations` of Megatron-LM counts them; a product to write and
- * one to read lightning attention's, which it does not know.
+ * `num_floating_point_operations` of Megatron-LM counts them; a product to write and one to read lightning attention's, which it does not
+ * know.
  */
 export function stateFlops(state: StateMixer): number {
   const { value, convolved } = stateWidths(state, 1);

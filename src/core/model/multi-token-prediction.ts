@@ -5,10 +5,9 @@ import type { LayerKind, ModelSpec } from '../domain/model';
 
 /*
  * Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): at each depth the hidden states and the embedding of the next token
- * are normed, joined and projected to the hidden size, and run through one more
- * layer, a norm and the head, whose matrix and that of the embedding are the model's own. Megatron-LM (`multi_token_prediction`, core 0.12
- * on) builds all depths on the last stage, with the layer of the last one's kind, and a copy of
- * the embedding there; it projects with a column-parallel matrix whose output is gathered.
+ * are normed, joined and projected to the hidden size, and run through one more layer, a norm and the head, whose matrix and that of the
+ * embedding are the model's own. Megatron-LM (`multi_token_prediction`, core 0.12 on) builds all depths on the last stage, with the layer
+ * of the last one's kind, and a copy of the embedding there; it projects with a column-parallel matrix whose output is gathered.
  */
 
 /** Depths of the model. */

@@ -227,8 +227,8 @@ export function parameterCount(model: ModelSpec): number {
 
 /**
  * Vocabulary padded for even kernels: to a multiple of 128 (Megatron-LM's `--make-vocab-size-divisible-by` default, and what the measured
- * B200 runs used) that the
- * tensor parallel size divides. Megatron-LM itself may pad further, to 128 times that size: under 0.3 % of a 100 k vocabulary.
+ * B200 runs used) that the tensor parallel size divides. Megatron-LM itself may pad further, to 128 times that size: under 0.3 % of a 100 k
+ * vocabulary.
  */
 export function paddedVocab(vocab: number, tensor: number): number {
   const multiple = 128 % tensor === 0 ? 128 : 128 * tensor;
@@ -237,10 +237,9 @@ export function paddedVocab(vocab: number, tensor: number): number {
 
 /**
  * FLOPs the model needs for one sequence, forward and backward, no recompute: 6 per GEMM weight that a token meets (of the experts, the
- * active ones) and token plus attention scores and
- * context over the causal half, or the window (PaLM appendix B, with the causal half: docs/model/time.md, Throughput and MFU), and three
- * times what a state takes forward; of the depths that predict further
- * tokens their layer, projection and head.
+ * active ones) and token plus attention scores and context over the causal half, or the window (PaLM appendix B, with the causal half:
+ * docs/model/time.md, Throughput and MFU), and three times what a state takes forward; of the depths that predict further tokens their
+ * layer, projection and head.
  */
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
@@ -257,8 +256,7 @@ export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number):
 
 /**
  * Keys that `tokens` tokens after `context` earlier ones attend to, all tokens together: the causal half of their own (tokens^2 / 2, the
- * diagonal left out as everywhere here) and
- * all earlier ones, at most `window` each.
+ * diagonal left out as everywhere here) and all earlier ones, at most `window` each.
  */
 export function attendedKeys(tokens: number, context: number, window: number | null): number {
   const whole = tokens * (context + tokens / 2);

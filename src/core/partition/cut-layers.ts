@@ -25,10 +25,9 @@ const maximumTimes = 8_000_000;
 
 /**
  * The cut whose slowest stage is fastest, and of those the one with the least time in all. The first by halving: whether all stages can
- * stay below a time is decided by how far the stages before and after a
- * boundary can reach, and between those windows exactly. The second by a dynamic program over the same windows: `best[s][j] = min over i of
- * best[s - 1][i] + time(s, i, j)`. Exact, but for the second where its
- * windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
+ * stay below a time is decided by how far the stages before and after a boundary can reach, and between those windows exactly. The second
+ * by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, but for the second where
+ * its windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
 export function cutLayers(problem: CutProblem): LayerCut | null {
   const bounded = boundedOf(problem);

@@ -8,9 +8,8 @@ import { counted, sentence, type Sentence } from '../sentence';
 
 /*
  * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after
- * the other's, spread evenly over the layers of a chunk, and at the end of each share compute
- * waits for the copy (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies,
- * whichever is longer.
+ * the other's, spread evenly over the layers of a chunk, and at the end of each share compute waits for the copy
+ * (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies, whichever is longer.
  */
 
 /** Bytes that leave in the forward of so many tokens of `batch` sequences, and come back in its backward. */

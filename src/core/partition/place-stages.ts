@@ -51,10 +51,9 @@ const worst: PlacementScore = { fits: false, stepMs: Infinity, fullest: Infinity
 
 /**
  * The best order of the groups and cut of the layers for a layout's sizes. Every group takes stages in a row, as many as its GPUs make;
- * every replica runs over the same groups in the same order. Layers are cut
- * so that the slowest stage is fastest within each GPU's memory (`cutLayers`), times being those of a whole micro-batch; of the orders the
- * one with the least step. What the layout fixes (`stageNodeGroups`,
- * `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
+ * every replica runs over the same groups in the same order. Layers are cut so that the slowest stage is fastest within each GPU's memory
+ * (`cutLayers`), times being those of a whole micro-batch; of the orders the one with the least step. What the layout fixes
+ * (`stageNodeGroups`, `stageLayers`) stays. Where nothing fits, the placement that comes nearest.
  */
 export function placeStages(problem: PlacementProblem): Placement {
   const best = placeStagesWithin(problem);

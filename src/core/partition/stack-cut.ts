@@ -8,9 +8,9 @@ import { clausesOf, sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them
- * (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages
- * are the encoder's as make the stage with most arithmetic, the head on the last one counted, lightest. With one stage, or more stages than
- * layers of both stacks, all layers in a row.
+ * (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages are the encoder's as make the stage with
+ * most arithmetic, the head on the last one counted, lightest. With one stage, or more stages than layers of both stacks, all layers in a
+ * row.
  */
 export function stackCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
   const encoderLayers = model.stacks?.encoderLayers ?? 0;

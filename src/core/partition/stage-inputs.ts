@@ -6,8 +6,7 @@ import type { Layout } from '../domain/request';
 
 /**
  * What the times of each stage are predicted from: the nodes of its kind as a plain cluster, with the stages that lie on them. One object
- * for all stages of a kind; on a plain cluster the
- * inputs as they are.
+ * for all stages of a kind; on a plain cluster the inputs as they are.
  */
 export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSpec }): readonly CostInputs[] {
   const { cluster, layout } = inputs;

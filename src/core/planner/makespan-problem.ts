@@ -30,8 +30,8 @@ export function cutAlike(
 }
 
 /**
- * The problem of cutting a batch for a schedule: its simulated makespan with the costs and sends of a pipeline, as `predict` has
- * them. @throws ExpectedError `schedule-unmet` where there are fewer layers than chunks.
+ * The problem of cutting a batch for a schedule: its simulated makespan with the costs and sends of a pipeline, as `predict` has them.
+ * @throws ExpectedError `schedule-unmet` where there are fewer layers than chunks.
  */
 export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batch: SlicedBatch): MakespanProblem {
   const chunks = chunksOn(pipeline, schedule);

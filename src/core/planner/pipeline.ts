@@ -117,9 +117,8 @@ function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boo
 
 /**
  * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a
- * whole: gradients of weights take the share of it that the analytic model gives them for the
- * same slice. A table is of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to
- * theirs.
+ * whole: gradients of weights take the share of it that the analytic model gives them for the same slice. A table is of one whole stage of
+ * as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
  */
 export function partCosts(
   { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,

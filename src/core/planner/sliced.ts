@@ -201,9 +201,8 @@ const rounding = 1e-9;
 
 /**
  * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and
- * forward and backward of a slice wait for the same one, so that where stages differ another cut
- * can win. Beside the optimum of eq. 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on
- * each of these the baselines.
+ * forward and backward of a slice wait for the same one, so that where stages differ another cut can win. Beside the optimum of eq. 5 there
+ * are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
  */
 function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestCut {
   const { grid, solution } = first;
@@ -309,8 +308,7 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
 
 /**
  * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is
- * known: the slowest of stages with different numbers of layers, or of
- * layers that attend, or on different GPUs, changes with the context.
+ * known: the slowest of stages with different numbers of layers, or of layers that attend, or on different GPUs, changes with the context.
  */
 function kinksOf(
   request: PlanRequest,

@@ -7,8 +7,7 @@ import { blockingSends } from './transfers';
 export interface SlicingStages {
   /**
    * `equal`: every stage takes `cost`; `proportional`: its factor times `cost`; `nearly`: proportional to within `apart`, the simulation
-   * corrects for the difference; `slowest`: `cost` is of whichever stage is slowest for a
-   * slice, and the simulation judges.
+   * corrects for the difference; `slowest`: `cost` is of whichever stage is slowest for a slice, and the simulation judges.
    */
   readonly kind: 'equal' | 'proportional' | 'nearly' | 'slowest';
   readonly cost: SliceMs;
@@ -79,9 +78,7 @@ function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly
   return [...new Set([...kept.values()].map(({ cost }) => cost))];
 }
 
-/**
- * Whether slices surely take no less with more sequences, tokens or context: times that were measured need not.
- */
+/** Whether slices surely take no less with more sequences, tokens or context: times that were measured need not. */
 export function slicesGrow({ profile, costTable }: Pick<PlanRequest, 'profile' | 'costTable'>): boolean {
   return profile === null && costTable === null;
 }
@@ -92,8 +89,7 @@ function slowestOf(costs: readonly SliceMs[]): SliceMs {
 
 /**
  * Whether stages take slices of all lengths after all contexts in the same proportion, judged by samples: up to `largestChunk` sequences,
- * lengths from `unit` to the whole sequence, contexts from
- * none to the rest.
+ * lengths from `unit` to the whole sequence, contexts from none to the rest.
  */
 export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: number): SlicingStages {
   const costs = stageCosts(pipeline);

@@ -100,8 +100,8 @@ export function transfersOf(pipeline: Sending, { units, stageOfChunk }: Pick<Sch
 
 /**
  * What passes are held by where stages exchange and wait: those of the further chunks of a stage. A forward and a backward share an
- * exchange (Megatron-LM, `send_forward_backward_recv_forward_backward`), so each has half of it; that
- * of one chunk a stage is hidden, or in the rates, which were fitted to such runs.
+ * exchange (Megatron-LM, `send_forward_backward_recv_forward_backward`), so each has half of it; that of one chunk a stage is hidden, or in
+ * the rates, which were fitted to such runs.
  *
  * @param chunks on each stage.
  */

@@ -36,9 +36,9 @@ const widenings = 6;
 const halvings = 20;
 
 /**
- * The request with the constants of its machine corrected by measured steps. Steps of other runs on the machine count as far as runs of
- * one kind differ from each other; the run's own step is met. What they correct is what they depend on: GEMMs, attention, memory, links.
- * See docs/model/time.md, Calibration.
+ * The request with the constants of its machine corrected by measured steps. Steps of other runs on the machine count as far as runs of one
+ * kind differ from each other; the run's own step is met. What they correct is what they depend on: GEMMs, attention, memory, links. See
+ * docs/model/time.md, Calibration.
  *
  * @param iterationMs of one measured step of this very run, as its files describe it (its layout, its schedule or 1F1B, its micro-batches
  * or slices); null: none.

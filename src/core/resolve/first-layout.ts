@@ -115,9 +115,8 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
 
 /**
  * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that
- * fits, else that comes closest. Where one fits with room, the fastest by the
- * search's bound on time that does, of those that launchers usually run: stages as equal as its own, no pipeline deeper than
- * `mostUsualStages` unless its own is.
+ * fits, else that comes closest. Where one fits with room, the fastest by the search's bound on time that does, of those that launchers
+ * usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
  *
  * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a
  * faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.

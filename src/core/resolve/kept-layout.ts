@@ -11,8 +11,8 @@ export function hasKeptLayout({ kept }: PlannedModel): boolean {
 }
 
 /**
- * The layout of the last plan with the sizes that files give by now; null where there is none, it does not divide the model, the GPUs
- * or the batch any more, or no longer fits while another does.
+ * The layout of the last plan with the sizes that files give by now; null where there is none, it does not divide the model, the GPUs or
+ * the batch any more, or no longer fits while another does.
  */
 export function keptLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
   const before = planned.kept?.layout;

@@ -11,9 +11,9 @@ const oddLayers = 61;
 
 /**
  * Layers of each chunk of a model of DeepSeek-V3's shape, by the number of chunks, as the recipes of Megatron-Bridge cut it: chunks alike,
- * and the last one, with the head, has what is left; with two layers a chunk, embedding and head have chunks of their own
- * (`Et|(tt|)*30L`). Source: `set_deepseek_v3_pipeline_model_parallel_layout` and `_get_kimi_k2_pipeline_layout` of
- * NVIDIA-NeMo/Megatron-Bridge, the same from v0.3.0 to 067f987df, and `pp_layout` of its performance recipes.
+ * and the last one, with the head, has what is left; with two layers a chunk, embedding and head have chunks of their own (`Et|(tt|)*30L`).
+ * Source: `set_deepseek_v3_pipeline_model_parallel_layout` and `_get_kimi_k2_pipeline_layout` of NVIDIA-NeMo/Megatron-Bridge, the same from
+ * v0.3.0 to 067f987df, and `pp_layout` of its performance recipes.
  */
 const cuts: Readonly<Record<number, readonly number[]>> = {
   4: [16, 16, 16, 13],

@@ -63,8 +63,7 @@ export function batchStepOf(facts: Facts, format: ConfigFormat): number | null {
 
 /**
  * Micro-batches that one replica sends through the pipeline in one pass: as given, or from the batch sizes. TorchTitan cuts its local batch
- * and runs the whole schedule again for every gradient
- * accumulation. Null when unknown or no whole number.
+ * and runs the whole schedule again for every gradient accumulation. Null when unknown or no whole number.
  */
 export function microBatchesOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.microBatches !== undefined) return countOf(facts, 'microBatches');

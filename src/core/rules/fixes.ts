@@ -10,8 +10,7 @@ export type TextOf = (file: string) => string | undefined;
 
 /**
  * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole,
- * and so is one that
- * removes the last setting: nothing would be left to recognise the launcher by.
+ * and so is one that removes the last setting: nothing would be left to recognise the launcher by.
  */
 export function fixesFor(facts: ViewFacts, changes: readonly Change[], textOf: TextOf): Fix[] {
   const given = Object.values(facts).filter((fact) => fact.source.kind === 'file').length;

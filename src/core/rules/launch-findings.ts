@@ -11,10 +11,8 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
 
 /**
  * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should
- * change (never at a default); one that no
- * value of a file causes stands at `file.place` if it is worse than information, and is left out otherwise. The fixes edit `file` alone,
- * and
- * each makes its finding go away.
+ * change (never at a default); one that no value of a file causes stands at `file.place` if it is worse than information, and is left out
+ * otherwise. The fixes edit `file` alone, and each makes its finding go away.
  * @param model what is known of the model in addition to the file: sizes of its name, or of a config.json.
  */
 export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {

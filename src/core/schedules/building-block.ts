@@ -3,8 +3,7 @@ import { operationKind } from './schedule';
 
 /**
  * When a stage runs the four passes of the first micro-batch, in passes that all take as long: the forwards of its chunk down and of its
- * chunk up the V, then the input gradients of the chunk up and of the chunk down. Modulo
- * `period` they differ.
+ * chunk up the V, then the input gradients of the chunk up and of the chunk down. Modulo `period` they differ.
  */
 export type BlockStarts = readonly [number, number, number, number];
 
@@ -13,8 +12,8 @@ const period = 6;
 
 /**
  * The order of one stage of a V whose micro-batches repeat a building block (arXiv 2405.15362, section 3): the passes of micro-batch k are
- * `period` k later than those of the first, and weight gradients fill what is left free, the
- * oldest first. How long a micro-batch stays on a chunk, over the period, is what the stage holds.
+ * `period` k later than those of the first, and weight gradients fill what is left free, the oldest first. How long a micro-batch stays on
+ * a chunk, over the period, is what the stage holds.
  */
 export function emitBlocks(stage: number, { stages, microBatches }: ScheduleProblem, starts: BlockStarts, emit: Emit): void {
   const { forward, backwardInput, backwardWeight } = operationKind;

@@ -2,8 +2,7 @@ import type { Scheme } from '../domain/scheme';
 
 /**
  * Values of the `kind` column. `backward` is the full one; zero-bubble schedules split it in the gradient of the input, which the stage
- * before waits for, and the
- * gradient of the weights, which nobody waits for (arXiv 2401.10241; F, B, I and W in PyTorch's schedules).
+ * before waits for, and the gradient of the weights, which nobody waits for (arXiv 2401.10241; F, B, I and W in PyTorch's schedules).
  */
 export const operationKind = { forward: 0, backward: 1, backwardInput: 2, backwardWeight: 3 } as const;
 export type OperationKind = (typeof operationKind)[keyof typeof operationKind];
@@ -29,8 +28,8 @@ export interface WorkUnit {
  * Order of operations per stage, in columns: stage s owns rows `rowStart[s]` to `rowStart[s + 1] - 1`.
  *
  * A stage is one place of the pipeline, with its devices (a rank in PyTorch). It holds one or several model chunks (virtual stages; what
- * PyTorch counts as stages); chunks are numbered in
- * the order of the layers, so that chunk c hands on to chunk c + 1, on whatever stage that lies.
+ * PyTorch counts as stages); chunks are numbered in the order of the layers, so that chunk c hands on to chunk c + 1, on whatever stage
+ * that lies.
  */
 export interface Schedule {
   /** `1F1B`, `ZBVZeroBubble`, ..., or the file it was read from. */

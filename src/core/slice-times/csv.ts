@@ -32,8 +32,7 @@ const written: Readonly<Record<Column, string>> = {
  * the least is kept. Errors of the fit are by leave-one-out.
  *
  * @throws ExpectedError, placed at the cell: `csv-syntax`, `csv-too-large`, `csv-column` (missing or twice), `csv-number` (no number, or
- * none that fits the column), `csv-too-few` (under three
- * lengths of batch 1 without context).
+ * none that fits the column), `csv-too-few` (under three lengths of batch 1 without context).
  */
 export function importTimes(text: string, file: string, description: ImportDescription): Profile {
   const csv = readCsv(text, file, 'tokens and forward_ms');

@@ -33,10 +33,9 @@ const fewestForNoise = 6;
 
 /**
  * Cells to start with. `fit`: the table (about 11 lengths, doubling from the unit, then even, up to the longest slice), corners of (tokens,
- * context), a few batches. `holdOut`: 12 cells
- * drawn by `seed`, one in each stratum of length (half of them even, half geometric) and of context, at lengths between those of the table
- * where there are any.
- * All distinct, slices within `domain.tokens`, context + tokens within `domain.sequence`.
+ * context), a few batches. `holdOut`: 12 cells drawn by `seed`, one in each stratum of length (half of them even, half geometric) and of
+ * context, at lengths between those of the table where there are any. All distinct, slices within `domain.tokens`, context + tokens within
+ * `domain.sequence`.
  */
 export function firstCells(domain: Domain, seed: number): { readonly fit: readonly Cell[]; readonly holdOut: readonly Cell[] } {
   const lengths = firstLengths(domain);
@@ -105,11 +104,10 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
 
 /**
  * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `uncertaintyOf` explains: missing lengths
- * of the table, and contexts and batches at lengths
- * of the table (elsewhere the table's own error would stain the terms). After each choice the uncertainty is that of the cell measured, so
- * that the cells of one call do not crowd.
- * Never a measured, held-out or skipped cell, nor one that dominates a cell that ran out of memory. Empty when there is nothing left.
- * Before there is a fit: what is left of the first cells.
+ * of the table, and contexts and batches at lengths of the table (elsewhere the table's own error would stain the terms). After each choice
+ * the uncertainty is that of the cell measured, so that the cells of one call do not crowd. Never a measured, held-out or skipped cell, nor
+ * one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left of the first
+ * cells.
  */
 export function nextCells(domain: Domain, samples: readonly Sample[], skipped: readonly Cell[], count: number): Cell[] {
   const unavailable = new Set([...samples, ...skipped].map(keyOf));
@@ -182,9 +180,8 @@ function runsOut(skipped: readonly Cell[], cell: Cell): boolean {
 
 /**
  * The time of a cell by its rounds: the mean of the faster half, rounded up. Noise only ever slows a run down, so the slower half says more
- * of the machine than of the slice; and a mean
- * scatters less than the least, which one lucky round decides: 16 rounds of 31 cells on a shared two-core machine left a mean hold-out
- * error of 0.9 and 1.1 % where the least left 1.3 and 1.7 %.
+ * of the machine than of the slice; and a mean scatters less than the least, which one lucky round decides: 16 rounds of 31 cells on a
+ * shared two-core machine left a mean hold-out error of 0.9 and 1.1 % where the least left 1.3 and 1.7 %.
  */
 export function cellMs(timesMs: readonly number[]): number {
   const half = fasterHalf(timesMs);
@@ -210,8 +207,7 @@ export function isSettled(timesMs: readonly number[]): boolean {
 
 /**
  * Sentences on what a reference cell, run once each round, says of the machine: a drift (least of the last third against least of the first
- * third over 5 %: clocks fell as it warmed) and
- * noise (median over least more than 10 %: something else ran). None of fewer than six times.
+ * third over 5 %: clocks fell as it warmed) and noise (median over least more than 10 %: something else ran). None of fewer than six times.
  */
 export function noiseWarnings(referenceMs: readonly number[]): string[] {
   if (referenceMs.length < fewestForNoise) return [];

@@ -238,8 +238,7 @@ function refuseUnsorted({ fit }: Profile, root: Node, file: string): void {
 
 /**
  * A name for the profile's file: device, model, tensor size and precision for the eye, and eight hexadecimal digits that differ where
- * device, driver, provider, shape, attention, precision or
- * sequence length differ. Measuring the same again gives the same name.
+ * device, driver, provider, shape, attention, precision or sequence length differ. Measuring the same again gives the same name.
  */
 export function profileFileName({
   device,

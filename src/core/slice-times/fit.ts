@@ -32,8 +32,7 @@ export function fitMs(fit: TimeFit, { batch, tokens, context }: Cell): number {
 
 /**
  * `fit` as a function of batch, tokens and context, ms; a binary search and a few multiplications. Never negative: rows and square are not,
- * and with context the time is at
- * least half of that without.
+ * and with context the time is at least half of that without.
  */
 export function timeFunction({ rows, square, context: terms }: TimeFit): (batch: number, tokens: number, context: number) => number {
   const lengths = Float64Array.from(rows.tokens);
@@ -63,8 +62,7 @@ export function timeFunction({ rows, square, context: terms }: TimeFit): (batch:
 
 /**
  * Contexts between which `timeFunction` is affine in the context for slices of a batch and length: 1, as only slices with context take the
- * context terms, and where the least time of a slice
- * with context begins or ceases to hold. Null with a square term of the context.
+ * context terms, and where the least time of a slice with context begins or ceases to hold. Null with a square term of the context.
  */
 export function timeKinks(fit: TimeFit): ((batch: number, tokens: number) => readonly number[]) | null {
   const { constant, perRow, perContext, perRowContext, perContextSquare } = fit.context;
@@ -121,9 +119,8 @@ const noContext: TimeFit['context'] = { constant: 0, perRow: 0, perContext: 0, p
 
 /**
  * Table of slices without context, then the square term, then the context terms on what the two leave over. The square term comes from
- * batches (the same rows as one
- * sequence and as several differ by it alone); without them it is half the slope of the context, since of a slice's own keys a token sees
- * half on average.
+ * batches (the same rows as one sequence and as several differ by it alone); without them it is half the slope of the context, since of a
+ * slice's own keys a token sees half on average.
  */
 function fitTimes(cells: readonly TimedCell[]): TimeFit | null {
   const whole = tableOf(cells.filter(({ batch, context }) => batch === 1 && context === 0));
@@ -254,8 +251,7 @@ function contextOf(terms: readonly ContextTerm[], { coefficients }: LinearFit): 
 
 /**
  * Error of `fit` on the held-out samples; where there are none, by fitting again without each sample in turn (at most 100, fewer of
- * thousands, evenly chosen; the shortest and the longest
- * slice stay, since what lies beyond them is extrapolated).
+ * thousands, evenly chosen; the shortest and the longest slice stay, since what lies beyond them is extrapolated).
  * @returns null when neither is possible.
  */
 export function fitErrors(fit: PartFit, samples: readonly Sample[]): { readonly forward: FitError; readonly backward: FitError } | null {

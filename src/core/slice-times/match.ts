@@ -58,8 +58,8 @@ const rules: readonly Rule[] = [
 
 /**
  * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer,
- * precision, further tokens, offload, context parallelism, a sequence over twice
- * as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
+ * precision, further tokens, offload, context parallelism, a sequence over twice as long as measured, another attention, no fit. A device
+ * without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */
 export function profileMismatch(profile: Profile, request: PlanRequest): Sentence | null {

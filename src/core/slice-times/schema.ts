@@ -123,8 +123,7 @@ const versions = v.pipe(
 
 /**
  * A profile as it is stored, value by value; keys it does not know are left out. What values must be to each other (ascending tables) is
- * checked by `parseProfile`. media/schemas/profile.schema.json is
- * written from it: `npm run docs -- --write`.
+ * checked by `parseProfile`. media/schemas/profile.schema.json is written from it: `npm run docs -- --write`.
  */
 export const profileSchema = v.pipe(
   v.object({

@@ -26,11 +26,9 @@ const leastHidden = 0.02;
  * The uncertainty of forward and backward together (root of the mean of squares) after `samples`.
  *
  * Terms: sigma^2 f(x)' M^-1 f(x) / t(x)^2 with M = sum f f' / t^2 over the samples plus a weak prior, sigma the relative residual: the
- * variance whose largest value a G-optimal design
- * minimises (Kiefer and Wolfowitz 1960; measuring where it is largest is Fedorov's 1972 exchange step, here one cell at a time with the
- * Sherman-Morrison update).
- * Table: a point between its neighbours shows by how much linear interpolation over the two would have missed it. That miss, scaled to the
- * gap, is taken as the miss inside the gap.
+ * variance whose largest value a G-optimal design minimises (Kiefer and Wolfowitz 1960; measuring where it is largest is Fedorov's 1972
+ * exchange step, here one cell at a time with the Sherman-Morrison update). Table: a point between its neighbours shows by how much linear
+ * interpolation over the two would have missed it. That miss, scaled to the gap, is taken as the miss inside the gap.
  * @returns null without a fit.
  */
 export function uncertaintyOf(domain: Domain, samples: readonly Sample[]): Uncertainty | null {

@@ -19,8 +19,7 @@ export interface AffineRows extends SliceRows {
 
 /**
  * Slices of chunks of `sequences` sequences where the cost is affine in the context between `kinks`: two numbers per length and segment
- * stand for all of them, so nothing
- * grows with the square of the units. Calls the cost three times per length and segment.
+ * stand for all of them, so nothing grows with the square of the units. Calls the cost three times per length and segment.
  * @param withinMs slices that take longer may be left out, where the cost grows.
  * @throws RangeError when a time is negative or NaN, or the middle of a segment is off the line that was declared.
  */

@@ -35,8 +35,7 @@ export interface FlowShopResult {
 
 /**
  * The fastest plan on stages that differ by factors, chunks in any order: a label for every begun plan that no other at the same place
- * beats on all paths and that the
- * cheapest suffix could still bring under the cap.
+ * beats on all paths and that the cheapest suffix could still bring under the cap.
  * @throws CancelledError
  */
 export function searchFlowShop(

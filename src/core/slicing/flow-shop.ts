@@ -1,8 +1,7 @@
 /**
  * docs/model/slicing.md, Stages that differ. Pipelines whose stages differ by a factor: slice i takes `factors[s] * ms[i]` on stage s.
- * Slices go through all stages in one order (a permutation flow shop), so the
- * time of a whole plan is its longest path: along the slices on one stage, over to the next stages at some slice, on along the slices, and
- * so on.
+ * Slices go through all stages in one order (a permutation flow shop), so the time of a whole plan is its longest path: along the slices on
+ * one stage, over to the next stages at some slice, on along the slices, and so on.
  */
 
 /** `sum` times the sum of all slices plus `slowest` times the slowest one. */
@@ -16,11 +15,9 @@ const sameFactor = 1e-12;
 
 /**
  * Eq. 5 for stages that differ. With R the largest factor, no path is longer than R times the sum plus (sum of factors - R) times the
- * slowest slice: leave each stage before
- * the largest out of the one at which it is left, and each after it out of the one at which it is entered, and one operation per slice
- * remains. A path that changes
- * all stages at the slowest slice is that long when the first and the last stage both have factor R (equal stages, or both ends the
- * heaviest).
+ * slowest slice: leave each stage before the largest out of the one at which it is left, and each after it out of the one at which it is
+ * entered, and one operation per slice remains. A path that changes all stages at the slowest slice is that long when the first and the
+ * last stage both have factor R (equal stages, or both ends the heaviest).
  */
 export function formulaOf(factors: readonly number[]): Objective {
   const largest = largestOf(factors);
@@ -50,8 +47,7 @@ export function boundsOf(factors: readonly number[]): readonly Objective[] {
 
 /**
  * The stages on which a longest path may stay for more than one slice: those not overshadowed on both sides by stages at least as slow.
- * Where one is, staying on one of these
- * instead is never shorter. The first and the last stage are always among them.
+ * Where one is, staying on one of these instead is never shorter. The first and the last stage are always among them.
  */
 export function stayingStages(factors: readonly number[]): number[] {
   const ahead = risingFrom(factors);

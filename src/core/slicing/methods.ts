@@ -154,8 +154,7 @@ function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objectiv
 
 /**
  * Stages that differ so that eq. 5 is only an upper bound: the plan best by it and those best by lower bounds are simulated, and the
- * fastest is improved until none better
- * is left, or until that takes too long; then the bounds say how far it may be.
+ * fastest is improved until none better is left, or until that takes too long; then the bounds say how far it may be.
  */
 function onFlowShop(
   problem: SlicingProblem,

@@ -4,8 +4,8 @@ import type { Scheme } from '../domain/scheme';
 
 /**
  * Time in ms of one slice on one stage: `tokens` tokens of each of `batch` sequences after `context` earlier ones; whatever the schedule
- * makes a stage do for
- * it (forward, backward, transfers) included. Pure, never negative nor NaN; `Infinity` forbids the slice. Need not grow with any argument.
+ * makes a stage do for it (forward, backward, transfers) included. Pure, never negative nor NaN; `Infinity` forbids the slice. Need not
+ * grow with any argument.
  */
 export type SliceMs = (batch: number, tokens: number, context: number) => number;
 
@@ -23,9 +23,8 @@ export interface SlicingProblem {
   readonly minimumTokens?: number;
   /**
    * Contexts between which `cost` is affine in the context for every batch and length; empty: everywhere (TeraPipe eq. 9). The solver then
-   * needs two numbers per length
-   * instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so many sequences. Left out:
-   * nothing is known of the cost.
+   * needs two numbers per length instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so
+   * many sequences. Left out: nothing is known of the cost.
    */
   readonly contextKinks?: readonly number[] | ((batch: number) => readonly number[]);
   /**
@@ -39,8 +38,8 @@ export interface SlicingProblem {
   readonly stageFactors?: readonly number[];
   /**
    * Most slices in flight: begun and, with their backward, not done. TeraPipe runs all forwards before all backwards, so a batch of more
-   * slices runs in rounds, each of which
-   * fills and drains the pipeline. Nothing waits for a backward when `forwardOnly`, so it does not bind then. Left out: no limit.
+   * slices runs in rounds, each of which fills and drains the pipeline. Nothing waits for a backward when `forwardOnly`, so it does not
+   * bind then. Left out: no limit.
    */
   readonly maximumInFlight?: number;
   /** `cost` is of the forward alone (prefill): the latency is the time to the first token. */

@@ -30,8 +30,7 @@ interface Round {
 
 /**
  * The fastest way to run the batch in rounds of few slices, each of which fills and drains the pipeline (gradient accumulation, appendix of
- * TeraPipe): for every number of
- * sequences the best round, and of these the cheapest composition of the batch.
+ * TeraPipe): for every number of sequences the best round, and of these the cheapest composition of the batch.
  * @throws CancelledError
  */
 export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undefined): RoundsResult {

@@ -86,11 +86,9 @@ function prunerOf({ sequences, weight }: SearchProblem, { scratch }: StepSolver,
 
 /**
  * Finds an optimal plan and proves it optimal. Between solved thresholds lo < hi every plan costs at least S(hi) + weight * (the smallest
- * slice time above lo): S never
- * grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are split at a solved threshold;
- * best bound first, so
- * stopping early still leaves a true lower bound. As the window closes, slices that no better plan can hold are dropped, and the program
- * runs on the few that are left.
+ * slice time above lo): S never grows with the threshold. Intervals whose bound exceeds the best plan fall away as a whole, the others are
+ * split at a solved threshold; best bound first, so stopping early still leaves a true lower bound. As the window closes, slices that no
+ * better plan can hold are dropped, and the program runs on the few that are left.
  * @throws CancelledError
  */
 export function searchThresholds(problem: SearchProblem, options: SearchOptions): SearchResult {

@@ -2,8 +2,7 @@ import type { CancelSignal } from '../errors';
 
 /**
  * A view on the slices that start at one unit, into columns that belong to whoever filled it: entries `offset` to `offset + length - 1`.
- * `to` holds where each slice
- * ends; null: they end at the next units in turn.
+ * `to` holds where each slice ends; null: they end at the next units in turn.
  */
 export interface SliceRow {
   /** What the slice adds to the sum, ms. `Infinity`: forbidden. */

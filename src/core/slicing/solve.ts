@@ -26,8 +26,7 @@ export interface SlicingSolution {
   readonly exact: boolean;
   /**
    * What the latency is: eq. 5, which is the time itself on stages that are equal or heaviest at both ends, or the simulated time on stages
-   * that differ otherwise, for which
-   * eq. 5 is only a bound.
+   * that differ otherwise, for which eq. 5 is only a bound.
    */
   readonly judgedBy: 'formula' | 'simulation';
   /** Thresholds solved. */
@@ -60,13 +59,12 @@ const tabulateShare = 0.5;
 
 /**
  * The exact optimum over batch slices and token slices (TeraPipe eq. 5 to 9 and section 3.4; docs/model/slicing.md, Why the answer is
- * optimal): every threshold on the slowest slice that could matter is solved
- * or ruled out by a bound, so the answer carries its own proof. Costs are not assumed to be monotone. Of equally fast schemes one with the
- * fewest slices.
- * Without `contextKinks` every slice time is asked for (8 bytes each, `sliceTimeCount` of them); with it, three per length. Deterministic.
+ * optimal): every threshold on the slowest slice that could matter is solved or ruled out by a bound, so the answer carries its own proof.
+ * Costs are not assumed to be monotone. Of equally fast schemes one with the fewest slices. Without `contextKinks` every slice time is
+ * asked for (8 bytes each, `sliceTimeCount` of them); with it, three per length. Deterministic.
  * @throws RangeError for sizes that are no positive integers or a cost that is negative, NaN or not of the structure declared;
- * ExpectedError `slicing-infeasible` when
- * every scheme holds a forbidden slice, `slicing-unsupported` for one scheme with rounds; CancelledError.
+ * ExpectedError `slicing-infeasible` when every scheme holds a forbidden slice, `slicing-unsupported` for one scheme with rounds;
+ * CancelledError.
  */
 export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncumbent }: SolveOptions = {}): SlicingSolution {
   requireSizes(given);

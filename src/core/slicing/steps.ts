@@ -5,8 +5,7 @@ import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } fr
 
 /**
  * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs`
- * to t, because the plan found
- * keeps to both: a solved threshold is a whole step of the staircase.
+ * to t, because the plan found keeps to both: a solved threshold is a whole step of the staircase.
  */
 export interface Step {
   readonly limitMs: number;

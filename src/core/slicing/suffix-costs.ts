@@ -8,15 +8,14 @@ const slack = 1e-9;
 
 /**
  * The first slice of the cheapest suffix from `start` to one of the stops, those at entries `from` to `to - 1` of `suffixCosts.stops`, the
- * farthest first: writes totals, counts, next and
- * peaks of the start. Of equally cheap suffixes one of the fewest slices, then of the longest first slice.
+ * farthest first: writes totals, counts, next and peaks of the start. Of equally cheap suffixes one of the fewest slices, then of the
+ * longest first slice.
  */
 export type CheapestFrom = (segment: Segment, start: number, limitMs: number, suffixCosts: SuffixCosts, from: number, to: number) => void;
 
 /**
  * Eq. 8 from the end of the sequence for cuts of at most `withinMs` in all: only from units and to units through which such a cut can lead.
- * Totals of others are `Infinity`, and
- * those of all where there is none; with `withinMs` infinite those of all units are exact.
+ * Totals of others are `Infinity`, and those of all where there is none; with `withinMs` infinite those of all units are exact.
  * @returns slices visited.
  * @throws CancelledError
  */

@@ -36,9 +36,8 @@ export function tokenScratch(units: number): TokenScratch {
 
 /**
  * Eq. 8 from the end of the sequence: for every unit the cheapest cut of its suffix with no slice above `limitMs`, of equal ones one with
- * the fewest slices, left in
- * `scratch.totals` and `scratch.next`; adds to `scratch.visits` one for each slice. Units through which no cut of at most `withinMs` leads
- * may be left out: their totals are `Infinity`.
+ * the fewest slices, left in `scratch.totals` and `scratch.next`; adds to `scratch.visits` one for each slice. Units through which no cut
+ * of at most `withinMs` leads may be left out: their totals are `Infinity`.
  * @throws CancelledError
  */
 export function cheapestSuffixes(

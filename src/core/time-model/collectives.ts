@@ -25,8 +25,8 @@ export function collectiveBandwidth({ links, gpusPerNode }: Pick<ClusterSpec, 'l
 
 /**
  * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that
- * a node or NVLink joins runs at the
- * node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables (docs/model/time.md, Collectives).
+ * a node or NVLink joins runs at the node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables
+ * (docs/model/time.md, Collectives).
  */
 export function allReduceSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   if (ranks <= 1) return 0;
@@ -60,8 +60,7 @@ export function allToAllSeconds(bytes: number, ranks: number, stride: number, cl
 
 /**
  * Bandwidth of a ring that gathers or scatters what `ranks` replicas share out, each on its own tensor-parallel rank, bytes per second: the
- * bus where they lie together, else the slower of the bus and the node's network, over
- * the groups that pass through one node.
+ * bus where they lie together, else the slower of the bus and the node's network, over the groups that pass through one node.
  */
 export function shardBandwidth(
   { layout, cluster }: { readonly layout: Pick<Layout, 'tensor'>; readonly cluster: NodeGroup },

@@ -8,10 +8,9 @@ import { deviceRates, type CostInputs } from './rates';
 
 /**
  * Contexts between which the analytic `stageCost` of `batch` sequences is affine in the context, for every one of `lengths` tokens: where
- * fused attention, forward or backward (2.5 times as
- * long), rises above the issue floor. Null where it is not: the rate of unfused attention's products follows the cube root of their size, a
- * window ends the growth with the context, layers of several
- * kinds differ in what they feed forward, and the exchange round a ring and copies to the host hide behind what attention takes.
+ * fused attention, forward or backward (2.5 times as long), rises above the issue floor. Null where it is not: the rate of unfused
+ * attention's products follows the cube root of their size, a window ends the growth with the context, layers of several kinds differ in
+ * what they feed forward, and the exchange round a ring and copies to the host hide behind what attention takes.
  */
 export function analyticKinks(inputs: CostInputs, batch: number, lengths: readonly number[]): readonly number[] | null {
   const { model, training, layout } = inputs;

@@ -6,8 +6,7 @@ import type { CostInputs } from './rates';
 
 /**
  * Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go;
- * one pass. A group that leaves the GPUs that a node or NVLink joins runs at the network's
- * speed, which the GPUs of a node share.
+ * one pass. A group that leaves the GPUs that a node or NVLink joins runs at the network's speed, which the GPUs of a node share.
  */
 export function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
   const ranks = layout.context;

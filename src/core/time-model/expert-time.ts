@@ -14,8 +14,7 @@ type Within = (modules: readonly RecomputeModule[], add: () => void) => void;
 
 /**
  * Router, permutation, experts, un-permutation and shared experts for `localTokens` rows, balanced: every expert of the rank gets as many
- * rows. Slices with fewer visits than experts leave some
- * idle, whose weights are not read. See docs/model/time.md, Experts.
+ * rows. Slices with fewer visits than experts leave some idle, whose weights are not read. See docs/model/time.md, Experts.
  */
 export function addExperts(
   sum: Tally,

@@ -304,8 +304,8 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
 
 /**
  * Whether attention runs again before its backward. Megatron-LM and Transformer Engine checkpoint it whatever computes it
- * (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes
- * selectively leaves fused attention out (its `op` option saves the output).
+ * (`_checkpointed_attention_forward`), exchanges between ranks of a context included; what TorchTitan recomputes selectively leaves fused
+ * attention out (its `op` option saves the output).
  */
 function repeatsScores(training: CostInputs['training']): boolean {
   return isRecomputed(training, 'core_attn') && (training.attention === 'unfused' || runtimeOf(training).id !== 'torchtitan');

@@ -10,8 +10,7 @@ export interface StageLimits {
 
 /**
  * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides;
- * what each step takes off is that limiter's share. Sends are those of both
- * boundaries of each chunk on the stage.
+ * what each step takes off is that limiter's share. Sends are those of both boundaries of each chunk on the stage.
  *
  * @param stage with what it waits for copies to and from the host (`offloadMs`).
  * @param slices of one micro-batch, or the one that it is.

@@ -8,10 +8,9 @@ import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds,
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and
- * head on the ends, and the
- * analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute `full` adds the layer's
- * forward to its backward; `selective` the share of the
- * forward that the analytic model gives the unfused attention core.
+ * head on the ends, and the analytic model's exchanges between tensor- and expert-parallel ranks, which one GPU cannot measure. Recompute
+ * `full` adds the layer's forward to its backward; `selective` the share of the forward that the analytic model gives the unfused attention
+ * core.
  *
  * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
  * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
@@ -44,8 +43,7 @@ export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: 
 
 /**
  * Embedding on the first stage, head on the last, with the exchange that follows each under tensor parallelism, ms. An end that the profile
- * does not have (imported times, a head too
- * large for the device's memory) takes the analytic model's time.
+ * does not have (imported times, a head too large for the device's memory) takes the analytic model's time.
  */
 function endTimes(inputs: CostInputs, { embedding, head }: NonNullable<Profile['fit']>, ends: StageEnds, batch: number, tokens: number) {
   const sum = { forwardMs: 0, backwardMs: 0 };

@@ -11,9 +11,9 @@ import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sen
 
 /**
  * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
- * where something was not measured: a GPU without its own efficiency, Ethernet-class
- * links, layers with a state, encoders, experts between nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured
- * step of the same machine +-10 %. See docs/model/time.md, Error bars.
+ * where something was not measured: a GPU without its own efficiency, Ethernet-class links, layers with a state, encoders, experts between
+ * nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md,
+ * Error bars.
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
@@ -157,8 +157,8 @@ type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
 
 /**
  * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and,
- * under tensor or expert parallelism, the exchanges
- * inside a layer stay analytic. What lies outside the measured lengths and batches is extrapolated, which widens the bar and is said.
+ * under tensor or expert parallelism, the exchanges inside a layer stay analytic. What lies outside the measured lengths and batches is
+ * extrapolated, which widens the bar and is said.
  */
 export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;

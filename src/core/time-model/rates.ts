@@ -104,8 +104,8 @@ function elementwisePasses(training: TrainingSpec): number {
 
 /**
  * Bytes that casting an element to a narrow format moves: it is read in `element` bytes and written along rows and along columns. A scale a
- * tensor needs its largest value first, one a row is not fused with what comes
- * before (docs/model/time.md, GEMMs). Scales of FP8's blocks are left out, as they were when its fractions were found.
+ * tensor needs its largest value first, one a row is not fused with what comes before (docs/model/time.md, GEMMs). Scales of FP8's blocks
+ * are left out, as they were when its fractions were found.
  */
 function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element: number): number {
   if (gemmPrecision === undefined) return 0;

@@ -7,11 +7,10 @@ import { addBackward, addOperation, addProduct, type Tally } from './tally';
 
 /*
  * Time of a mixer with a state. Each kernel reads and writes device memory and, but for Mamba's first version, multiplies matrices of one
- * chunk of tokens: the slower of the two counts. Which tensors each one moves was
- * read from mamba-ssm 2.3 (`_mamba_chunk_scan_combined_fwd` and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention
- * 0.6 (`chunk_gated_delta_rule`); that of lightning attention follows from its
- * algorithm (arXiv 2405.17381). No kernel of these was measured here: the published throughput of one hybrid (Nemotron 3 Nano, `npm run
- * golden`) is all this was checked against, which the error bar says.
+ * chunk of tokens: the slower of the two counts. Which tensors each one moves was read from mamba-ssm 2.3 (`_mamba_chunk_scan_combined_fwd`
+ * and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention 0.6 (`chunk_gated_delta_rule`); that of lightning attention
+ * follows from its algorithm (arXiv 2405.17381). No kernel of these was measured here: the published throughput of one hybrid (Nemotron 3
+ * Nano, `npm run golden`) is all this was checked against, which the error bar says.
  */
 
 /** What one entry of the list does for one token of a rank: FLOPs of GEMMs, bytes moved for two-byte elements. */
@@ -114,8 +113,8 @@ const workOf = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaW
 
 /**
  * Adds a mixer with a state for `rows` tokens of a rank, `tokens` of each sequence at once: projections, convolution, the kernels of the
- * state, norm and gate. None of it depends on what came before: a slice takes the same
- * wherever it lies. The state that the slice before it left stays on the GPU.
+ * state, norm and gate. None of it depends on what came before: a slice takes the same wherever it lies. The state that the slice before it
+ * left stays on the GPU.
  */
 export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, state: StateMixer, rows: number, tokens: number): void {
   const { model, layout, cluster } = inputs;

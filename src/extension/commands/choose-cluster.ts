@@ -11,8 +11,7 @@ import { uriOf, type ConfigCommands } from './target';
 
 /**
  * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json` (in place of groups of nodes), or into the settings
- * when a bare model config (or nothing) is
- * shown.
+ * when a bare model config (or nothing) is shown.
  */
 export async function chooseClusterCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const { sessions, shown, log } = commands;

@@ -5,8 +5,7 @@ import { say } from '../../core/sentence';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short
- * message
- * that leads there.
+ * message that leads there.
  * @returns what `action` resolves to, undefined after a failure.
  */
 export async function runCommand<T>(log: vscode.LogOutputChannel, name: string, action: () => T | Promise<T>): Promise<T | undefined> {

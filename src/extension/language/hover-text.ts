@@ -15,8 +15,7 @@ import { say } from '../../core/sentence';
 
 /**
  * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
- * what was
- * planned. @param state with what is known of a prompt.
+ * what was planned. @param state with what is known of a prompt.
  */
 export function hoverAt(
   state: SessionState & { readonly prefill?: PrefillSession | null },

@@ -11,10 +11,9 @@ export interface LensChanges {
 
 /**
  * Announces each change of the lenses twice. VS Code waits at least 250 ms before it asks for lenses again, and gives that up when the
- * editor loses the focus meanwhile, as it does when a tab or a notification takes it; it asks again only
- * when the editor gets the focus back or is told of another change (`CodeLensContribution` in codelensController.ts: `onDidBlurEditorText`
- * cancels the scheduler). Without the second time, a lens beside a tab that just opened
- * would say what was true before.
+ * editor loses the focus meanwhile, as it does when a tab or a notification takes it; it asks again only when the editor gets the focus
+ * back or is told of another change (`CodeLensContribution` in codelensController.ts: `onDidBlurEditorText` cancels the scheduler). Without
+ * the second time, a lens beside a tab that just opened would say what was true before.
  */
 export function makeLensChanges(): LensChanges {
   const changed = new vscode.EventEmitter<void>();
@@ -35,8 +34,8 @@ export function makeLensChanges(): LensChanges {
 
 /**
  * Which session a file's lenses are of, as of the last look, which is taken again and told where it finds another. Lenses must not wait for
- * it: VS Code counts how long they take to answer, and asks the less often the longer that
- * is (`CodeLensContribution` waits as long as the last answers took on average).
+ * it: VS Code counts how long they take to answer, and asks the less often the longer that is (`CodeLensContribution` waits as long as the
+ * last answers took on average).
  * @param find the session's file; null where the file has none
  */
 export function makeLensOwners(

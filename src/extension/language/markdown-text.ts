@@ -4,8 +4,8 @@ const control = /[^\P{Cc}\s]/gu;
 
 /**
  * A text as Markdown that reads as the text: nothing in it is taken for markup, an address or HTML. Spaces stay spaces, so that lines wrap
- * between words (`MarkdownString.appendText` makes them
- * non-breaking, and words break instead); white space around a line break goes, as it does in HTML.
+ * between words (`MarkdownString.appendText` makes them non-breaking, and words break instead); white space around a line break goes, as it
+ * does in HTML.
  */
 export function escapeMarkdown(text: string): string {
   return text

@@ -43,9 +43,7 @@ function isCurrent(fix: Fix, { texts }: SessionState): boolean {
   });
 }
 
-/**
- * The edits of the quick fix that a page names by its finding and its English title; none where the texts have changed since.
- */
+/** The edits of the quick fix that a page names by its finding and its English title; none where the texts have changed since. */
 export function editsOfFix(state: SessionState, { code, title }: { readonly code: string; readonly title: string }): readonly TextEdit[] {
   const fixes = state.findings.flatMap((finding) => (finding.code === code ? finding.fixes : []));
   const fix = fixes.find((each) => say(each.title) === title);

@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 import { inert } from './inert';
 
 // All texts of notifications, progress, quick picks, prompts, the status bar, lenses and trees go through here, which makes what they quote
-// inert. test/unit/extension/platform/ui.test.ts checks that
-// nothing bypasses it. Titles of tabs and dialogs, problems and inlay hints are plain text in VS Code; Markdown has its own escaping.
+// inert. test/unit/extension/platform/ui.test.ts checks that nothing bypasses it. Titles of tabs and dialogs, problems and inlay hints are
+// plain text in VS Code; Markdown has its own escaping.
 
 /** A notification; resolves to the answer that was clicked, undefined when it was closed. */
 export function showInformationMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {

@@ -7,8 +7,7 @@ import { printable } from '../../core/text';
 
 /**
  * A first `terapipe.json` for a model config, to be edited: the cluster of the settings, the training's lengths, and in comments what the
- * planner chooses
- * while it is left out.
+ * planner chooses while it is left out.
  * @param modelFile name of the model config, in the same folder.
  * @param run null when it could not be read.
  */

@@ -20,8 +20,7 @@ export interface ShownConfig {
   readonly onDidChange: vscode.Event<string | null>;
   /**
    * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` beside it that names it. Null
-   * when it is
-   * no config.
+   * when it is no config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
   /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show configs alone. */

@@ -24,8 +24,7 @@ export interface AttentionOutputs {
 
 /**
  * What can run the attention of the job, the one to try first first; `plain` runs everywhere. GroupQueryAttention refuses slices with
- * context of more than one sequence
- * (ONNX Runtime 1.30.0: "batch_size must be 1 when sequence_length > 1 and past context is given").
+ * context of more than one sequence (ONNX Runtime 1.30.0: "batch_size must be 1 when sequence_length > 1 and past context is given").
  */
 export function attentionOperators({
   shape,

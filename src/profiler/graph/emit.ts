@@ -6,9 +6,8 @@ import type { Dims, Sources } from './sources';
 
 /**
  * What runs attention. `plain`: GEMMs, a mask and a softmax. The others are one operator: of ONNX Runtime's own domain
- * (`MultiHeadAttention`, as many key-value
- * heads as heads; `GroupQueryAttention`) or of ONNX (`Attention`, opset 23). Backward they recompute the probabilities from the queries and
- * keys.
+ * (`MultiHeadAttention`, as many key-value heads as heads; `GroupQueryAttention`) or of ONNX (`Attention`, opset 23). Backward they
+ * recompute the probabilities from the queries and keys.
  */
 export type AttentionOperator = 'plain' | 'MultiHeadAttention' | 'GroupQueryAttention' | 'Attention';
 

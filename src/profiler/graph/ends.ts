@@ -20,11 +20,9 @@ export function embeddingForward(emit: Emit): Value {
 
 /**
  * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden]
- * with dy's row i added to row
- * `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied nor timed; entries of
- * `compactRows` are in [0, rows). The
- * sum is in fp32 whatever the job says: providers add no 16-bit rows at equal indices.
- * With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
+ * with dy's row i added to row `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied
+ * nor timed; entries of `compactRows` are in [0, rows). The sum is in fp32 whatever the job says: providers add no 16-bit rows at equal
+ * indices. With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
  */
 export function embeddingBackward(emit: Emit, dy: Value): void {
   const { graph, shape, sources, precision, gradientType } = emit;
@@ -65,8 +63,7 @@ export function headForward(emit: Emit, x: Value): Value {
 
 /**
  * Backward of `headForward` for a loss gradient of 1: softmax minus one-hot, from the saved logits and log-sum-exp, gives dx [rows,
- * hidden], `d.head` and the norm's. The
- * division by rows is done on [rows, hidden], where it is cheap and does not underflow in fp16.
+ * hidden], `d.head` and the norm's. The division by rows is done on [rows, hidden], where it is cheap and does not underflow in fp16.
  */
 export function headBackward(emit: Emit): Value {
   const { graph, shape, sources, precision } = emit;

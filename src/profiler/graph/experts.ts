@@ -8,8 +8,8 @@ type ExpertCounts = NonNullable<LayerShape['experts']>;
 
 /**
  * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert
- * gets as many rows, whatever the router says, as a
- * trained router does on average. `rows` a expert is rounded up; rows past the last slot repeat a token and are dropped.
+ * gets as many rows, whatever the router says, as a trained router does on average. `rows` a expert is rounded up; rows past the last slot
+ * repeat a token and are dropped.
  */
 interface Routing {
   /** [1]: rows of each expert. */
@@ -28,8 +28,7 @@ interface Routing {
 
 /**
  * Mixture of experts of x [rows, hidden]: `active` of `count` experts a token, weighted by the softmax of their router logits. The router's
- * own choice is computed
- * (result `routed`), but the experts are taken in turn so that every slice has a balanced load.
+ * own choice is computed (result `routed`), but the experts are taken in turn so that every slice has a balanced load.
  */
 export function experts(emit: Emit, x: Value, counts: ExpertCounts): Value {
   const { graph, shape } = emit;

@@ -13,8 +13,7 @@ const widths = ({ shape }: Emit) => {
 
 /**
  * A pre-norm Transformer layer over a slice: x [rows, hidden] to y of the same extents. Takes `pastKey` and `pastValue` [batch, kvHeads,
- * context, headDim], gives
- * `presentKey` and `presentValue` with the slice's own appended (after rotation and norm, as caches keep them).
+ * context, headDim], gives `presentKey` and `presentValue` with the slice's own appended (after rotation and norm, as caches keep them).
  */
 export function layerForward(emit: Emit, x: Value): Value {
   const { graph, shape } = emit;
@@ -70,8 +69,8 @@ function placeBackward(emit: Emit, gradient: Value, name: 'query' | 'key', heads
 
 /**
  * Backward of `layerForward`: dy [rows, hidden] to dx. Takes the saved activations and `dKeyIn`, `dValueIn` [batch, kvHeads, tokens,
- * headDim], what later slices put on
- * this slice's keys and values; gives `dPastKey`, `dPastValue` and every weight's gradient on top of `main.WEIGHT`.
+ * headDim], what later slices put on this slice's keys and values; gives `dPastKey`, `dPastValue` and every weight's gradient on top of
+ * `main.WEIGHT`.
  */
 export function layerBackward(emit: Emit, dy: Value): Value {
   const { graph, shape } = emit;

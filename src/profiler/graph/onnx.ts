@@ -40,8 +40,7 @@ export interface GraphInput {
 
 /**
  * An ONNX graph in the making. Tensors are named by the graph. Operators of ONNX Runtime's own domain are written
- * `com.microsoft:MultiHeadAttention`; an empty input name
- * leaves an optional input out.
+ * `com.microsoft:MultiHeadAttention`; an empty input name leaves an optional input out.
  */
 export interface Graph {
   node(operator: string, inputs: readonly Value[], attributes?: Readonly<Record<string, Attribute>>): Value;

@@ -54,10 +54,8 @@ export function timedOperandsGraph(job: ProfilerJob, attention: AttentionOperato
 
 /**
  * The same computation with every operand a graph input and every saved activation and result an output, all fp32 but indices: what tests
- * check. Operands are named after
- * what they are: weights (`qkv`, `qkvBias`), gradients to accumulate onto (`main.qkv`), activations as the forward graph saves them; of the
- * second of two layers with
- * `second.` before.
+ * check. Operands are named after what they are: weights (`qkv`, `qkvBias`), gradients to accumulate onto (`main.qkv`), activations as the
+ * forward graph saves them; of the second of two layers with `second.` before.
  */
 export function checkedGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {
   const graph = createGraph();

@@ -20,8 +20,7 @@ export interface NamedTensor {
 
 /**
  * Where a graph takes its operands from. The graphs are written once over this: `inputSources` makes every operand a graph input, for
- * tests; `deviceSources` makes them on
- * the device, for timing. Both have the inputs `batch`, `tokens` and `context`, int64 [1].
+ * tests; `deviceSources` makes them on the device, for timing. Both have the inputs `batch`, `tokens` and `context`, int64 [1].
  */
 export interface Sources {
   readonly sizes: Readonly<Record<SliceExtent, Value>>;
@@ -74,9 +73,8 @@ export function inputSources(graph: Graph): Sources {
 
 /**
  * Operands that never leave the device: each is cut out of a constant by the sizes of the slice, so nothing that depends on them can be
- * computed beforehand. The constants
- * are repetitions of one small block; ONNX Runtime evaluates them when it creates the session, so the model stays small whatever the
- * widths.
+ * computed beforehand. The constants are repetitions of one small block; ONNX Runtime evaluates them when it creates the session, so the
+ * model stays small whatever the widths.
  */
 export function deviceSources(graph: Graph, limits: Limits): Sources {
   const tensors: NamedTensor[] = [];
@@ -186,8 +184,7 @@ function largestExtent(extent: Dims[number], limits: Limits): number {
 
 /**
  * Sizes of the slice, int64 [1] each. They pass through a shape because ONNX Runtime keeps arithmetic that starts from shapes on the CPU,
- * where Slice and Reshape want their
- * arguments; arithmetic on graph inputs would go to the GPU and back, once for every cut.
+ * where Slice and Reshape want their arguments; arithmetic on graph inputs would go to the GPU and back, once for every cut.
  */
 function sizesOf(graph: Graph): Sources['sizes'] {
   const size = (name: string) => graph.node('Shape', [graph.node('ConstantOfShape', [graph.input(name, 'int64', [1])])]);

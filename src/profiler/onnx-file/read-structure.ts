@@ -9,8 +9,7 @@ import { type Sentence, sentence } from '../../core/sentence';
 
 /**
  * The model of an ONNX file with its weights left out: names, shapes, types, nodes and attributes stay, and constants of up to 4 kB. Files
- * of many GB are read in
- * pieces, skipping the weights; files of external data are not opened.
+ * of many GB are read in pieces, skipping the weights; files of external data are not opened.
  * @throws ExpectedError `onnx-unreadable`, `onnx-syntax`, `onnx-too-large`, at the start of the file; CancelledError.
  */
 export async function readOnnxStructure(file: string, signal?: CancelSignal): Promise<ModelProto> {

@@ -14,8 +14,7 @@ import { sentence, type Sentence } from '../../core/sentence';
 
 /**
  * A run of the model in an ONNX file, as `loadConfig` makes one of a config: every size says what of the graph it was read from. What the
- * graph does not tell
- * comes from a HuggingFace config.json in the same folder, if there is one of the same model.
+ * graph does not tell comes from a HuggingFace config.json in the same folder, if there is one of the same model.
  * @throws ExpectedError as `readOnnxStructure`, `fieldsOfOnnx`, `configBeside` and `requireComplete`; CancelledError.
  */
 export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Run> {

@@ -16,8 +16,8 @@ type Body = WithoutId<RehearsalRequest>;
 type ReplyOf<Type extends RehearsalReply['type']> = Extract<RehearsalReply, { readonly type: Type }>;
 
 /**
- * What passes give is garbage soon, tens of megabytes in each: V8's helpers would collect it on the cores that the other stages run on
- * for half as long as the passes take (measured). On the thread that makes it, each pass takes what it costs.
+ * What passes give is garbage soon, tens of megabytes in each: V8's helpers would collect it on the cores that the other stages run on for
+ * half as long as the passes take (measured). On the thread that makes it, each pass takes what it costs.
  */
 const collectsAlone = ['--single-threaded-gc'];
 /** Memory that was given back is not returned to the system, which would clear its pages when a later pass takes it: of glibc. */

@@ -18,8 +18,7 @@ export interface Outcome {
 export interface CommandLine {
   /**
    * Runs `terapipe ARGS` in `folder`: in this process, which spares the start of another, unless it reads `input` on standard input (`-`)
-   * or
-   * runs as another user (`uid`, which only root may).
+   * or runs as another user (`uid`, which only root may).
    */
   readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
   /** The bundled terminal face. */

@@ -2,8 +2,8 @@ import { partOf } from '../../../src/core/schedules/parts';
 import { at, firstEndingAfter, rowsOf, shadeOfRow, type Operations } from '../../base/operations';
 
 /**
- * Level of detail of one stage at one zoom: operations wide enough to be rectangles, and for all others how much of each pixel column
- * they cover. Bounded by the width in pixels, not by the number of operations.
+ * Level of detail of one stage at one zoom: operations wide enough to be rectangles, and for all others how much of each pixel column they
+ * cover. Bounded by the width in pixels, not by the number of operations.
  */
 export interface Columns {
   /** Covered share of each pixel column by narrow operations, 0..1: forward, backward and weight backward. */
@@ -46,8 +46,7 @@ export function makeColumns(width: number): Columns {
 
 /**
  * Fills `columns` with what stage `stage` does from `startMs` on at `msPerPx`. Many operations inside one pixel are summed with the prefix
- * sums of
- * `operations` and skipped by a galloping search.
+ * sums of `operations` and skipped by a galloping search.
  */
 export function fillColumns(operations: Operations, stage: number, startMs: number, msPerPx: number, columns: Columns): void {
   clearColumns(columns);

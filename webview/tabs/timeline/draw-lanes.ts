@@ -40,9 +40,8 @@ export function makeLaneBuffers(): LaneBuffers {
 
 /**
  * Draws the visible rows. Operations go pixel by pixel into one image, a line per row, that is stretched over the rows; names come on top.
- * A row of a node shows how much of each pixel its stages are busy with what.
- * In high contrast wide ones and runs of narrow ones
- * are outlined instead. The work is bounded by pixels times rows, whatever the number of operations.
+ * A row of a node shows how much of each pixel its stages are busy with what. In high contrast wide ones and runs of narrow ones are
+ * outlined instead. The work is bounded by pixels times rows, whatever the number of operations.
  */
 export function drawLanes(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, buffers: LaneBuffers): void {
   const { context, scale, left, top, extent } = area;

@@ -14,8 +14,8 @@ const smallestBox = { widthPx: 12, heightPx: 8 } as const;
 export type PathShape = { readonly boxes: readonly PathPass[] } | { readonly line: readonly { readonly x: number; readonly y: number }[] };
 
 /**
- * An outline each where most passes have room for one, else a line through the middle of all. `rowOf` is the row of a stage; what is
- * behind pinned rows is at their lower edge.
+ * An outline each where most passes have room for one, else a line through the middle of all. `rowOf` is the row of a stage; what is behind
+ * pinned rows is at their lower edge.
  */
 export function pathShape(
   path: readonly PathPass[],

@@ -35,8 +35,7 @@ const widthPx = 1080;
 
 /**
  * A plan as one HTML page to send around: everything is in it, nothing is loaded and nothing runs. It prints, and follows the reader's
- * light or dark theme. All text from files is escaped, and control and
- * bidirectional characters in it are written out.
+ * light or dark theme. All text from files is escaped, and control and bidirectional characters in it are written out.
  */
 export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string {
   const chosen = chosenOf(plan);

@@ -41,8 +41,7 @@ export interface Written {
 
 /**
  * Reads a file that was written for a planned step as if it had been opened: it has no error that it did not have, it gives the layout of
- * the step except what is reported as a gap, and planned again on the same cluster, with the same
- * assumptions, it takes the same time.
+ * the step except what is reported as a gap, and planned again on the same cluster, with the same assumptions, it takes the same time.
  * @throws ExpectedError `export-unsound`, which names the first difference.
  */
 export function requireAsPlanned(step: PlannedStep, written: Written): void {

@@ -15,8 +15,8 @@ const scalingKeys = {
 
 /**
  * Rotary base, rotated share and scaling of positions, and the epsilon of the norms, where a config gives them: `rope_theta` and
- * `rope_scaling` of transformers 4, `rope_parameters` of transformers 5. No plan depends on them, so one that is not positive is
- * left out, not refused.
+ * `rope_scaling` of transformers 4, `rope_parameters` of transformers 5. No plan depends on them, so one that is not positive is left out,
+ * not refused.
  */
 export function positionsIn(source: Source): Partial<{ -readonly [K in FactName]: Located<FactValues[K]> }> {
   const { members } = source;

@@ -30,9 +30,8 @@ export interface HuggingFaceModel extends RunModel {
 
 /**
  * Reads a HuggingFace config.json: sizes with their places, the documented defaults of its class for what is absent. Multimodal configs are
- * read for their language model, configs of
- * an unknown type as a Llama when they have its keys. Encoders, latent attention and the like are read, and `unplanned` says that planning
- * does not support them.
+ * read for their language model, configs of an unknown type as a Llama when they have its keys. Encoders, latent attention and the like are
+ * read, and `unplanned` says that planning does not support them.
  * @throws ExpectedError as `parseDocument`, `config-unknown-model-type`, `config-wrong-type`, `config-out-of-range`; all placed.
  */
 export function readHuggingFace(file: string, text: string): HuggingFaceModel {

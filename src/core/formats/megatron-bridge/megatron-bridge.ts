@@ -92,8 +92,7 @@ const bridgeKeys: KeyTable = joined(
 
 /**
  * What the YAML overrides of a Megatron-Bridge recipe (a `ConfigContainer`: `model`, `train`, `ddp`, ...) say. The recipe itself is Python:
- * what it sets
- * is unknown here, and nothing is filled in.
+ * what it sets is unknown here, and nothing is filled in.
  * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
  */
 export function readMegatronBridge(file: string, text: string): LauncherFile {

@@ -75,10 +75,10 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
 }
 
 /**
- * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in;
- * a backslash that ends the file, which a shell takes and the grammar does not; and what follows a variable late in a word, as in
- * `$A/b$C/d` or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things
- * stand, so their text stays.
+ * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in; a
+ * backslash that ends the file, which a shell takes and the grammar does not; and what follows a variable late in a word, as in `$A/b$C/d`
+ * or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things stand, so their
+ * text stays.
  */
 function readable(text: string): string {
   return text

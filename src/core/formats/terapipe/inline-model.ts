@@ -9,8 +9,7 @@ const required = ['layers', 'hidden', 'heads'] as const;
 
 /**
  * Fills a model given by numbers. A gated MLP makes it a Llama-like model (RMSNorm, rotary positions, no biases), otherwise it is a
- * GPT-like one
- * (LayerNorm, biases, learned positions where their number is given). Without a vocabulary it has neither embedding nor head.
+ * GPT-like one (LayerNorm, biases, learned positions where their number is given). Without a vocabulary it has neither embedding nor head.
  * @throws ExpectedError `config-model-incomplete` at `place` when layers, hidden or heads is missing.
  */
 export function completeInline(given: Given<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {

@@ -84,8 +84,7 @@ const shallow: Sizes = { vocab_size: 2048 };
 
 /**
  * The registry of TorchTitan's models (`__init__.py of each`, from 2025-04 to 2026-05) by `model.name` and `model.flavor`. Endings such as
- * `_flex` or `_irope` choose how
- * attention is computed and are left off before the look-up.
+ * `_flex` or `_irope` choose how attention is computed and are left off before the look-up.
  */
 const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
   llama3: {

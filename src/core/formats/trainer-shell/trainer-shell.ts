@@ -60,8 +60,8 @@ const mixedPrecision = lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' }
 const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size', 'max-seq-len', 'max-length', 'max-len', 'pack-length'];
 
 /**
- * Flags of transformers' TrainingArguments, of TRL, LLaMA-Factory, Accelerate, DeepSpeed's examples, open-instruct, OpenRLHF and
- * metaseq, by `flagKey`.
+ * Flags of transformers' TrainingArguments, of TRL, LLaMA-Factory, Accelerate, DeepSpeed's examples, open-instruct, OpenRLHF and metaseq,
+ * by `flagKey`.
  */
 const table: FlagTable = {
   flavor: rules(

@@ -114,8 +114,7 @@ export const verlProgram: ShellProgram = {
 };
 
 /**
- * LoRA of the actor where its rank is above 0, beside all linear layers unless others are named
- * (verl/trainer/config/model/hf_model.yaml).
+ * LoRA of the actor where its rank is above 0, beside all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml).
  */
 function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
   if (rank?.source.kind !== 'file' || rank.value === 0) return {};
@@ -184,8 +183,7 @@ function wholeBatch(facts: Facts): Facts {
 /**
  * With a dynamic batch size micro-batches are packed by tokens, and their size in sequences is not read
  * (verl/trainer/config/actor/actor.yaml and sft_trainer_engine.yaml, whose numbers of tokens these are; `validate_config` of
- * verl/utils/config.py): planned are as many sequences as fit whole and divide
- * the batch of a replica.
+ * verl/utils/config.py): planned are as many sequences as fit whole and divide the batch of a replica.
  */
 function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (!dynamicKeys.some((key) => factOf(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};

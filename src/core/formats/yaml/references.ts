@@ -18,8 +18,7 @@ export const environmentOnly: Resolver = (scalar) => (scalar.text.includes('${')
 
 /**
  * OmegaConf interpolations as NeMo uses them: `${model.hidden_size}` from the root, `${.x}` beside the value, `${..x}` a level up, and
- * arithmetic
- * (`${multiply:4, ${.hidden_size}}`). NeMo-Framework-Launcher mounts its file under `training`. Each value is resolved once.
+ * arithmetic (`${multiply:4, ${.hidden_size}}`). NeMo-Framework-Launcher mounts its file under `training`. Each value is resolved once.
  */
 export function createResolver(root: YamlMap): Resolver {
   const resolved = new Map<string, Resolution>();

@@ -3,10 +3,8 @@ import type { YamlEntry } from './yaml-document';
 
 /**
  * What to cut out of a YAML text so that an entry is gone and the rest still parses: its lines with their newline, or in a flow mapping the
- * entry with
- * its comma. Comments on other lines stay. Undefined where no such cut is safe: the only entry of a block mapping (its parent would turn
- * null), an
- * entry behind `-` or `?`, one that defines an anchor.
+ * entry with its comma. Comments on other lines stay. Undefined where no such cut is safe: the only entry of a block mapping (its parent
+ * would turn null), an entry behind `-` or `?`, one that defines an anchor.
  */
 export function removalOf(text: string, entry: YamlEntry): TextRange | undefined {
   const { start } = entry.keyRange;

@@ -27,8 +27,7 @@ const rule = { code: 'two-files-disagree', severity: 'warning' } as const;
 
 /**
  * Sizes that a launcher writes and the model config of the same run has otherwise, each at the launcher's value, with a fix that takes over
- * the model's. What the launcher leaves out is not
- * compared, and vocabularies may differ by padding.
+ * the model's. What the launcher leaves out is not compared, and vocabularies may differ by padding.
  */
 export function crossFindings(launcher: LauncherFile, model: LauncherFile): Finding[] {
   return (Object.keys(shared) as SharedName[]).flatMap((name) => {

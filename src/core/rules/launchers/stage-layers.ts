@@ -95,8 +95,7 @@ function dealt(facts: Facts, layers: number, pipeline: number, virtual: number):
 
 /**
  * Layers of each stage that TorchTitan deals: the embedding counts as `first` layers and the head as `last`, what does not divide goes to
- * the first stages (`generate_llm_fqn_per_model_part`, torchtitan
- * 2025-07). Null where it refuses.
+ * the first stages (`generate_llm_fqn_per_model_part`, torchtitan 2025-07). Null where it refuses.
  */
 export function titanStages(layers: number, stages: number, first: number, last: number): readonly number[] | null {
   if (stages === 1) return [layers];

@@ -110,9 +110,7 @@ function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tok
   return { sets, label, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1, plan };
 }
 
-/**
- * The fastest other schedule that fits and that the runtime runs: the plan has it already.
- */
+/** The fastest other schedule that fits and that the runtime runs: the plan has it already. */
 function otherSchedule(plan: Plan): Candidate | undefined {
   const { request, candidates } = plan;
   const { schedule } = chosenOf(plan);

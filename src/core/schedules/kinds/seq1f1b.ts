@@ -4,11 +4,10 @@ import { operationKind } from '../schedule';
 
 /**
  * Seq1F1B (Sun et al. 2024, arXiv 2406.03488), as its authors' code orders it: 1F1B over token slices. Sequences go backward first in,
- * first out, the last slice of each first. Rank r of p runs
- * min(p - r + s - 2, all) slices ahead, s - 1 more than 1F1B, because the last rank needs all s slices of a sequence before it can begin it
- * backward. Where sequences are cut in unlike numbers of
- * slices s is the largest: with less, slices forward run out before the backward of a long sequence, and every stage waits (measured on
- * random schemes: 1.5 to 2.7 times the bubble).
+ * first out, the last slice of each first. Rank r of p runs min(p - r + s - 2, all) slices ahead, s - 1 more than 1F1B, because the last
+ * rank needs all s slices of a sequence before it can begin it backward. Where sequences are cut in unlike numbers of slices s is the
+ * largest: with less, slices forward run out before the backward of a long sequence, and every stage waits (measured on random schemes: 1.5
+ * to 2.7 times the bubble).
  */
 export const seq1f1b: ScheduleKind = {
   name: 'Seq1F1B',

@@ -3,8 +3,8 @@ import type { ScheduleKind } from '../kind';
 import { emitBackward, emitForward } from './micro-batch';
 
 /**
- * TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward; in rounds
- * where the scheme has some.
+ * TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward; in rounds where the
+ * scheme has some.
  */
 export const terapipe: ScheduleKind = {
   name: 'TeraPipe',

@@ -3,8 +3,8 @@ import type { ScheduleKind } from '../kind';
 
 /**
  * V-Half (arXiv 2405.15362, section 3.2): a micro-batch goes down the V at half the speed at which it goes up, which leaves about half of
- * 1F1B's activations on every stage. Starts as in the authors' own
- * (sail-sg/zero-bubble-pipeline-parallelism, `zbv_greedy.py`); for an even number of stages backward waits so that no two passes meet.
+ * 1F1B's activations on every stage. Starts as in the authors' own (sail-sg/zero-bubble-pipeline-parallelism, `zbv_greedy.py`); for an even
+ * number of stages backward waits so that no two passes meet.
  */
 export const vHalf: ScheduleKind = {
   name: 'V-Half',

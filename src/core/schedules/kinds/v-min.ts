@@ -3,8 +3,8 @@ import type { ScheduleKind } from '../kind';
 
 /**
  * V-Min (arXiv 2405.15362, section 3.2): a micro-batch goes down and up the V and back without a stop, which leaves about a third of 1F1B's
- * activations on every stage. Starts as in the authors' own
- * (sail-sg/zero-bubble-pipeline-parallelism, `zbv_greedy.py`); where three divides the stages, backward waits so that no two passes meet.
+ * activations on every stage. Starts as in the authors' own (sail-sg/zero-bubble-pipeline-parallelism, `zbv_greedy.py`); where three
+ * divides the stages, backward waits so that no two passes meet.
  */
 export const vMin: ScheduleKind = {
   name: 'V-Min',

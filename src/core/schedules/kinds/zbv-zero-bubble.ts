@@ -4,8 +4,7 @@ import { operationKind } from '../schedule';
 
 /**
  * ZB-V for equal times of forward, input and weight gradient (arXiv 2401.10241, section 6), in the order of PyTorch's ScheduleZBVZeroBubble
- * (torch 2.14). Fewer than 2p - 1 micro-batches run in
- * the order of 2p - 1, without the ones that are missing.
+ * (torch 2.14). Fewer than 2p - 1 micro-batches run in the order of 2p - 1, without the ones that are missing.
  */
 export const zbvZeroBubble: ScheduleKind = {
   name: 'ZBVZeroBubble',

@@ -151,8 +151,7 @@ interface Weights {
 
 /**
  * UNSHARD, RESHARD and REDUCE_GRAD out of turn: in a file with any UNSHARD (it is for FSDP) each pass needs gathered weights; in a file
- * with any REDUCE_GRAD each chunk reduces its gradients once, after its
- * last backward.
+ * with any REDUCE_GRAD each chunk reduces its gradients once, after its last backward.
  */
 export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): CsvProblem[] {
   const problems: CsvProblem[] = [];

@@ -9,10 +9,9 @@ import { sentence } from '../../sentence';
  * ranks finish.
  *
  * A forward needs the one of the chunk before, a backward its forward and the backward of the chunk behind, a weight gradient its input
- * gradient. With `slices` to a micro-batch, a slice goes forward
- * behind the slice before it and backward behind the slice after it, as attention demands. With communication, what another rank computes
- * has to be received, a receive waits for its send and a send for
- * nobody (PyTorch's `_simulate_comms_compute`). Linear in the number of actions.
+ * gradient. With `slices` to a micro-batch, a slice goes forward behind the slice before it and backward behind the slice after it, as
+ * attention demands. With communication, what another rank computes has to be received, a receive waits for its send and a send for nobody
+ * (PyTorch's `_simulate_comms_compute`). Linear in the number of actions.
  */
 export function deadlockProblems(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): CsvProblem[] {
   const needs = needsOf(table, index, withTransfers, slices);

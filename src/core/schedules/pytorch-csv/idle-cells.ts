@@ -8,8 +8,7 @@ export type Cells = readonly (number | null)[];
 
 /**
  * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a
- * cell is roughly a time step, and PyTorch
- * skips idle cells. Other schedules have none.
+ * cell is roughly a time step, and PyTorch skips idle cells. Other schedules have none.
  */
 export function cellsOf(schedule: Schedule): readonly Cells[] {
   const withIdle = generators.get(schedule.name) ?? ((_, rows) => rows);

@@ -14,11 +14,11 @@ interface Row {
 }
 
 /**
- * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering: weights of the next
- * chunks gathered and of the others let go (UNSHARD, RESHARD), gradients
- * reduced after the last backward of each chunk, and each pass's output sent and received as soon as it is there, so that all ranks agree
- * on the order of transfers. 2.15 waits for each send and reduction (`_add_wait_send`, `_add_reduce_grad`), and lets go of weights in the
- * order in which they were gathered. `schedule` must be one that can run.
+ * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering: weights of the next chunks
+ * gathered and of the others let go (UNSHARD, RESHARD), gradients reduced after the last backward of each chunk, and each pass's output
+ * sent and received as soon as it is there, so that all ranks agree on the order of transfers. 2.15 waits for each send and reduction
+ * (`_add_wait_send`, `_add_reduce_grad`), and lets go of weights in the order in which they were gathered. `schedule` must be one that can
+ * run.
  */
 export function lowerSchedule(schedule: Schedule, version: CsvVersion): ActionTable {
   const table = actionsOf(schedule);

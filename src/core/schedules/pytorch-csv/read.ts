@@ -42,9 +42,9 @@ export interface ScheduleCsv {
 }
 
 /**
- * Reads a schedule in PyTorch's CSV (torch 2.14 and 2.15), `compute_only` or `compute_comms` by what is in it, and checks it as
- * strictly as it would run: what PyTorch's reader and `_validate_schedule` refuse, what they let pass and no rank can run, and ranks
- * that wait for each other. Never throws. Linear in the file's length.
+ * Reads a schedule in PyTorch's CSV (torch 2.14 and 2.15), `compute_only` or `compute_comms` by what is in it, and checks it as strictly as
+ * it would run: what PyTorch's reader and `_validate_schedule` refuse, what they let pass and no rank can run, and ranks that wait for each
+ * other. Never throws. Linear in the file's length.
  * @param name of the schedule: the file's.
  */
 export function readScheduleCsv(text: string, name: string, wanted: WantedSchedule = {}): ScheduleCsv {

@@ -20,8 +20,7 @@ export interface ReadTable {
 
 /**
  * Cuts a schedule file into actions: one row for each rank, no header, cells between commas, empty cells where a rank idles, rows of any
- * length (PyTorch reads them with Python's csv module). Lines end
- * in LF, CRLF or CR; spaces and quotes around an action do not count.
+ * length (PyTorch reads them with Python's csv module). Lines end in LF, CRLF or CR; spaces and quotes around an action do not count.
  */
 export function readTable(text: string): ReadTable {
   if (text.length > maximumSize) return refused(text, sentence`The file has over ${formatCount(maximumSize)} characters`);

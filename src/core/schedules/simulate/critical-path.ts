@@ -18,8 +18,8 @@ export interface CriticalPath {
 
 /**
  * A critical path: shortening the step takes shortening it. Its durations and transfers add up to the makespan. Where a row waited for its
- * stage and for data alike, the stage counts. A result
- * of an overlapped pair is there when the pair ends, so both of its rows are on the path. Linear.
+ * stage and for data alike, the stage counts. A result of an overlapped pair is there when the pair ends, so both of its rows are on the
+ * path. Linear.
  */
 export function criticalPath(timeline: Timeline, parts: Parts = indexParts(timeline)): CriticalPath {
   const rows: number[] = [];

@@ -5,8 +5,7 @@ import type { DeadlockedStage } from './deadlock';
 
 /*
  * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result
- * is `2 * cell` for what its forward makes and
- * `2 * cell + 1` for what its full or input backward makes.
+ * is `2 * cell` for what its forward makes and `2 * cell + 1` for what its full or input backward makes.
  */
 
 /** In place of a stage: the chunk hands on to nobody, or to its own stage. */
@@ -165,9 +164,8 @@ function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes):
 
 /**
  * Runs the operations of each stage until it waits for another one, then those of the stages that what it did has woken. One function with
- * all columns in local constants: cut into smaller ones
- * it takes two to five times as long. Rows go one by one, except the two of an overlapped pair, which are checked, placed and passed on
- * together.
+ * all columns in local constants: cut into smaller ones it takes two to five times as long. Rows go one by one, except the two of an
+ * overlapped pair, which are checked, placed and passed on together.
  */
 function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;

@@ -24,8 +24,8 @@ export function noTransfers(units: number): Transfers {
  *
  * An overlapped pair starts when both can, and what both hand on is there when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders
- * of the stages wait for each other, naming the
- * operation that each stage waits at; CancelledError. RangeError when a column of times is too short.
+ * of the stages wait for each other, naming the operation that each stage waits at; CancelledError. RangeError when a column of times is
+ * too short.
  */
 export function simulate(schedule: Schedule, durations: Durations, transfers: Transfers, signal?: CancelSignal): Timeline {
   requireComplete(schedule);

@@ -21,8 +21,7 @@ export interface Rules {
 
 /**
  * An order in which every stage decides at each moment it is free, by rules, from what has come and what is known to be on its way, within
- * the memory limit; room for the forward of the last slot
- * is kept, so that what is under way can always finish.
+ * the memory limit; room for the forward of the last slot is kept, so that what is under way can always finish.
  * @returns null when the rules lead where nothing can go on.
  */
 export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {

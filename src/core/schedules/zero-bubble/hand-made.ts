@@ -3,8 +3,8 @@ import { operationKind } from '../schedule';
 
 /**
  * One stage's order in the hand-made schedules of arXiv 2401.10241 (figures 2 and 3): `ahead` forwards, then one forward, input gradient
- * and weight gradient in turn. Up to `late` weight gradients
- * before the last input gradient are put off until no forward is left, so that the last input gradients go up the pipeline without stops.
+ * and weight gradient in turn. Up to `late` weight gradients before the last input gradient are put off until no forward is left, so that
+ * the last input gradients go up the pipeline without stops.
  */
 export function emitHandMade(stage: number, microBatches: number, ahead: number, late: number, emit: Emit): void {
   const { forward: F, backwardInput: I, backwardWeight: W } = operationKind;

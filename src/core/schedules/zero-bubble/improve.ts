@@ -27,8 +27,8 @@ const movesBetweenPolls = 256;
 
 /**
  * Moves single steps of a longest path within their stage, and keeps what makes the longest span no longer, at first also what makes it a
- * little longer (simulated annealing on the neighbourhood
- * of job-shop scheduling). A move is timed only when its estimate promises something. The same for the same arguments.
+ * little longer (simulated annealing on the neighbourhood of job-shop scheduling). A move is timed only when its estimate promises
+ * something. The same for the same arguments.
  * @throws CancelledError.
  */
 export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toleranceMs, seed }: Effort): Plan {

@@ -8,8 +8,8 @@ import { operationKind, type OperationKind } from '../schedule';
  * nothing else.
  *
  * The orders of all stages are one array: entries `s * length` to `(s + 1) * length - 1` are the order of stage s. Operation `kind * slots
- * + slot` is the next forward (kind 0), input gradient (1) or weight
- * gradient (2) of the stage's chunk in that slot. Micro-batches are alike, so each operation takes the lowest micro-batch not yet taken.
+ * + slot` is the next forward (kind 0), input gradient (1) or weight gradient (2) of the stage's chunk in that slot. Micro-batches are
+ * alike, so each operation takes the lowest micro-batch not yet taken.
  */
 export interface Pipeline {
   readonly problem: ScheduleProblem;

@@ -29,9 +29,8 @@ const rounding = 1e-10;
 
 /**
  * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths
- * find under the memory limit. Most of the search happens
- * with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady state between is repeated. Bounded
- * work, the same for the same arguments.
+ * find under the memory limit. Most of the search happens with few micro-batches: what makes orders differ is how the pipeline fills and
+ * drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
  * @throws CancelledError.
  */
 export function plan(pipeline: Pipeline): Plan {

@@ -3,9 +3,8 @@ import type { Times } from './times';
 
 /**
  * Longer orders made of one for fewer micro-batches: at a moment of it every stage's next steps, one of each kind, are repeated. Moments
- * are the starts of stage 0's steps; where a stage has no such steps
- * soon, none is made. Memory stays within what the short order holds, since what is repeated gives back what it takes; times are for the
- * caller to measure.
+ * are the starts of stage 0's steps; where a stage has no such steps soon, none is made. Memory stays within what the short order holds,
+ * since what is repeated gives back what it takes; times are for the caller to measure.
  * @param times of the short order
  */
 export function* repeated(short: Pipeline, orders: Uint8Array, times: Times, microBatches: number): Generator<Uint8Array> {

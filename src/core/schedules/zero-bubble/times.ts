@@ -155,8 +155,7 @@ export function measureTails(pipeline: Pipeline, orders: Uint8Array, times: Time
 
 /**
  * Estimate of the span, ms, after operations `from` to `to` (positions in the orders) of a stage have changed places, and nothing else:
- * `times`, tails included, are of the order before, and what
- * other stages wait for is taken to be as it was then.
+ * `times`, tails included, are of the order before, and what other stages wait for is taken to be as it was then.
  */
 export function estimateMs(pipeline: Pipeline, orders: Uint8Array, times: Times, stage: number, from: number, to: number): number {
   const { microBatches, operationCount, length, links, lagMs, linkOfOperation, durationMs } = pipeline;

@@ -5,9 +5,9 @@ import type { Adapter } from '../../../../src/core/domain/adapter';
 import { llama3, request } from '../../../golden/requests';
 
 /**
- * LoRA of Llama 3 70B on 8 GPUs, tokens a second and GPU: the performance summary of NVIDIA-NeMo/Megatron-Bridge at 067f987 (release
- * 26.06, FP8, 32 sequences of 4,096 tokens, 20 virtual stages). Its recipe trains adapters of rank 16 beside `linear_qkv`. Nothing was
- * fitted to these.
+ * LoRA of Llama 3 70B on 8 GPUs, tokens a second and GPU: the performance summary of NVIDIA-NeMo/Megatron-Bridge at 067f987 (release 26.06,
+ * FP8, 32 sequences of 4,096 tokens, 20 virtual stages). Its recipe trains adapters of rank 16 beside `linear_qkv`. Nothing was fitted to
+ * these.
  */
 const published = [
   { gpu: 'H100-80GB', tensor: 2, pipeline: 4, tokens: 2643, tflops: 735 },

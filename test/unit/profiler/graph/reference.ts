@@ -254,8 +254,7 @@ export interface ReferencePass {
 
 /**
  * Forward of a layer over operands named as the graphs name them, and the gradients of <dy, y> + <dKeyIn, own keys> + <dValueIn, own
- * values>, with `main.*` added to those
- * of weights.
+ * values>, with `main.*` added to those of weights.
  */
 export function referencePass(shape: LayerShape, operands: Operands, batch: number, tokens: number, context: number): ReferencePass {
   const tape = createTape();
