@@ -23,7 +23,7 @@ const manyParameters = {
   // To be grouped.
   6: [
     'src/core/export/launchers/edit-launcher.ts',
-    'src/core/formats/shell/evaluate.ts',
+    'src/core/languages/shell/evaluate.ts',
     'src/core/memory-model/count.ts',
     'src/core/rules/settings.ts',
     'src/core/time-model/{expert-time,ssm-time}.ts',

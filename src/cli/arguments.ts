@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { version } from '../../package.json';
-import { settingKey } from '../core/formats/overrides';
-import { closest } from '../core/formats/suggest';
+import { settingKey } from '../core/terapipe/overrides';
+import { closest } from '../core/suggest';
 import { orList, quoted } from '../core/text';
 import { usage, type Command, type Given, type Options, type Run } from './command';
 import { commonOptions, defaults, machineOf, type configOptions } from './common-options';

@@ -1,8 +1,8 @@
-import { closest } from '../core/formats/suggest';
+import { closest } from '../core/suggest';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
 import { parseAmount } from '../core/amounts';
-import { sameWord } from '../core/formats/rules';
+import { sameWord } from '../core/languages/json/value-rules';
 import type { ResolveDefaults } from '../core/resolve/defaults';
 import type { Machine } from '../core/resolve/machine';
 import { orList, quoted } from '../core/text';

@@ -1,7 +1,7 @@
 import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
-import { settingOf } from '../core/formats/overrides';
-import { presetNamed } from '../core/formats/terapipe/cluster-section';
+import { settingOf } from '../core/terapipe/overrides';
+import { presetNamed } from '../core/terapipe/cluster-section';
 import { logNames } from '../core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/resolve/defaults';
 import type { Machine } from '../core/resolve/machine';

@@ -1,7 +1,7 @@
 import { differenceSentences, judgeLog } from '../core/compare/against-log';
 import { isAssumed, otherRunError, settingsOfLog } from '../core/compare/log-calibration';
 import { parseDuration } from '../core/format';
-import { applyOverrides } from '../core/formats/overrides';
+import { applyOverrides } from '../core/terapipe/overrides';
 import type { Run } from '../core/formats/run';
 import { comparedFacts, type LogDifference } from '../core/logs/facts';
 import type { RunLog } from '../core/logs/run-log';

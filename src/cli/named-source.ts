@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { configError } from '../core/formats/errors';
-import { hubModel } from '../core/formats/hub-models';
-import { startOf } from '../core/formats/json-document';
+import { configError } from '../core/config-errors';
+import { hubModel } from '../core/huggingface/hub-models';
+import { startOf } from '../core/languages/json/document';
 import type { LauncherReader } from '../core/formats/facts';
 import { loadConfig } from '../core/load/load-config';
 import { orList, printable, quoted } from '../core/text';

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../core/errors';
 import { overridden } from '../core/domain/located';
 import type { LauncherReader } from '../core/formats/facts';
-import { applyOverrides } from '../core/formats/overrides';
+import { applyOverrides } from '../core/terapipe/overrides';
 import type { ReadReferenced, Run } from '../core/formats/run';
 import { loadConfig, type LoadedConfig } from '../core/load/load-config';
 import { assumedGpuName } from '../core/resolve/defaults';

@@ -1,8 +1,8 @@
 import { lstat, open, stat } from 'node:fs/promises';
 import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
-import { configError, type ConfigErrorCode } from '../core/formats/errors';
-import { maximumConfigSize, startOf } from '../core/formats/json-document';
+import { configError, type ConfigErrorCode } from '../core/config-errors';
+import { maximumConfigSize, startOf } from '../core/languages/json/document';
 import type { ReadReferenced } from '../core/formats/run';
 import { printable } from '../core/text';
 import { type Sentence, sentence } from '../core/sentence';

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
 import { steadyTimes, type MeasuredTimes } from '../core/compare/times';
-import { maximumConfigSize } from '../core/formats/json-document';
+import { maximumConfigSize } from '../core/languages/json/document';
 import type { CancelSignal } from '../core/errors';
 import { logNames } from '../core/logs/registry';
 import type { SteadySteps } from '../core/logs/steady';

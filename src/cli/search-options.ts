@@ -1,4 +1,4 @@
-import { currentName } from '../core/formats/terapipe/renamed-keys';
+import { currentName } from '../core/terapipe/renamed-keys';
 import { freeNames } from '../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../core/domain/layout-choices';
 import { namedSchedules } from '../core/domain/schedule-names';

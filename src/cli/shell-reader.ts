@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LauncherReader } from '../core/formats/facts';
-import { createShellReader } from '../core/formats/shell/read-shell';
-import { loadShellParser } from '../core/formats/shell/shell-parser';
+import { createShellReader } from '../core/launchers/shell/read-shell';
+import { loadShellParser } from '../core/languages/shell/parser';
 
 /** The reader of shell scripts, loaded when it is first asked for: its grammar is a megabyte of WebAssembly in `folder`. */
 export function shellReaderIn(folder: string): () => Promise<LauncherReader> {

@@ -4,7 +4,7 @@ import { traceError } from '../core/compare/events';
 import { isMeasured, readMeasured, type Measured } from '../core/compare/measured';
 import { timesOfLog } from '../core/compare/times';
 import { makeTraceReader } from '../core/compare/trace';
-import { maximumConfigSize } from '../core/formats/json-document';
+import { maximumConfigSize } from '../core/languages/json/document';
 import { makeLogReader } from '../core/logs/read-log';
 import { logNames } from '../core/logs/registry';
 import { orList } from '../core/text';

@@ -1,10 +1,10 @@
 // Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, beside JSON.parse of as much text in the
 // same run.
-import { configError } from '../../src/core/formats/errors';
+import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { loadConfig } from '../../src/core/load/load-config';
 import { recogniseConfig } from '../../src/core/load/readers';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { longShell, longYaml, others } from './texts';
 import { sentence } from '../../src/core/sentence';
 

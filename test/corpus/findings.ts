@@ -4,12 +4,12 @@
 // about what is planned without a launcher meet as many configs.
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding } from '../../src/core/findings';
-import { startOf } from '../../src/core/formats/json-document';
+import { startOf } from '../../src/core/languages/json/document';
 import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { say } from '../../src/core/sentence';
 
 const [folder] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // `npm run corpus -- FOLDER --agree`: whether `check` and `plan` say the same of each config on three GPUs: codes and severities of their
 // findings, whether it fits, and the exit status (a file that `plan` refuses, status 2, has that error in `check`, status 1).
 import { runCommand } from '../../src/cli/run-command';
-import type { ComposingReader } from '../../src/core/formats/composition';
+import type { ComposingReader } from '../../src/core/launchers/composition';
 
 const gpus = ['A100-40GB', 'H100-80GB', 'B200'] as const;
 

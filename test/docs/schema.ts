@@ -1,5 +1,5 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { elasticFields } from '../../src/core/formats/terapipe/elastic-section';
+import { elasticFields } from '../../src/core/terapipe/elastic-section';
 import {
   calibrationFields,
   clusterFields,
@@ -18,8 +18,8 @@ import {
   slicingFields,
   tableFields,
   trainingFields,
-} from '../../src/core/formats/terapipe/fields';
-import { path as pathRule, type Rule } from '../../src/core/formats/rules';
+} from '../../src/core/formats/fields';
+import { path as pathRule, type Rule } from '../../src/core/languages/json/value-rules';
 import { profileParts, profileSchema } from '../../src/core/slice-times/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */

@@ -8,7 +8,7 @@ import { chosenOf, peakBytesOf } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/resolve/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { sentence } from '../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../fixtures');

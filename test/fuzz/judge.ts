@@ -1,5 +1,5 @@
 import { readMeasured } from '../../src/core/compare/measured';
-import { configError } from '../../src/core/formats/errors';
+import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding, Fix, TextEdit } from '../../src/core/findings';

@@ -5,7 +5,7 @@ import { launchedAgainstBest } from '../../src/core/layout-search/launched';
 import { freeNames, searchProblemOf } from '../../src/core/layout-search/problem';
 import { mayFit } from '../../src/core/memory-model/verdict';
 import { resolveRun } from '../../src/core/resolve/resolve';
-import { load } from '../unit/core/formats/files';
+import { load } from '../unit/core/load/files';
 import { golden } from './data';
 import { said } from '../unit/said';
 

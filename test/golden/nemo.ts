@@ -1,4 +1,4 @@
-import { readHuggingFace } from '../../src/core/formats/huggingface/reader';
+import { readHuggingFace } from '../../src/core/huggingface/reader';
 import { modelSpecOf } from '../../src/core/formats/written-model';
 import type { NarrowFormat } from '../../src/core/domain/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isConfig, readCorpus } from '../fuzz/corpus';
 import { describeFailure, runSeries } from '../fuzz/series';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { cases } from './cases';
 
 /** `npm run fuzz` runs other seeds and more. */

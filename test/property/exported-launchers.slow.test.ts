@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { readDeepSpeed } from '../../src/core/formats/deepspeed/reader';
+import { readDeepSpeed } from '../../src/core/launchers/deepspeed/reader';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { loadRun } from '../load-run';
-import { readTorchTitan } from '../../src/core/formats/torchtitan/reader';
-import { yamlReaders } from '../unit/core/formats/yaml/yaml-readers';
+import { readTorchTitan } from '../../src/core/launchers/torchtitan/reader';
+import { yamlReaders } from '../unit/core/launchers/tables/yaml-readers';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
 import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
@@ -15,7 +15,7 @@ import { checkedNewLauncher, type NewFormat } from '../../src/core/export/launch
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/resolve/resolve';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 

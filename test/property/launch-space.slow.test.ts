@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
 import type { Fact, FactName, Facts, FactValues } from '../../src/core/formats/facts';
-import { applyOverrides } from '../../src/core/formats/overrides';
+import { applyOverrides } from '../../src/core/terapipe/overrides';
 import type { ReadReferenced } from '../../src/core/formats/run';
 import type { CandidateGroup } from '../../src/core/layout-search/candidate-group';
 import { stageCuts } from '../../src/core/layout-search/cuts';
@@ -23,7 +23,7 @@ import { refusedTogether } from '../../src/core/domain/capabilities';
 import { searchKeys } from '../../src/core/domain/layout-choices';
 import { runtimes } from '../../src/core/domain/runtime';
 import type { ClusterSpec } from '../../src/core/domain/cluster';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { cases } from './cases';
 
 const folder = path.join(import.meta.dirname, '../fixtures/launchers');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isConfig, readCorpus } from '../fuzz/corpus';
 import { judge } from '../fuzz/judge';
-import { shellReader } from '../unit/core/formats/shell/shell-reader';
+import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { cases } from './cases';
 
 const members = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'] as const;

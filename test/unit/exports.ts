@@ -3,10 +3,10 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'VS Code calls it': ['src/extension/main#activate'],
   'documents and tables are held to all of its entries': [
     'src/core/cluster/presets#gpuTitle',
-    'src/core/formats/errors#configErrorCodes',
-    'src/core/formats/megatron/forks#forks',
-    'src/core/formats/overrides#overrideKeys',
-    'src/core/formats/terapipe/terapipe#terapipeKeys',
+    'src/core/config-errors#configErrorCodes',
+    'src/core/launchers/megatron/forks#forks',
+    'src/core/terapipe/overrides#overrideKeys',
+    'src/core/terapipe/terapipe#terapipeKeys',
     'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/slice-times/schema#profileParts',
@@ -18,7 +18,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/protocol/page-schema#pageCommands',
   ],
   'a limit, or what a page starts with: tests go to it without saying it again': [
-    'src/core/formats/json-document#maximumConfigNodes',
+    'src/core/languages/json/document#maximumConfigNodes',
     'src/core/layout-search/search#keptSizes',
     'src/core/resolve/first-layout#leastSecondLooks',
     'src/core/resolve/first-layout#mostEstimates',

@@ -41,9 +41,28 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     about: 'reads the logs of training runs, a file for each trainer: steps, memory, FLOPs, and what run they are of',
     imports: ['domain', 'model', 'cluster'],
   },
+  languages: {
+    about:
+      'the syntax of files, each parsed with places: `json/`, `yaml/`, `python/` and `shell/` are parsed or run as far as a text tells, `reads` says what words mean; knows no setting',
+    imports: ['domain'],
+  },
   formats: {
-    about: 'reads files into located values, a folder for each format: Hugging Face, terapipe.json, launchers',
-    imports: ['domain', 'model', 'cluster', 'slice-times'],
+    about: 'what files set, whatever their syntax: facts of launchers, fields of terapipe.json, the run that a config gives',
+    imports: ['domain', 'model', 'cluster', 'languages'],
+  },
+  huggingface: {
+    about: 'config.json of Hugging Face: its reader, model families with their defaults, published models by name',
+    imports: ['domain', 'model', 'languages', 'formats'],
+  },
+  terapipe: {
+    about: 'terapipe.json: its reader, a file for each section, changes of its text, `--set`',
+    imports: ['domain', 'cluster', 'languages', 'formats', 'huggingface'],
+  },
+  'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
+  launchers: {
+    about:
+      "launchers' files: a folder for each launcher, `registry` lists them; `shell/` finds what a script launches, `tables/` says which flag or key sets what",
+    imports: ['domain', 'languages', 'formats', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {
     about: 'layers to stages and stages to nodes',
@@ -51,7 +70,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   planner: {
     about: 'predicts the candidates of a request and chooses one',
-    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'slice-runtimes', 'partition'],
   },
   rehearsal: {
     about:
@@ -60,7 +79,19 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
-    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'partition', 'planner'],
+    imports: [
+      'domain',
+      'model',
+      'cluster',
+      'schedules',
+      'slicing',
+      'time-model',
+      'memory-model',
+      'formats',
+      'launchers',
+      'partition',
+      'planner',
+    ],
   },
   resolve: {
     about: 'fills in what the files leave open, each assumption with its reason',
@@ -74,6 +105,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'memory-model',
       'logs',
       'formats',
+      'terapipe',
+      'launchers',
       'partition',
       'planner',
       'layout-search',
@@ -82,16 +115,30 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   rules: {
     about:
       'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
-    imports: ['domain', 'model', 'cluster', 'schedules', 'memory-model', 'formats', 'partition', 'planner', 'layout-search', 'resolve'],
+    imports: [
+      'domain',
+      'model',
+      'cluster',
+      'schedules',
+      'memory-model',
+      'formats',
+      'terapipe',
+      'slice-runtimes',
+      'launchers',
+      'partition',
+      'planner',
+      'layout-search',
+      'resolve',
+    ],
   },
   load: {
     about:
       "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
-    imports: ['domain', 'slice-times', 'formats', 'rules'],
+    imports: ['domain', 'slice-times', 'languages', 'formats', 'huggingface', 'terapipe', 'launchers', 'rules'],
   },
   compare: {
     about: 'a plan against another plan, a trace, step times or the log of a run',
-    imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'formats', 'partition', 'planner'],
+    imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'languages', 'partition', 'planner'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
@@ -99,7 +146,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'resolve'],
+    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'languages', 'formats', 'resolve'],
   },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
@@ -110,7 +157,11 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'schedules',
       'time-model',
       'memory-model',
+      'languages',
       'formats',
+      'terapipe',
+      'slice-runtimes',
+      'launchers',
       'partition',
       'planner',
       'rehearsal',

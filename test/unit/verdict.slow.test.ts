@@ -27,7 +27,7 @@ import { english } from '../../src/core/translate';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { rowsOf } from '../../webview/tabs/layout/rows';
-import { loadObject } from './core/formats/files';
+import { loadObject } from './core/load/files';
 import { say } from '../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -2,8 +2,8 @@
 // so, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` what is not exact.
 import { readFileSync } from 'node:fs';
 import { ExpectedError } from '../../src/core/errors';
-import { parametersOf } from '../../src/core/formats/huggingface/count';
-import { readHuggingFace } from '../../src/core/formats/huggingface/reader';
+import { parametersOf } from '../../src/core/huggingface/count';
+import { readHuggingFace } from '../../src/core/huggingface/reader';
 import { say, sentence } from '../../src/core/sentence';
 
 interface Case {

@@ -1,4 +1,4 @@
-import { startOf } from '../../core/formats/json-document';
+import { startOf } from '../../core/languages/json/document';
 import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';

@@ -1,4 +1,4 @@
-import { balanceNames } from '../../core/formats/terapipe/elastic-names';
+import { balanceNames } from '../../core/formats/elastic-names';
 import type { Run } from '../../core/formats/run';
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import { epochVerdict } from '../../core/elastic/memory';

@@ -1,6 +1,6 @@
-import { configError } from '../../core/formats/errors';
-import { startOf } from '../../core/formats/json-document';
-import { closest } from '../../core/formats/suggest';
+import { configError } from '../../core/config-errors';
+import { startOf } from '../../core/languages/json/document';
+import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/formats/facts';
 import { editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { isEditable, type EditableFormat } from '../../core/export/launchers/editors';
@@ -11,7 +11,7 @@ import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/reasons-json';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { readComposed } from '../../core/load/compose';
 import { readerOf, recogniseConfig } from '../../core/load/readers';
 import { mayFit } from '../../core/memory-model/verdict';

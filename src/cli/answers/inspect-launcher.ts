@@ -1,11 +1,11 @@
 import type { Facts, FactName, LauncherFile } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
-import { parametersOf } from '../../core/formats/huggingface/count';
+import { parametersOf } from '../../core/huggingface/count';
 import { formatCount } from '../../core/format';
 import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/rules/derived';
 import type { LoadedConfig } from '../../core/load/load-config';
 import { lineColumnAt, printable } from '../../core/text';
-import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
+import { withOldNames } from '../../core/terapipe/renamed-keys';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
 import { adapterJson } from './adapter';

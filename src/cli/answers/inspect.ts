@@ -1,8 +1,8 @@
-import { layoutFields, trainingFields } from '../../core/formats/terapipe/fields';
-import { withOldNames } from '../../core/formats/terapipe/renamed-keys';
-import { plain } from '../../core/formats/terapipe/section';
+import { layoutFields, trainingFields } from '../../core/formats/fields';
+import { withOldNames } from '../../core/terapipe/renamed-keys';
+import { plain } from '../../core/terapipe/section';
 import type { FactName } from '../../core/formats/facts';
-import { parameterRangeOf, parametersOf } from '../../core/formats/huggingface/count';
+import { parameterRangeOf, parametersOf } from '../../core/huggingface/count';
 import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
 import { formatCount } from '../../core/format';

@@ -1,8 +1,8 @@
-import { configError } from '../../core/formats/errors';
-import { membersOf, parseDocument, placeOf } from '../../core/formats/json-document';
-import type { Rule } from '../../core/formats/rules';
-import { readField, type Section } from '../../core/formats/terapipe/section';
-import { closest } from '../../core/formats/suggest';
+import { configError } from '../../core/config-errors';
+import { membersOf, parseDocument, placeOf } from '../../core/languages/json/document';
+import type { Rule } from '../../core/languages/json/value-rules';
+import { readField, type Section } from '../../core/terapipe/section';
+import { closest } from '../../core/suggest';
 import { ExpectedError } from '../../core/errors';
 import type { Located, Place } from '../../core/domain/located';
 import { quoted } from '../../core/text';

@@ -1,8 +1,8 @@
-import { integer, list, nonNegative, path, type Rule } from '../../core/formats/rules';
-import { openChild, readField, type Section } from '../../core/formats/terapipe/section';
-import { configError } from '../../core/formats/errors';
-import { placeOf } from '../../core/formats/json-document';
-import { closest } from '../../core/formats/suggest';
+import { integer, list, nonNegative, path, type Rule } from '../../core/languages/json/value-rules';
+import { openChild, readField, type Section } from '../../core/terapipe/section';
+import { configError } from '../../core/config-errors';
+import { placeOf } from '../../core/languages/json/document';
+import { closest } from '../../core/suggest';
 import { ExpectedError } from '../../core/errors';
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { scheduleKinds, scheduleNames } from '../../core/schedules/registry';

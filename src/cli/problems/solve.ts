@@ -1,7 +1,7 @@
-import { readCost } from '../../core/formats/terapipe/cost-section';
-import { configError } from '../../core/formats/errors';
-import { boolean, integer, list, nonNegative } from '../../core/formats/rules';
-import { openChild, readField, type Section } from '../../core/formats/terapipe/section';
+import { readCost } from '../../core/terapipe/cost-section';
+import { configError } from '../../core/config-errors';
+import { boolean, integer, list, nonNegative } from '../../core/languages/json/value-rules';
+import { openChild, readField, type Section } from '../../core/terapipe/section';
 import { tableCost, tableKinks } from '../../core/time-model/table';
 import { ExpectedError } from '../../core/errors';
 import { formatNumber } from '../../core/format';

@@ -1,4 +1,4 @@
-import { startOf } from '../formats/json-document';
+import { startOf } from '../languages/json/document';
 import { ExpectedError } from '../errors';
 import { formatBytes } from '../format';
 import { sentence, type Sentence } from '../sentence';

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../errors';
-import { startOf } from '../formats/json-document';
+import { startOf } from '../languages/json/document';
 import type { LogDifference } from '../logs/facts';
 import { sentence } from '../sentence';
 import type { PlanRequest } from '../domain/request';

@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../formats/json-document';
+import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../languages/json/document';
 import { cellRange, csvError, csvNumber, headerOf, readCsv, type Csv } from '../csv';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';

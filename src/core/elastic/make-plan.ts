@@ -3,7 +3,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { formatBytes, formatCount, formatNumber } from '../format';
 import { verdictSentence } from '../memory-model/verdict';
 import type { Timeline } from '../schedules/schedule';
-import { balanceNames } from '../formats/terapipe/elastic-names';
+import { balanceNames } from '../formats/elastic-names';
 import { stageSums } from './balance';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';

@@ -3,7 +3,7 @@ import { terapipeBoundary } from '../time-model/boundary';
 import { generateSchedule, problemOf } from '../schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { simulate, wholeBackward } from '../schedules/simulate/simulate';
-import type { elasticScheduleNames } from '../formats/terapipe/elastic-names';
+import type { elasticScheduleNames } from '../formats/elastic-names';
 import type { StageUnits } from './balance';
 import type { ElasticRequest } from './request';
 import type { UnitCost, UnitCosts } from './unit-costs';

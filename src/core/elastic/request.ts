@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '../domain/cluster';
-import type { balanceNames } from '../formats/terapipe/elastic-names';
+import type { balanceNames } from '../formats/elastic-names';
 import type { WrittenElastic } from '../formats/given-elastic';
 import type { CostConstants } from '../domain/cost-constants';
 import type { Assumption, PlanRequest, TrainingSpec } from '../domain/request';

@@ -2,7 +2,7 @@ import { byDefault, type Located, type Place } from '../domain/located';
 import { ExpectedError, placed } from '../errors';
 import type { WrittenElastic } from '../formats/given-elastic';
 import type { Run } from '../formats/run';
-import { datasets } from '../formats/terapipe/elastic-datasets';
+import { datasets } from '../formats/elastic-datasets';
 import type { Given } from '../formats/given';
 import { modelSpecOf } from '../formats/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../format';

@@ -1,10 +1,10 @@
-import { changeJson, type JsonChange } from '../formats/terapipe/change-json';
+import { changeJson, type JsonChange } from '../terapipe/change-json';
 import type { ConfigFormat } from '../formats/config-format';
 import type { LauncherFile, LauncherReader } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';

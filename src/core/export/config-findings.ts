@@ -1,5 +1,5 @@
 import type { Finding } from '../findings';
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import type { LoadedConfig } from '../load/load-config';
 import type { Plan } from '../planner/plan';

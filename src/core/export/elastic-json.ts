@@ -1,6 +1,6 @@
 import { assumptionJson, withBecause } from './reasons-json';
 import { totalBytes } from '../elastic/memory';
-import { withOldNames } from '../formats/terapipe/renamed-keys';
+import { withOldNames } from '../terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from '../elastic/plan';
 import type { ElasticStudy } from '../elastic/study';
 import { say } from '../sentence';

@@ -12,7 +12,7 @@ import type { OverLengths } from '../planner/lengths/found';
 import { weighedAssumptions } from '../planner/assumed';
 import { isTie } from '../planner/reasons';
 import { meanParts } from '../planner/step-part-names';
-import { withOldNames } from '../formats/terapipe/renamed-keys';
+import { withOldNames } from '../terapipe/renamed-keys';
 import { say } from '../sentence';
 import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-plan';
 

@@ -1,5 +1,5 @@
 import type { CancelSignal } from '../errors';
-import { applyOverrides } from '../formats/overrides';
+import { applyOverrides } from '../terapipe/overrides';
 import type { Run } from '../formats/run';
 import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from '../planner/prefill';
 import type { ServedCut } from '../planner/serving';

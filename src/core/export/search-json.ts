@@ -3,7 +3,7 @@ import { assumptionJson } from './reasons-json';
 import { scenarioJson, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
-import { withOldNames } from '../formats/terapipe/renamed-keys';
+import { withOldNames } from '../terapipe/renamed-keys';
 import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
 import { neededFor } from '../schedules/needs';
 import type { PlanRequest } from '../domain/request';

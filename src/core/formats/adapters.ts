@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import { sentence, type Sentence } from '../sentence';
 import type { Located, Place } from '../domain/located';
-import { count, names, on, share, type FlagRead } from './shell/flag-reads';
+import { count, names, on, share, type FlagRead } from '../languages/reads';
 import { own } from '../records';
 
 /**

@@ -1,5 +1,5 @@
-import type { DatasetName } from './terapipe/elastic-datasets';
-import type { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from './terapipe/elastic-names';
+import type { DatasetName } from './elastic-datasets';
+import type { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from './elastic-names';
 import type { Given } from './given';
 
 /** `[frozen layers, pipeline length, samples per second]` of all pipelines together. */

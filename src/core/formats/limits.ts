@@ -1,6 +1,6 @@
 import { formatNumber } from '../format';
 import { sentence } from '../sentence';
-import { configError } from './errors';
+import { configError } from '../config-errors';
 import type { Fact, FactName, Facts } from './facts';
 
 const layers = 10_000;

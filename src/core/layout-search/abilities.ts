@@ -1,7 +1,7 @@
 import type { ConfigFormat } from '../formats/config-format';
-import { isLauncher, launchers } from '../formats/registry';
+import { isLauncher, launchers } from '../launchers/registry';
 import type { Run } from '../formats/run';
-import { runtimeCapabilities } from '../formats/runtimes';
+import { runtimeCapabilities } from '../launchers/runtimes';
 import { schedulesOf } from '../schedules/registry';
 import type { Runtime } from '../domain/runtime';
 import type { CapabilitiesWith } from '../domain/capabilities';

@@ -1,5 +1,5 @@
 import type { Given } from '../formats/given';
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/kept-free';
 import { notInFile } from '../domain/capabilities';

@@ -1,6 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
-import type { Base, ComposingReader, Composition, Layer } from '../formats/composition';
+import type { ComposingReader, Composition } from '../launchers/composition';
+import type { Base, Layer } from '../languages/layers';
 import type { LauncherFile, LauncherReader } from '../formats/facts';
 import type { ReadReferenced } from '../formats/run';
 import { quoted } from '../text';

@@ -1,10 +1,10 @@
-import { configError } from '../formats/errors';
-import { parseDocument, placeOf, startOf, topLevelKeys } from '../formats/json-document';
-import type { ComposingReader } from '../formats/composition';
-import { rootKeys } from '../formats/terapipe/terapipe';
+import { configError } from '../config-errors';
+import { parseDocument, placeOf, startOf, topLevelKeys } from '../languages/json/document';
+import type { ComposingReader } from '../launchers/composition';
+import { rootKeys } from '../terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
-import { glanceAt, type Launcher } from '../formats/launcher';
-import { launcherFormats, launchers } from '../formats/registry';
+import { glanceAt, type Launcher } from '../launchers/launcher';
+import { launcherFormats, launchers } from '../launchers/registry';
 import { anyOf, sentence } from '../sentence';
 
 type JsonFormat = 'huggingface' | 'terapipe';

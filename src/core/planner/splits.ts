@@ -1,5 +1,5 @@
-import { sliceRuntimeOf } from '../formats/slice-runtimes/registry';
-import type { SliceRuntime } from '../formats/slice-runtimes/slice-runtime';
+import { sliceRuntimeOf } from '../slice-runtimes/registry';
+import type { SliceRuntime } from '../slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../errors';
 import { equalWorkLengths, workOf } from '../slicing/chunk-rules';
 import { splitRules, type SequenceSplit, type SplitRule } from '../domain/sequence-split';

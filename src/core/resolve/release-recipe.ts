@@ -1,4 +1,4 @@
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import { scheduleKind } from '../schedules/registry';
 import { sentence } from '../sentence';

@@ -1,7 +1,7 @@
 import { nodeGroups } from '../cluster/groups';
 import { sharesHeads } from '../model/mixers';
 import type { Given } from '../formats/given';
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import { lacksBf16, type ClusterSpec } from '../domain/cluster';
 import { scalesByTensor, type Fp8Recipe } from '../domain/number-formats';

@@ -1,6 +1,6 @@
 import type { Run } from '../formats/run';
 import type { Given, MeasuredStepGiven } from '../formats/given';
-import { applyOverrides } from '../formats/overrides';
+import { applyOverrides } from '../terapipe/overrides';
 import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import { clusterOf, clusterText } from '../cluster/groups';
@@ -13,7 +13,7 @@ import { chooseProfile, profileMismatch } from '../slice-times/match';
 import type { NamedProfile } from '../domain/profile';
 import { formatCount } from '../format';
 import { baseName } from '../text';
-import { isLauncher } from '../formats/registry';
+import { isLauncher } from '../launchers/registry';
 import { runtimeOf, usualSequenceParallel } from '../domain/runtime';
 import { abilitiesOf } from '../layout-search/abilities';
 import { calibrated, type MeasuredStep } from './calibrate';

@@ -1,4 +1,4 @@
-import { applyOverrides } from '../formats/overrides';
+import { applyOverrides } from '../terapipe/overrides';
 import type { Run } from '../formats/run';
 import type { WhatIfSet } from '../layout-search/what-if';
 

@@ -1,6 +1,6 @@
 import type { FactName, FactValues, Facts } from '../formats/facts';
 import type { ConfigFormat } from '../formats/config-format';
-import { launcherTraitsOf } from '../formats/registry';
+import { launcherTraitsOf } from '../launchers/registry';
 
 /** No run has more of anything counted here; larger values are unknown to every rule. */
 const maximumCount = 1e9;

@@ -1,6 +1,6 @@
 import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
-import { launcherFormats, launchers } from '../formats/registry';
-import type { LauncherTraits } from '../formats/launcher';
+import { launcherFormats, launchers } from '../launchers/registry';
+import type { LauncherTraits } from '../launchers/launcher';
 
 function launchersThat(have: (traits: LauncherTraits) => boolean): readonly LauncherFormat[] {
   return launcherFormats.filter((format) => have(launchers[format].traits));

@@ -1,7 +1,7 @@
 import type { Fact, Facts, LauncherFile } from '../formats/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../domain/located';
-import { launcherTraitsOf } from '../formats/registry';
+import { launcherTraitsOf } from '../launchers/registry';
 import { withModelSizes } from './model-sizes';
 import { rules } from './table';
 import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';

@@ -1,4 +1,4 @@
-import { changeJson } from '../formats/terapipe/change-json';
+import { changeJson } from '../terapipe/change-json';
 import type { Run } from '../formats/run';
 import type { Finding, Fix, Severity, TextEdit } from '../findings';
 import type { Located, Place } from '../domain/located';

@@ -1,7 +1,7 @@
 import type { ConfigFormat } from '../formats/config-format';
-import type { LauncherTraits } from '../formats/launcher';
-import { capabilitiesOf, programTraitsOf } from '../formats/as-launched';
-import { launcherTraitsOf } from '../formats/registry';
+import type { LauncherTraits } from '../launchers/launcher';
+import { capabilitiesOf, programTraitsOf } from '../launchers/as-launched';
+import { launcherTraitsOf } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 import { largest } from '../formats/limits';

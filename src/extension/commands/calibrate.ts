@@ -4,8 +4,8 @@ import { differenceSentences, logSentences, readSentence, type LogComparison } f
 import { isAssumed, otherRunError, settingsOfLog } from '../../core/compare/log-calibration';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { formatDuration, parseDuration } from '../../core/format';
-import { startOf } from '../../core/formats/json-document';
-import type { JsonChange } from '../../core/formats/terapipe/change-json';
+import { startOf } from '../../core/languages/json/document';
+import type { JsonChange } from '../../core/terapipe/change-json';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { say, sentence } from '../../core/sentence';
 import { showInformationMessage, showInputBox, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { changeJson, type JsonChange } from '../../core/formats/terapipe/change-json';
+import { changeJson, type JsonChange } from '../../core/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
 import { settingEdits } from '../../core/export/launchers/memory-fixes';
 import type { LauncherReader } from '../../core/formats/facts';

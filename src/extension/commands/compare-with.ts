@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import { isMeasured } from '../../core/compare/measured';
 import { formatDuration } from '../../core/format';
-import { maximumConfigSize } from '../../core/formats/json-document';
+import { maximumConfigSize } from '../../core/languages/json/document';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { verdictText } from '../../core/memory-model/verdict';
 import type { Comparisons } from '../sessions/comparisons';
 import type { Compared } from '../sessions/comparison-host';

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { lookAt, type FoundConfig } from '../sessions/find-configs';
 import { newConfigText } from '../sessions/new-config';
 import { newLauncherConfigText, originOf } from '../sessions/new-launcher-config';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { hubModel } from '../../core/formats/hub-models';
+import { hubModel } from '../../core/huggingface/hub-models';
 import type { KnownModel } from '../../protocol/known-models';
 import { planDefaults } from '../platform/settings';
 import { newConfigText } from '../sessions/new-config';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { lensesOf, type LensText } from './lens-text';

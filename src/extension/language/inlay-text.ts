@@ -1,4 +1,4 @@
-import { launcherTraitsOf } from '../../core/formats/registry';
+import { launcherTraitsOf } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatNumber, plural } from '../../core/format';

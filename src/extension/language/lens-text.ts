@@ -2,7 +2,7 @@ import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
 import { formatDuration, formatTokens, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/rules/derived';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';

@@ -9,8 +9,8 @@ export function shellReader(extensionUri: vscode.Uri): () => Promise<LauncherRea
     const [runtime, bash, { createShellReader }, { loadShellParser }] = await Promise.all([
       bytes('web-tree-sitter.wasm'),
       bytes('tree-sitter-bash.wasm'),
-      import('../../core/formats/shell/read-shell'),
-      import('../../core/formats/shell/shell-parser'),
+      import('../../core/launchers/shell/read-shell'),
+      import('../../core/languages/shell/parser'),
     ]);
     return createShellReader(await loadShellParser({ runtime, bash }));
   };

@@ -1,4 +1,4 @@
-import type { JsonChange } from '../../core/formats/terapipe/change-json';
+import type { JsonChange } from '../../core/terapipe/change-json';
 
 /** The changes that give a terapipe.json nodes of one kind, in place of node groups and their stages. */
 export function plainClusterChanges({

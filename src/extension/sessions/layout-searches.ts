@@ -1,7 +1,7 @@
 import { CancelledError } from '../../core/errors';
 import { noFindings, type Finding } from '../../core/findings';
 import type { SearchResult } from '../../core/layout-search/result';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { openSearch, questionIfAny, type ConfigSearch } from './layout-search';
 import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
 import type { PlanSessions } from './plan-sessions';

@@ -1,7 +1,7 @@
-import { layoutFields, modelFields, trainingFields } from '../../core/formats/terapipe/fields';
+import { layoutFields, modelFields, trainingFields } from '../../core/formats/fields';
 import type { Facts, LauncherFile } from '../../core/formats/facts';
-import { completeInline } from '../../core/formats/terapipe/inline-model';
-import { runOfLauncher } from '../../core/formats/launcher-run';
+import { completeInline } from '../../core/terapipe/inline-model';
+import { runOfLauncher } from '../../core/launchers/launcher-run';
 import type { Run } from '../../core/formats/run';
 import { dataOf, microBatchesOf, product } from '../../core/rules/derived';
 import type { Located } from '../../core/domain/located';

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { ConfigFormat } from '../../core/formats/config-format';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { mayBeConfig } from '../../core/load/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';

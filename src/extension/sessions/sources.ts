@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { configError } from '../../core/formats/errors';
-import { maximumConfigSize, startOf } from '../../core/formats/json-document';
+import { configError } from '../../core/config-errors';
+import { maximumConfigSize, startOf } from '../../core/languages/json/document';
 import { formatCount } from '../../core/format';
 import { readRegular, type StoredFile } from '../../files/read-regular';
 import { systemCode } from '../../files/system-reason';

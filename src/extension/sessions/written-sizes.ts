@@ -1,4 +1,4 @@
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import type { Run } from '../../core/formats/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { chosenOf } from '../../core/planner/plan';
 import { configItems, stageItems, type ExplorerItem } from './explorer-items';
-import { isLauncher } from '../../core/formats/registry';
+import { isLauncher } from '../../core/launchers/registry';
 import { findConfigs, launcherGlob, lookAt } from '../sessions/find-configs';
 import { factsOfRun, totalsText } from '../language/launcher-facts';
 import { factRows, type FactRow, type OutlineGroup } from '../language/launcher-outline';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readHuggingFace, type HuggingFaceModel } from '../../core/formats/huggingface/reader';
-import { maximumConfigSize } from '../../core/formats/json-document';
+import { readHuggingFace, type HuggingFaceModel } from '../../core/huggingface/reader';
+import { maximumConfigSize } from '../../core/languages/json/document';
 import { ExpectedError } from '../../core/errors';
 import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { HuggingFaceModel } from '../../core/formats/huggingface/reader';
-import { startOf } from '../../core/formats/json-document';
+import type { HuggingFaceModel } from '../../core/huggingface/reader';
+import { startOf } from '../../core/languages/json/document';
 import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
 import type { CancelSignal } from '../../core/errors';

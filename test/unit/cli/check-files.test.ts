@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkAnswer } from '../../../src/cli/answers/check';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 import { readReferenced, referencedPath } from '../../../src/cli/read-file';
 import type { PrintedFinding } from '../../../src/cli/answer';
 

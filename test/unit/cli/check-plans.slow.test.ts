@@ -10,7 +10,7 @@ import { readConfig } from '../../../src/cli/read-config';
 import type { PrintedFinding } from '../../../src/cli/answer';
 import { say } from '../../../src/core/sentence';
 import { noMachine, type Machine } from '../../../src/core/resolve/machine';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 
 const fixtures = path.join(import.meta.dirname, '../../fixtures/launchers');
 const machines: readonly Partial<Machine>[] = [{}, { gpu: 'A100-40GB' }];

@@ -6,7 +6,7 @@ import process from 'node:process';
 import type { Readable } from 'node:stream';
 import esbuild from 'esbuild';
 import { runCommand } from '../../../src/cli/run-command';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 
 /** How one run of the terminal face ended. */
 export interface Outcome {

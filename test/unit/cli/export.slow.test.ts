@@ -5,8 +5,8 @@ import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import type { LauncherReader } from '../../../src/core/formats/facts';
 import { readSlices } from '../../../src/core/export/slices/slices-file';
-import { fixtures } from '../core/formats/files';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { fixtures } from '../core/load/files';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 
 interface Edit {
   readonly line: number;

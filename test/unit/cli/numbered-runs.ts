@@ -4,7 +4,7 @@ import { planRun, type Planned } from '../../../src/cli/planned';
 import { ExpectedError } from '../../../src/core/errors';
 import { loadConfig, type LoadedConfig } from '../../../src/core/load/load-config';
 import { sentence } from '../../../src/core/sentence';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 
 type NamedText = readonly [file: string, text: string];
 

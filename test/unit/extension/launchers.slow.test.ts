@@ -9,7 +9,7 @@ import { factRows } from '../../../src/extension/language/launcher-outline';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/translate';
-import { shellReader } from '../core/formats/shell/shell-reader';
+import { shellReader } from '../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, testHost, uri } from './test-host';
 
 const shell = `#!/bin/bash

@@ -1,6 +1,6 @@
 import type { LauncherReader } from '../../../src/core/formats/facts';
 import { CancelledError } from '../../../src/core/errors';
-import { configError } from '../../../src/core/formats/errors';
+import { configError } from '../../../src/core/config-errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import type { ElasticRequest } from '../../../src/core/elastic/request';

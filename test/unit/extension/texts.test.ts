@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
-import { changeJson } from '../../../src/core/formats/terapipe/change-json';
+import { changeJson } from '../../../src/core/terapipe/change-json';
 import { loadRun } from '../../load-run';
 import { ExpectedError } from '../../../src/core/errors';
 import { chosenOf } from '../../../src/core/planner/plan';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { maximumConfigSize } from '../../../src/core/formats/json-document';
+import { maximumConfigSize } from '../../../src/core/languages/json/document';
 import { readMeasuredFile } from '../../../src/worker/measured-file';
 
 const line = (iteration: number, ms: number): string =>

@@ -1,6 +1,6 @@
 import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../../rules/derived';

@@ -1,6 +1,6 @@
-import { changeJson, type JsonChange } from '../../formats/terapipe/change-json';
-import { deepspeedFactsOf } from '../../formats/deepspeed/reader';
-import { fillTemplate } from '../../formats/deepspeed/template';
+import { changeJson, type JsonChange } from '../../terapipe/change-json';
+import { deepspeedFactsOf } from '../../launchers/deepspeed/reader';
+import { fillTemplate } from '../../languages/json/template';
 import type { FactName, LauncherFile } from '../../formats/facts';
 import { deepspeedKeys } from './key-names';
 import { spliced, type Syntax } from './syntax';

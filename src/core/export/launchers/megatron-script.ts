@@ -1,7 +1,7 @@
 import { headerLines, type LaunchSettings, type Remark } from './launch-settings';
 import { hybridLetters, modelFlags } from './megatron-model';
-import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
-import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
+import { megatronDefaultValues } from '../../launchers/megatron/megatron-defaults';
+import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags, type KeyNames } from './key-names';
 import type { SettingEdit } from './desired-setting';

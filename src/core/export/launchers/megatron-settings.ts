@@ -2,7 +2,7 @@ import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
 import { worldOf } from '../../rules/derived';
 import { runsSlices, type LaunchSettings } from './launch-settings';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { plainName } from '../../partition/scheduling';
 import { schedulesOf } from '../../schedules/registry';
 import { gpusSetting, nodesOf } from './gpus-setting';

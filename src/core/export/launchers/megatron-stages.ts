@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';
 import { countOf } from '../../rules/derived';

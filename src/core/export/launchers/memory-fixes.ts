@@ -1,7 +1,7 @@
 import type { LauncherFile, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
-import { isLauncher } from '../../formats/registry';
+import { isLauncher } from '../../launchers/registry';
 import type { Plan } from '../../planner/plan';
 import { requireEdited, writtenInto } from './edit-launcher';
 import { isEditable } from './editors';

@@ -1,6 +1,6 @@
 import type { FactName, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
-import { megatronDefaultValues } from '../../formats/megatron/megatron-defaults';
+import { megatronDefaultValues } from '../../launchers/megatron/megatron-defaults';
 import type { Fp8Recipe } from '../../domain/number-formats';
 import { formatNumber, plural } from '../../format';
 import type { ModelSpec } from '../../domain/model';

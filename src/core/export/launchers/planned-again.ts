@@ -1,9 +1,9 @@
 import type { FactName, Facts, LauncherFile } from '../../formats/facts';
-import { completeInline } from '../../formats/terapipe/inline-model';
-import { runOfLauncher } from '../../formats/launcher-run';
+import { completeInline } from '../../terapipe/inline-model';
+import { runOfLauncher } from '../../launchers/launcher-run';
 import type { Run } from '../../formats/run';
-import { launcherTraitsOf } from '../../formats/registry';
-import { asLaunched } from '../../formats/as-launched';
+import { launcherTraitsOf } from '../../launchers/registry';
+import { asLaunched } from '../../launchers/as-launched';
 import { trainedModelOf } from '../../formats/written-model';
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';

@@ -1,5 +1,5 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
-import { flagKey, flagWords } from '../../formats/megatron/megatron-flags';
+import { flagKey, flagWords } from '../../launchers/megatron/megatron-flags';
 import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';

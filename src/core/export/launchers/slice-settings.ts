@@ -1,5 +1,5 @@
-import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
-import type { FlagWord } from '../../formats/slice-runtimes/slice-runtime';
+import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import type { FlagWord } from '../../slice-runtimes/slice-runtime';
 import type { Facts } from '../../formats/facts';
 import { splitName } from '../../planner/splits';
 import type { SequenceSplit } from '../../domain/sequence-split';

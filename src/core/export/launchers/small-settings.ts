@@ -1,5 +1,5 @@
 import type { Facts } from '../../formats/facts';
-import { engineOf } from '../../formats/nanotron/engines';
+import { engineOf } from '../../launchers/nanotron/engines';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';

@@ -1,6 +1,6 @@
 import type { LauncherFile } from '../../formats/facts';
 import type { Settings } from '../../formats/fact-table';
-import { parseToml } from '../../formats/torchtitan/toml';
+import { parseToml } from '../../launchers/torchtitan/toml';
 import { titanKeys } from './key-names';
 import { inPlaceOf, lineBreakOf, lineEnd, spliced, type Syntax } from './syntax';
 import type { SettingEdit, SettingValue } from './desired-setting';

@@ -1,5 +1,5 @@
 import type { Program } from '../../formats/facts';
-import { llamaFactory } from '../../formats/hf-trainer/programs';
+import { llamaFactory } from '../../launchers/hf-trainer/programs';
 import { counted, sentence } from '../../sentence';
 import { never, removed, sizeSettings, unsupported, type DesiredSetting } from './desired-setting';
 import { gpusSetting } from './gpus-setting';

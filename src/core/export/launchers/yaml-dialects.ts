@@ -1,7 +1,7 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
-import { engineOf } from '../../formats/nanotron/engines';
-import { mapAt, type YamlDocument, type YamlMap } from '../../formats/yaml/yaml-document';
+import { engineOf } from '../../launchers/nanotron/engines';
+import { mapAt, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 import { bridgeKeys, megatronConfigKeys, megatronFlags, nanotronKeys, nemoKeys, neoxKeys, titanKeys, type KeyNames } from './key-names';
 import type { SettingValue } from './desired-setting';
 

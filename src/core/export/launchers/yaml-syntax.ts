@@ -1,6 +1,6 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
-import { removalOf } from '../../formats/yaml/removal';
-import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../formats/yaml/yaml-document';
+import { removalOf } from '../../languages/yaml/removal';
+import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
 import type { TextRange } from '../../domain/located';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
 import type { SettingEdit, SettingValue } from './desired-setting';

@@ -1,4 +1,4 @@
-import { sliceRuntimes } from '../../formats/slice-runtimes/registry';
+import { sliceRuntimes } from '../../slice-runtimes/registry';
 import { dpResults } from './dp-results';
 import type { SliceExport } from './slice-export';
 import { scriptFor } from './script';

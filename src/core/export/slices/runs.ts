@@ -1,8 +1,8 @@
 import { ExpectedError } from '../../errors';
 import { formatDuration } from '../../format';
-import { sliceRuntimes } from '../../formats/slice-runtimes/registry';
-import { seq1f1b } from '../../formats/slice-runtimes/seq1f1b';
-import type { SliceLimit, SliceRuntime } from '../../formats/slice-runtimes/slice-runtime';
+import { sliceRuntimes } from '../../slice-runtimes/registry';
+import { seq1f1b } from '../../slice-runtimes/seq1f1b';
+import type { SliceLimit, SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { pipelineOf } from '../../planner/pipeline';
 import { predict } from '../../planner/predict';

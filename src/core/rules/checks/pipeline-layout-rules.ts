@@ -1,5 +1,5 @@
 import { formatNumber } from '../../format';
-import { lettersIn, unrolledLayout } from '../../formats/megatron/pipeline-layout';
+import { lettersIn, unrolledLayout } from '../../launchers/megatron/pipeline-layout';
 import { sentence, type Sentence } from '../../sentence';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../derived';
 import { isPlannedAlone, megatronAndRuns, megatronFormats } from '../formats';

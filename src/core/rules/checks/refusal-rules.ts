@@ -1,8 +1,8 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import type { ConfigFormat } from '../../formats/config-format';
-import { megatronDeepSpeedCapabilities } from '../../formats/megatron/forks/deepspeed';
-import { launcherFormats, launchers } from '../../formats/registry';
+import { megatronDeepSpeedCapabilities } from '../../launchers/megatron/forks/deepspeed';
+import { launcherFormats, launchers } from '../../launchers/registry';
 import {
   refusalsOf,
   sizeIn,

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber, formatPercent } from '../../format';
 import { batchStepOf, bubbleOf, countOf, isInterleaved, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
 import { scheduleKinds } from '../../schedules/registry';

@@ -1,6 +1,6 @@
 import type { ConfigFormat } from '../../formats/config-format';
 import type { FactName, Facts } from '../../formats/facts';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { isHybrid } from '../../formats/hybrid';
 import type { ModelTraits } from '../../formats/written-model';

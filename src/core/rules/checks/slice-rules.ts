@@ -1,5 +1,5 @@
-import { sliceRuntimeOf } from '../../formats/slice-runtimes/registry';
-import type { SliceLimit } from '../../formats/slice-runtimes/slice-runtime';
+import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import type { SliceLimit } from '../../slice-runtimes/slice-runtime';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { allOf, sentence, type Sentence } from '../../sentence';

@@ -1,5 +1,5 @@
 import type { ConfigView } from '../view';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, sizeOf } from '../derived';

@@ -1,5 +1,5 @@
 import type { LauncherFile } from '../../formats/facts';
-import { launcherTraitsOf } from '../../formats/registry';
+import { launcherTraitsOf } from '../../launchers/registry';
 import type { Finding } from '../../findings';
 import type { Place } from '../../domain/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';

@@ -1,7 +1,7 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
-import { lettersIn, unrolledLayout } from '../../formats/megatron/pipeline-layout';
-import { launcherTraitsOf } from '../../formats/registry';
+import { lettersIn, unrolledLayout } from '../../launchers/megatron/pipeline-layout';
+import { launcherTraitsOf } from '../../launchers/registry';
 import type { Run } from '../../formats/run';
 import type { ConfigFormat } from '../../formats/config-format';
 import { sum } from '../../numbers';

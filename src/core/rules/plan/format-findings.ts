@@ -1,7 +1,7 @@
 import { computeCapabilityOf } from '../../cluster/presets';
 import type { Finding, Fix } from '../../findings';
 import { formatNumber } from '../../format';
-import { isLauncher, launcherTraitsOf } from '../../formats/registry';
+import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import type { Run } from '../../formats/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';

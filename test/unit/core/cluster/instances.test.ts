@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { instanceNames, instances } from '../../../../src/core/cluster/instances';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { inspectAnswer } from '../../../../src/cli/answers/inspect';
 import type { Run } from '../../../../src/core/formats/run';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 import type { ExpectedError } from '../../../../src/core/errors';
 import { say } from '../../../../src/core/sentence';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { crossingText } from '../../../../src/core/layout-search/labels';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
@@ -12,7 +12,7 @@ import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 import { say } from '../../../../src/core/sentence';
 import { said } from '../../said';
 

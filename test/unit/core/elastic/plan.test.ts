@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { elasticTimeline, planElastic } from '../../../../src/core/elastic/make-plan';
-import { balanceNames } from '../../../../src/core/formats/terapipe/elastic-names';
+import { balanceNames } from '../../../../src/core/formats/elastic-names';
 import { epochVerdict, totalBytes } from '../../../../src/core/elastic/memory';
 import { fitsMemory, verdictOfPeak } from '../../../../src/core/memory-model/verdict';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../src/core/elastic/plan';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
-import { parametersOf } from '../../../../src/core/formats/huggingface/count';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
+import { parametersOf } from '../../../../src/core/huggingface/count';
 import type { Run } from '../../../../src/core/formats/run';
 import { readGradientNorms } from '../../../../src/core/elastic/gradient-norms';
 import { resolveElastic } from '../../../../src/core/elastic/resolve';
 import { unitsOf } from '../../../../src/core/elastic/units';
 import { ExpectedError } from '../../../../src/core/errors';
 import { golden } from '../../../golden/data';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 import { say } from '../../../../src/core/sentence';
 
 const sample = path.join(import.meta.dirname, '../../../../media/samples/vit-elastic');

@@ -1,14 +1,14 @@
-import { configError } from '../../../../src/core/formats/errors';
+import { configError } from '../../../../src/core/config-errors';
 import type { LauncherFile, LauncherReader } from '../../../../src/core/formats/facts';
 import type { Run } from '../../../../src/core/formats/run';
-import { isLauncher } from '../../../../src/core/formats/registry';
+import { isLauncher } from '../../../../src/core/launchers/registry';
 import { readerOf } from '../../../../src/core/load/readers';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
-import { shellReader } from '../formats/shell/shell-reader';
+import { shellReader } from '../launchers/shell/shell-reader';
 import { sentence } from '../../../../src/core/sentence';
 
 /** A config, read, with what a search of its layouts answers: all that a launcher's file fixes is let go of. */

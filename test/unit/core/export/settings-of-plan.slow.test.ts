@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { scenarioJson, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/formats/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
@@ -11,7 +11,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { readReferenced } from '../../../../src/cli/read-file';
-import { shellReader } from '../formats/shell/shell-reader';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures');
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;

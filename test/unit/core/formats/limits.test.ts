@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { frequencyPattern } from '../../../../src/core/formats/traits';
 import { loadConfig } from '../../../../src/core/load/load-config';
-import { errorOf, pointedAt, readerOf } from './files';
-import { shellReader } from './shell/shell-reader';
+import { errorOf, pointedAt, readerOf } from '../load/files';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 const sizes = '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1';
 const script = `torchrun pretrain_gpt.py ${sizes}\n`;

@@ -11,7 +11,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { sentence } from '../../../../src/core/sentence';
 import { cases } from '../../../property/cases';
 import { llama3, request } from '../../../golden/requests';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 import { said } from '../../said';
 
 const because = sentence`runs took more than predicted`;

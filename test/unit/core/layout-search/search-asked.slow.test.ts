@@ -6,7 +6,7 @@ import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/formats/run';
 import { scheduleKind } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
@@ -14,7 +14,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { layoutAnswerOf } from '../../../../src/protocol/layout';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 

@@ -12,7 +12,7 @@ import { launchedAgainstBest } from '../../../../src/core/layout-search/launched
 import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 import { sentence } from '../../../../src/core/sentence';
 import { said } from '../../said';
 

@@ -13,7 +13,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { comparedSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 
 /** Sixteen A100 and a model that needs two of them. */
 const base = {

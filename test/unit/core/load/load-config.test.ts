@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { configError } from '../../../../src/core/formats/errors';
-import { startOf } from '../../../../src/core/formats/json-document';
+import { configError } from '../../../../src/core/config-errors';
+import { startOf } from '../../../../src/core/languages/json/document';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { loadConfig, type ConfigHost } from '../../../../src/core/load/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';

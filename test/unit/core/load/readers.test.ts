@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import type { LauncherReader } from '../../../../src/core/formats/facts';
-import { readDeepSpeed } from '../../../../src/core/formats/deepspeed/reader';
-import { readTorchTitan } from '../../../../src/core/formats/torchtitan/reader';
-import { yamlReaders } from '../formats/yaml/yaml-readers';
+import { readDeepSpeed } from '../../../../src/core/launchers/deepspeed/reader';
+import { readTorchTitan } from '../../../../src/core/launchers/torchtitan/reader';
+import { yamlReaders } from '../launchers/tables/yaml-readers';
 import type { Fix } from '../../../../src/core/findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
-import { shellReader } from '../formats/shell/shell-reader';
+import { shellReader } from '../launchers/shell/shell-reader';
 import { say } from '../../../../src/core/sentence';
 
 let readShell: LauncherReader;

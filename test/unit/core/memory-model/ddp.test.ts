@@ -4,7 +4,7 @@ import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { totalBytes, staticBytes } from '../../../../src/core/memory-model/static';
 import { cutContents } from '../../../../src/core/partition/stages';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 
 const model = { layers: 16, hidden: 2048, heads: 16, ffn: 8192, vocab: 32_000 };
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;

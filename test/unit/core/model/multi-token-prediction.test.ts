@@ -13,7 +13,7 @@ import { evenStageContents } from '../../../../src/core/partition/stages';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 
 const defaults = { gpu: 'H200', nodes: 1, gpusPerNode: 8 } as const;
 const flash = {

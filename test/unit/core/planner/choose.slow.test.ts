@@ -3,7 +3,7 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 import { said } from '../../said';
 
 /** Llama-3 70B, sequences of 131,072 tokens, 128 H100. */

@@ -22,7 +22,7 @@ import { searchKeys } from '../../../../src/core/domain/layout-choices';
 import { cutContents } from '../../../../src/core/partition/stages';
 import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
 import { request } from '../../../golden/requests';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 import { bart, modelOf, t5, whisper } from './stacks';
 import { say } from '../../../../src/core/sentence';
 import { said } from '../../said';

@@ -4,7 +4,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { recover, type Failure, type Recovery, type WayId } from '../../../../src/core/recovery/recover';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 import { said } from '../../said';
 
 const face = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -5,11 +5,11 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { calibrated } from '../../../../src/core/resolve/calibrate';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { sum } from '../../../../src/core/numbers';
 import { ExpectedError } from '../../../../src/core/errors';
 import { llama3, request } from '../../../golden/requests';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 import { said } from '../../said';
 
 const wanted = {

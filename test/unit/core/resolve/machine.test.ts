@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ExpectedError } from '../../../../src/core/errors';
-import { applyOverrides } from '../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/formats/run';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../../../../src/core/resolve/machine';
 import { say } from '../../../../src/core/sentence';
-import { loadObject } from '../formats/files';
+import { loadObject } from '../load/files';
 
 const model = { layers: 8, hidden: 1024, heads: 16 };
 const file = { model, cluster: { gpu: 'H100-80GB', nodes: 2 } };

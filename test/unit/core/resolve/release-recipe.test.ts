@@ -5,7 +5,7 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { say } from '../../../../src/core/sentence';
-import { load } from '../formats/files';
+import { load } from '../load/files';
 
 const experts = {
   layers: 48,

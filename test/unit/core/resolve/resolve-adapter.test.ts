@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
-import type { ComposingReader } from '../../../../src/core/formats/composition';
+import type { ComposingReader } from '../../../../src/core/launchers/composition';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { shellReader } from '../formats/shell/shell-reader';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 let reader: ComposingReader;
 before(async () => {

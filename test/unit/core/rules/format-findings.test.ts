@@ -5,9 +5,9 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';
 import { formatFindings } from '../../../../src/core/rules/plan/format-findings';
 import { say } from '../../../../src/core/sentence';
-import { runOfLauncher } from '../../../../src/core/formats/launcher-run';
-import { loadObject } from '../formats/files';
-import { shellReader } from '../formats/shell/shell-reader';
+import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
+import { loadObject } from '../load/files';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 const model = { layers: 4, hidden: 1024, heads: 8, vocab: 1024 };

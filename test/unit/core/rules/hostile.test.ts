@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { FactName } from '../../../../src/core/formats/facts';
-import { launcherFormats } from '../../../../src/core/formats/registry';
+import { launcherFormats } from '../../../../src/core/launchers/registry';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { applied, launcherOf, withDefault, type Values } from './launcher';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../../../src/core/load/load-config';
-import { readerOf } from '../formats/files';
-import { shellReader } from '../formats/shell/shell-reader';
+import { readerOf } from '../load/files';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 const verl = (actor: string) => `python3 -m verl.trainer.main_ppo data.train_batch_size=64 \\
   actor_rollout_ref.model.path=Qwen/Qwen2.5-14B-Instruct actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 \\

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { LauncherFormat } from '../../../../src/core/formats/config-format';
-import { launcherFormats } from '../../../../src/core/formats/registry';
+import { launcherFormats } from '../../../../src/core/launchers/registry';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { rules } from '../../../../src/core/rules/table';
 import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';

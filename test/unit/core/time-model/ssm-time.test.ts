@@ -10,7 +10,7 @@ import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
 import { stateWidths } from '../../../../src/core/model/mixers';
 import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { readHuggingFace } from '../../../../src/core/formats/huggingface/reader';
+import { readHuggingFace } from '../../../../src/core/huggingface/reader';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { hybrid, stateOfKind } from '../../../golden/hybrids';
 import { request } from '../../../golden/requests';

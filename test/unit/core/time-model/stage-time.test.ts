@@ -7,7 +7,7 @@ import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { floorShare, gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
-import { linksWith } from '../../../../src/core/formats/terapipe/cluster-section';
+import { linksWith } from '../../../../src/core/terapipe/cluster-section';
 import type { LinkSpec } from '../../../../src/core/domain/cluster';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 

@@ -10,7 +10,7 @@ import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
 import { layoutQuestions } from '../../../../src/extension/sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
 import { english } from '../../../../src/core/translate';
-import { shellReader } from '../../core/formats/shell/shell-reader';
+import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
 import { sentence } from '../../../../src/core/sentence';
 

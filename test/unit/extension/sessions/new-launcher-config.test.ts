@@ -7,7 +7,7 @@ import { valuesOf } from '../../../../src/core/domain/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';
-import { runOfLauncher } from '../../../../src/core/formats/launcher-run';
+import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { smallModel, testHost, uri } from '../test-host';
 
 const target = uri('terapipe.json');

@@ -1,5 +1,5 @@
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { presetNamed } from '../../../../src/core/formats/terapipe/cluster-section';
+import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
 import { loadConfig } from '../../../../src/core/load/load-config';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/resolve/resolve';

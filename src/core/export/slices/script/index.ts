@@ -1,5 +1,5 @@
 import type { LauncherReader } from '../../../formats/facts';
-import type { SliceRuntime } from '../../../formats/slice-runtimes/slice-runtime';
+import type { SliceRuntime } from '../../../slice-runtimes/slice-runtime';
 import { allOf, sentence } from '../../../sentence';
 import type { Plan } from '../../../planner/plan';
 import { stepOf } from '../../launchers/launch-settings';

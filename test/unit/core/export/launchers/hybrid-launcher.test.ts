@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
-import { runOfLauncher } from '../../../../../src/core/formats/launcher-run';
-import { readHuggingFace } from '../../../../../src/core/formats/huggingface/reader';
+import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
+import { readHuggingFace } from '../../../../../src/core/huggingface/reader';
 import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
@@ -9,7 +9,7 @@ import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { megatronStages } from '../../../../../src/core/rules/launchers/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../../src/core/domain/model';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 import { planWith } from './plans';
 import { said } from '../../../said';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
-import { applyOverrides } from '../../../../../src/core/formats/overrides';
+import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../../src/core/formats/run';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { launchedFindings } from '../../../../../src/core/export/launched-findings';
@@ -13,7 +13,7 @@ import { findRemedies, mostTrials } from '../../../../../src/core/rules/plan/rem
 import { remedyText } from '../../../../../src/core/rules/plan/remedy';
 import { withSizes } from '../../../../../src/core/resolve/with-sizes';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 import { say, sentence } from '../../../../../src/core/sentence';
 
 const script = `#!/bin/bash

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 import { planWith } from './plans';
 import { said } from '../../../said';
 

@@ -6,7 +6,7 @@ import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/sli
 import { estimatedPeakGiB } from '../../../../../src/core/export/slices/dp-results/peak-memory';
 import { sliceExports } from '../../../../../src/core/export/slices/registry';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
-import { sliceRuntimes } from '../../../../../src/core/formats/slice-runtimes/registry';
+import { sliceRuntimes } from '../../../../../src/core/slice-runtimes/registry';
 import { loadConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../../src/core/planner/pipeline';
@@ -17,7 +17,7 @@ import { say, sentence } from '../../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { loadRun } from '../../../../load-run';
 import { cases } from '../../../../property/cases';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 import { restatedSplits } from './restated-splits';
 import { said } from '../../../said';
 

@@ -7,7 +7,7 @@ import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { say, sentence } from '../../../../../src/core/sentence';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 const sizes =

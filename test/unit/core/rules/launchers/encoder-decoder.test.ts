@@ -6,7 +6,7 @@ import { newLauncher } from '../../../../../src/core/export/launchers/new-launch
 import { loadConfig } from '../../../../../src/core/load/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/resolve/resolve';
-import { shellReader } from '../../formats/shell/shell-reader';
+import { shellReader } from '../../launchers/shell/shell-reader';
 import { say, sentence } from '../../../../../src/core/sentence';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;

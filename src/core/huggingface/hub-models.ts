@@ -1,0 +1,83 @@
+import { hubSizes } from './hub-sizes';
+
+/** A model whose sizes are in no file, under a name: the text of a config.json that says the same. */
+export interface ModelOfLauncher {
+  readonly name: string;
+  /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */
+  readonly home: { readonly launcher: string } | 'hub' | 'preset';
+  readonly config: string | null;
+  /** These are the sizes of its language model alone: what turns images and sound into tokens is left out. */
+  readonly isPart?: true;
+}
+
+/** Models that see or hear, by the language model that they have. */
+const languageModels: Readonly<Record<string, string>> = {
+  'qwen2.5-vl-3b': 'qwen2.5-3b',
+  'qwen2.5-vl-7b': 'qwen2.5-7b',
+  'qwen2.5-vl-32b': 'qwen2.5-32b',
+  'qwen2.5-vl-72b': 'qwen2.5-72b',
+  'qwen3-vl-2b': 'qwen3-1.7b',
+  'qwen3-vl-4b': 'qwen3-4b',
+  'qwen3-vl-8b': 'qwen3-8b',
+  'qwen3-vl-32b': 'qwen3-32b',
+  'qwen3-vl-30b-a3b': 'qwen3-30b-a3b',
+  'qwen3-vl-235b-a22b': 'qwen3-235b-a22b',
+  'qwen2.5-omni-7b': 'qwen2.5-7b',
+  'nemotron-3-nano-omni-30b-a3b-reasoning': 'nvidia-nemotron-3-nano-30b-a3b',
+  'qwen3.5-9b': 'qwen3.5-9b',
+  'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
+  'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
+};
+
+/** Who publishes the models of these tables under their own names. */
+const owners =
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+
+/** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
+export function modelOfHub(name: string): ModelOfLauncher {
+  const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
+  const plain = folder === undefined ? baseOf(name) : plainName(folder);
+  const home = folder === undefined ? 'hub' : 'preset';
+  return { name: folder ?? name, home, config: sizesOf(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
+}
+
+/**
+ * Sizes of a model of Hugging Face's hub by its name (`Qwen/Qwen2.5-7B-Instruct`), as the text of its config.json; null for one that is not
+ * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
+ */
+export function hubModel(name: string): string | null {
+  return sizesOf(baseOf(name));
+}
+
+/** The name without its owner and what says nothing of sizes; empty for that of another owner. */
+function baseOf(name: string): string {
+  return plainName(owners.exec(name)?.[1] ?? '');
+}
+
+/** A name without what says nothing of sizes. */
+function plainName(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/^meta-/, '')
+    .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
+    .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
+    .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
+    .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
+}
+
+/** The same by the name that files of launchers have for it: `llama3.1_70B.yaml`, `qwen3_32b_pretrain_config`. */
+export function familiarModel(name: string): string | null {
+  const base = name
+    .slice(0, 200)
+    .toLowerCase()
+    .replace(/\.ya?ml$/, '')
+    .replace(/_(?:pretrain|finetune|sft|peft|lora|config)(?:_.*)?$/, '')
+    .replaceAll('_', '-')
+    .replace(/^llama(\d)\.?(\d?)(?=-)/, (_, major: string, minor: string) => `llama-${major}${minor === '' ? '' : `.${minor}`}`)
+    .replace(/^qwen(\d)(\d)(?=-)/, 'qwen$1.$2');
+  return sizesOf(base);
+}
+
+function sizesOf(name: string): string | null {
+  return hubSizes((Object.hasOwn(languageModels, name) ? languageModels[name] : undefined) ?? name);
+}

@@ -1,0 +1,43 @@
+import type { Node } from 'jsonc-parser';
+import type { Located } from '../domain/located';
+import type { TrainingSpec } from '../domain/request';
+import type { Given } from '../formats/given';
+import { located, type Source } from './members';
+
+/** What a model config says of training. */
+export type TrainingOfModel = Given<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe'>>;
+
+/** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */
+const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dropout', 'dropout_rate', 'resid_dropout', 'residual_dropout'];
+const attentionKeys = ['attention_probs_dropout_prob', 'attention_dropout', 'attention_dropout_prob', 'attn_pdrop', 'attn_dropout'];
+
+/**
+ * Dropout that a config.json sets, zero being none: where only that of attention's probabilities is set, the class has no other, or leaves
+ * it at zero, and fused attention keeps no mask of it. The format of its weights where they are in FP8 (`quantization_config`): that the
+ * model was trained in.
+ */
+export function trainingOfModel({ document, members }: Source): TrainingOfModel {
+  const share = (key: string): Located<number> | undefined => {
+    const member = members.get(key);
+    const value: unknown = member?.value.type === 'number' ? member.value.value : undefined;
+    return member !== undefined && typeof value === 'number' && value >= 0 && value <= 1 ? located(document, member, value) : undefined;
+  };
+  const hidden = hiddenKeys.map(share).filter((found) => found !== undefined);
+  const said = hidden.find(({ value }) => value > 0) ?? hidden[0] ?? attentionKeys.map(share).find((found) => found !== undefined);
+  const isDropped = hidden.some(({ value }) => value > 0);
+  return { ...(said && { dropout: { ...said, value: isDropped } }), ...formatOf({ document, members }) };
+}
+
+function formatOf({ document, members }: Pick<Source, 'document' | 'members'>): TrainingOfModel {
+  const member = members.get('quantization_config');
+  if (member?.value.type !== 'object' || childOf(member.value, 'quant_method')?.value !== 'fp8') return {};
+  const isBlockwise = childOf(member.value, 'weight_block_size')?.type === 'array';
+  return {
+    gemmPrecision: located(document, member, 'fp8' as const),
+    ...(isBlockwise && { fp8Recipe: located(document, member, 'blockwise' as const) }),
+  };
+}
+
+function childOf({ children = [] }: Node, name: string): Node | undefined {
+  return children.find(({ children: [key] = [] }) => key?.value === name)?.children?.[1];
+}

@@ -1,0 +1,180 @@
+import type { Node } from 'jsonc-parser';
+import * as v from 'valibot';
+import { parseAmount } from '../../amounts';
+import { formatNumber } from '../../format';
+import type { Place } from '../../domain/located';
+import { configError } from '../../config-errors';
+import { describeNode, placeOf, type JsonDocument } from './document';
+import { anyOf, sentence, type Sentence, type Value } from '../../sentence';
+import { closest } from '../../suggest';
+
+/**
+ * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
+ * judged.
+ */
+export interface Rule<T> {
+  readonly schema: v.GenericSchema<unknown, T>;
+  readonly type: 'number' | 'string' | 'boolean' | 'list';
+  readonly expects: Value;
+  /** The words that it takes, which are read in any case. */
+  readonly words?: readonly string[];
+  /** Other words for them, and what to do where a word means another setting. */
+  readonly meant?: Readonly<Record<string, string | Sentence>>;
+}
+
+/** A whole number between two bounds, both included. */
+export function integer(minimum: number, maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)),
+    type: 'number',
+    expects: sentence`a whole number from ${formatNumber(minimum)} to ${formatNumber(maximum)}`,
+  };
+}
+
+/** A number above zero, at most `maximum`. */
+export function positive(maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.gtValue(0), v.maxValue(maximum)),
+    type: 'number',
+    expects: sentence`a number above 0, at most ${formatNumber(maximum)}`,
+  };
+}
+
+/** A fraction: above 0 and below 1. */
+export const fraction: Rule<number> = {
+  schema: v.pipe(v.number(), v.gtValue(0), v.ltValue(1)),
+  type: 'number',
+  expects: sentence`a number above 0 and below 1`,
+};
+
+/** A number from 0 to `maximum`. */
+export function nonNegative(maximum: number): Rule<number> {
+  return {
+    schema: v.pipe(v.number(), v.minValue(0), v.maxValue(maximum)),
+    type: 'number',
+    expects: sentence`a number from 0 to ${formatNumber(maximum)}`,
+  };
+}
+
+export const boolean: Rule<boolean> = { schema: v.boolean(), type: 'boolean', expects: sentence`true or false` };
+
+/** A string that is not empty and no longer than any path. */
+export const path: Rule<string> = {
+  schema: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
+  type: 'string',
+  expects: sentence`a path`,
+};
+
+/** The same, or a list of them. */
+export const paths: Rule<string | string[]> = {
+  schema: v.union([path.schema, v.pipe(v.array(path.schema), v.minLength(1), v.maxLength(1000))]),
+  type: 'string',
+  expects: sentence`a path, or a list of paths`,
+};
+
+/** A release as its makers number it: `26.06`, `0.15.1`. */
+export const version: Rule<string> = {
+  schema: v.pipe(v.string(), v.maxLength(40), v.regex(/^v?\d[\w.+-]*$/)),
+  type: 'string',
+  expects: sentence`a version, as "26.06"`,
+};
+
+/** One of a few words or numbers. @param meant other words for them, in lower case; a sentence says what to do instead. */
+export function oneOf<const T extends readonly (string | number)[]>(
+  options: T,
+  meant: NonNullable<Rule<unknown>['meant']> = {},
+): Rule<T[number]> {
+  return {
+    schema: v.picklist(options),
+    type: typeof options[0] === 'number' ? 'number' : 'string',
+    expects: anyOf(options.map((option) => (typeof option === 'string' ? `"${option}"` : String(option)))),
+    words: options.filter((option) => typeof option === 'string'),
+    meant,
+  };
+}
+
+/** The word of a rule that another spelling of it means (`1f1b`, `float16`); any other value as it is. */
+function wordOf({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
+  if (typeof value !== 'string' || words.includes(value)) return value;
+  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);
+}
+
+/** Whether two names are the same, in any case, with or without dashes, underscores and spaces. */
+export function sameWord(a: string, b: string): boolean {
+  const plain = (word: string): string => word.toLowerCase().replaceAll(/[-_\s]/g, '');
+  return a.length <= 200 && b.length <= 200 && plain(a) === plain(b);
+}
+
+/** One of a few words, or a whole number between two bounds. */
+export function integerOr<const T extends readonly string[]>(words: T, minimum: number, maximum: number): Rule<T[number] | number> {
+  const [word, whole] = [oneOf(words), integer(minimum, maximum)];
+  return { schema: v.union([word.schema, whole.schema]), type: 'number', expects: sentence`${word.expects} or ${whole.expects}` };
+}
+
+/** The same, or null. */
+export function orNull<T>(rule: Rule<T>): Rule<T | null> {
+  return { schema: v.nullable(rule.schema), type: rule.type, expects: sentence`${rule.expects}, or null` };
+}
+
+/** A list of `minimum` to `maximum` entries, each by the same schema. */
+export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, maximum: number, expects: Value): Rule<T[]> {
+  return { schema: v.pipe(v.array(schema), v.minLength(minimum), v.maxLength(maximum)), type: 'list', expects };
+}
+
+/**
+ * The value of a node, judged by a rule.
+ * @throws ExpectedError `config-wrong-type` or `config-out-of-range` at the offending token.
+ */
+export function readByRule<T>(document: JsonDocument, node: Node, key: string, rule: Rule<T>): T {
+  const value = wordOf(rule, plainValue(node));
+  const result = v.safeParse(rule.schema, value);
+  if (result.success) return result.output;
+  throw valueError(rule, key, describeNode(document, node), value, placeOf(document, node));
+}
+
+/**
+ * A value from elsewhere than a file, judged by a rule; `written` is how it was given.
+ * @throws ExpectedError without a place.
+ */
+export function checkByRule<T>(value: unknown, written: Value, key: string, rule: Rule<T>): T {
+  const result = v.safeParse(rule.schema, wordOf(rule, value));
+  if (result.success) return result.output;
+  throw valueError(rule, key, written, value, undefined);
+}
+
+function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknown, place: Place | undefined): Error {
+  const type = Array.isArray(value) ? 'list' : typeof value;
+  return configError(
+    type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
+    sentence`${key} is ${written}`,
+    hintOf(rule, value) ?? sentence`give it ${rule.expects}`,
+    place,
+  );
+}
+
+/** What to write in place of a value that is nearly right; null where nothing is known. */
+function hintOf(rule: Rule<unknown>, value: unknown): Sentence | null {
+  if (typeof value !== 'string') return null;
+  const { words = [], meant = {} } = rule;
+  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  if (typeof other === 'object') return other;
+  if (rule.type === 'number' && words.length === 0) {
+    const amount = parseAmount(value, 'binary');
+    return amount !== null && v.safeParse(rule.schema, amount).success ? sentence`write it as ${String(amount)}` : null;
+  }
+  const near = closest(value, words);
+  return near === null ? null : sentence`did you mean "${near}"? It takes ${rule.expects}`;
+}
+
+/** Scalars, lists and objects as plain values. */
+function plainValue(node: Node): unknown {
+  const { type, children = [] } = node;
+  if (type === 'array') return children.map(plainValue);
+  if (type !== 'object') return node.value;
+  return Object.fromEntries(
+    children.flatMap(({ children: [key, value] = [] }) =>
+      key === undefined || value === undefined ? [] : [[String(key.value), plainValue(value)]],
+    ),
+  );
+}

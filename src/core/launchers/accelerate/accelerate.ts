@@ -1,0 +1,142 @@
+import { byDefault } from '../../domain/located';
+import { sentence } from '../../sentence';
+import { ExpectedError } from '../../errors';
+import type { Composition } from '../composition';
+import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
+import type { Facts, Program } from '../../formats/facts';
+import { choice, count, fixed, on } from '../../languages/reads';
+import { isJson, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
+import { key, lenient, type KeyTable } from '../tables/key-table';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, word } from '../tables/reads';
+import { yamlHead } from '../../languages/yaml/head';
+import { accelerateProgram } from './programs';
+import { isAccelerate } from './recognise';
+import { environmentOnly } from '../../languages/yaml/references';
+import { entryAt, parseYaml, type YamlDocument } from '../../languages/yaml/document';
+import { own } from '../../records';
+
+/*
+ * What `accelerate config` writes and `accelerate launch --config_file` reads. Source: Accelerate 1.15, commands/config/config_args.py
+ * (ClusterConfig), utils/dataclasses.py and commands/launch.py; names of older versions without their prefix.
+ */
+
+/** Where states or weights are kept; `none` says nothing. */
+export const offloaded = anyOf((written) => (/^(cpu|nvme)$/i.test(written) ? written.toLowerCase() : undefined));
+
+/** Of every run. `mixed_precision: no` leaves the precision to the Trainer's arguments. */
+const ofAll: KeyTable = {
+  nodes: [key('num_machines', count(1))],
+  world: [key('num_processes', count(1))],
+  precision: [key('mixed_precision', lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' })))],
+  tensor: [key('parallelism_config.parallelism_config_tp_size', count(1))],
+  context: [key('parallelism_config.parallelism_config_cp_size', count(1))],
+  dataReplicate: [key('parallelism_config.parallelism_config_dp_replicate_size', count(1))],
+};
+
+/** ZeRO stage that a sharding strategy of FSDP comes to, by its name or its number in PyTorch's `ShardingStrategy`. */
+export const fsdpStage = anyOf((written) => {
+  if (/^(true|full_shard|hybrid_shard|1|4)$/i.test(written)) return 3;
+  if (/^(false|shard_grad_op|hybrid_shard_zero2|2|5)$/i.test(written)) return 2;
+  return /^(no_shard|3)$/i.test(written) ? 0 : undefined;
+});
+
+const ofType: Readonly<Record<string, KeyTable>> = {
+  DEEPSPEED: {
+    zeroStage: [key('deepspeed_config.zero_stage', count(0, 3))],
+    offloadOptimizer: [key('deepspeed_config.offload_optimizer_device', offloaded)],
+    offloadParameters: [key('deepspeed_config.offload_param_device', offloaded)],
+    gradientAccumulation: [key('deepspeed_config.gradient_accumulation_steps', lenient(count(1)))],
+  },
+  FSDP: {
+    zeroStage: [
+      key('fsdp_config.fsdp_sharding_strategy', fsdpStage),
+      key('fsdp_config.sharding_strategy', fsdpStage),
+      key('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
+    ],
+    recomputeGranularity: [key('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
+  },
+  MEGATRON_LM: {
+    tensor: [key('megatron_lm_config.megatron_lm_tp_degree', count(1))],
+    pipeline: [key('megatron_lm_config.megatron_lm_pp_degree', count(1))],
+    context: [key('megatron_lm_config.megatron_lm_context_parallel_size', count(1))],
+    expert: [key('megatron_lm_config.megatron_lm_expert_model_parallel_size', count(1))],
+    microBatches: [key('megatron_lm_config.megatron_lm_num_micro_batches', count(1))],
+    sequenceParallel: [key('megatron_lm_config.megatron_lm_sequence_parallelism', on(true))],
+    distributedOptimizer: [key('megatron_lm_config.megatron_lm_use_distributed_optimizer', on(true))],
+    recomputeGranularity: [
+      key('megatron_lm_config.megatron_lm_recompute_granularity', lenient(choice({ full: 'full', selective: 'selective' }))),
+      key('megatron_lm_config.megatron_lm_recompute_activations', lenient(fixed('selective'))),
+    ],
+  },
+};
+
+/** A DeepSpeed JSON that the file names is looked for beside it and above it: the path is from where the launcher is started. */
+export const accelerateFiles: Composition = {
+  basesOf: (layer) => {
+    if (isJson(layer)) return [];
+    const { root } = parsed(layer);
+    const type = entryAt(root, ['distributed_type'])?.value;
+    const value = entryAt(root, ['deepspeed_config', 'deepspeed_config_file'])?.value;
+    if (type?.kind !== 'scalar' || type.text.toUpperCase() !== 'DEEPSPEED') return [];
+    if (value?.kind !== 'scalar' || !/\.json$/i.test(value.text)) return [];
+    return [{ written: value.text, place: { file: layer.file, range: value.range }, paths: upwards(value.text) }];
+  },
+  read: (layers) => {
+    const own = ownLayer(layers);
+    const document = parsed(own);
+    const reader = createKeyReader(document, environmentOnly);
+    const program = accelerateProgram(typeOf(reader));
+    return { ...launcherFile(document, 'accelerate', factsOf(reader, layers), reader), ...(program && { program }), isPart: true };
+  },
+};
+
+/** What a file that `--config_file` names says, beside the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
+export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
+  return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
+}
+
+/** The program that such a file starts. */
+export function accelerateProgramOf(own: Layer): Program | undefined {
+  return ofAccelerate<Program | undefined>(own, undefined, () => accelerateProgram(typeOf(createKeyReader(parsed(own), environmentOnly))));
+}
+
+/** What such a file builds on. */
+export function accelerateBases(own: Layer): readonly Base[] {
+  return ofAccelerate<readonly Base[]>(own, [], () => accelerateFiles.basesOf(own));
+}
+
+function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
+  try {
+    return isAccelerate(yamlHead(text)) ? read() : otherwise;
+  } catch (error) {
+    if (error instanceof ExpectedError) return otherwise;
+    throw error;
+  }
+}
+
+function typeOf(reader: KeyReader): string {
+  return reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
+}
+
+function factsOf(reader: KeyReader, layers: readonly Layer[]): Facts {
+  const type = typeOf(reader);
+  const [sharding = {}] = layers.filter(isJson).map(shardingOf);
+  const facts = {
+    ...unsaid(type),
+    ...reader.facts(ofAll),
+    ...reader.facts(own(ofType, type) ?? {}),
+    ...(type === 'DEEPSPEED' && sharding),
+  };
+  return withCheckpointing(facts);
+}
+
+function unsaid(type: string): Facts {
+  if (type === 'FSDP') return { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) };
+  return type === 'MULTI_GPU' ? { zeroStage: byDefault(0, sentence`without DeepSpeed or FSDP nothing is sharded`) } : {};
+}
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text, 'last');
+}

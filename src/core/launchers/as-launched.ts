@@ -1,0 +1,88 @@
+import { sentence } from '../sentence';
+import { interleavedPair } from '../domain/capabilities';
+import { byDefault } from '../domain/located';
+import type { Capabilities, Fact, FactName, Facts, LauncherFile } from '../formats/facts';
+import type { LauncherTraits } from './launcher';
+import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';
+import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';
+import { isLauncher, launchers, launcherTraitsOf } from './registry';
+
+/** What the launcher of a file, or the program of its family that it starts, can run; null: the file is of none. */
+export function capabilitiesOf(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Capabilities | null {
+  const { format, program, facts } = file;
+  if (settingOfDeepSpeed(file) !== undefined) {
+    const { refuses, ...others } = megatronDeepSpeedCapabilities(facts);
+    return { ...others, ...program?.capabilities, refuses };
+  }
+  const stated = program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
+  const isPairRefused = facts.overlapP2p?.value === false && programTraitsOf(file).runtime === 'megatron';
+  return stated === null || !isPairRefused ? stated : { ...stated, refuses: [...stated.refuses, interleavedPair] };
+}
+
+/** The setting by which arguments of Megatron-LM are those of Megatron-DeepSpeed; undefined: they are not. */
+export function settingOfDeepSpeed(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Fact<unknown> | undefined {
+  const { runtime, takesMegatronArguments } = programTraitsOf(file);
+  const { zeroStage, activationCheckpointing } = file.facts;
+  return takesMegatronArguments && runtime === 'megatron' ? (zeroStage ?? activationCheckpointing) : undefined;
+}
+
+/** In what the launcher of a file differs, or the program of its family that it starts. */
+export function programTraitsOf({ format, program }: Pick<LauncherFile, 'format' | 'program'>): LauncherTraits {
+  return { ...launcherTraitsOf(format), ...program?.traits };
+}
+
+const parallelSizes = ['tensor', 'pipeline'] as const;
+
+/** Remarks of readers that a part of the run is not there to be read. */
+const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
+
+/** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */
+export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, 'remarks' | 'isPart' | 'placeholders'>): {
+  readonly flags: readonly string[];
+  readonly isPart: boolean;
+} {
+  const flags = remarks
+    .filter(({ code }) => code === 'flag-unknown-value')
+    .flatMap(({ message: { values } }) => {
+      const [name] = values;
+      return typeof name === 'string' ? [name] : [];
+    });
+  const hasHoles = flags.length === 0 && placeholders.length > 0;
+  return { flags, isPart: isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code)) };
+}
+
+/**
+ * What a file leaves open of sizes and recompute: it can say it, and is a part of the run, or takes it from a variable that nobody sets, or
+ * builds on a recipe that decides it.
+ */
+function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
+  const { flags, isPart } = unsaidIn(launcher);
+  const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
+  const sizes = parallelSizes.filter((size) => setBy[size] === 'file' && isOpen(size));
+  const isRecomputeOpen = ['recompute', 'checkpoint'].some(isOpen);
+  return isRecomputeOpen ? [...sizes, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] : sizes;
+}
+
+/** What a launcher takes where its file is silent, each value marked as its default. */
+function silentFacts({ name, silent }: Capabilities): Facts {
+  const reason = sentence`${name} takes it where nothing is set`;
+  const sizes = parallelSizes.map((size) => [size, 1] as const);
+  return Object.fromEntries([...sizes, ...Object.entries(silent)].map(([fact, value]) => [fact, byDefault(value, reason)]));
+}
+
+/**
+ * A file with what its launcher takes where it is silent, so that a run is planned as it would be launched.
+ * @param isJoined with a model config, which defaults of Megatron-LM's model would contradict.
+ */
+export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
+  const capabilities = capabilitiesOf(launcher);
+  if (capabilities === null) return launcher;
+  const { takesMegatronArguments, modelSetsTraining, leavesOpen } = programTraitsOf(launcher);
+  const open = openFacts(launcher, capabilities, leavesOpen);
+  const takesDefaults = takesMegatronArguments && !(isJoined && modelSetsTraining);
+  const { facts } = launcher;
+  const defaults = takesDefaults ? (isJoined ? megatronTrainingDefaults : megatronDefaults)(facts) : {};
+  const taken = { ...silentFacts(capabilities), ...defaults };
+  const closed = Object.fromEntries(Object.entries(taken).filter(([name]) => !open.some((fact) => fact === name)));
+  return { ...launcher, facts: { ...closed, ...facts } };
+}

@@ -1,0 +1,20 @@
+import type { LauncherFile, LauncherReader } from '../formats/facts';
+import type { Base, Layer } from '../languages/layers';
+
+/** How a launcher composes a run of several files. */
+export interface Composition {
+  /** What a text builds on, weakest first. @throws ExpectedError for text that is not of its syntax. */
+  readonly basesOf: (layer: Layer) => readonly Base[];
+  /** Reads a config over what it builds on, weakest first; the last is the one that was opened. */
+  readonly read: (layers: readonly Layer[]) => LauncherFile;
+  /** `read` says itself which files are missing, and they are few: what is found holds without them. */
+  readonly saysMissing?: true;
+}
+
+/** A reader of one file that can compose a run of several. */
+export type ComposingReader = LauncherReader & { readonly composition?: Composition };
+
+/** Reads one file of a launcher whose runs are composed of several. */
+export function composing(composition: Composition): ComposingReader {
+  return Object.assign((file: string, text: string) => composition.read([{ file, text }]), { composition });
+}

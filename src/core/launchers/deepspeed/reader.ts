@@ -1,0 +1,160 @@
+import { ExpectedError } from '../../errors';
+import type { Finding } from '../../findings';
+import type { Place, TextRange } from '../../domain/located';
+import { quoted } from '../../text';
+import type { FactName, Facts, LauncherFile } from '../../formats/facts';
+import { collect, firstPlace, type Setting, type Settings } from '../../formats/fact-table';
+import { parseDocument, type JsonDocument } from '../../languages/json/document';
+import { settingsOfJson } from './members';
+import { entries, precisionSwitches } from './settings';
+import { fillTemplate, placeholderIn } from '../../languages/json/template';
+import { sentence } from '../../sentence';
+
+/** A setting that a template leaves open. */
+export interface OpenSetting {
+  readonly name: string;
+  /** The fact it would fill; absent for settings that say nothing of a run's layout. */
+  readonly fact?: FactName;
+  /** `BATCH` of `${BATCH:-8}`, and the whole of it. */
+  readonly placeholder: string;
+  readonly written: string;
+  readonly place: Place;
+  readonly whole: TextRange;
+}
+
+/** What one DeepSpeed JSON says, wherever its text stands. */
+export interface DeepSpeedFacts {
+  readonly facts: Facts;
+  readonly remarks: readonly Finding[];
+  /** Names, each once, in alphabetical order. */
+  readonly placeholders: readonly string[];
+  readonly open: readonly OpenSetting[];
+  /** Whether Python's json module would read the text as it stands. */
+  readonly validJson: boolean;
+}
+
+/**
+ * What a DeepSpeed config file, or a template of one, says of a run. `"auto"` is nothing said.
+ * Values that cannot be are remarks of severity error at the value, and no facts.
+ * @throws ExpectedError for text that is no JSON even with its placeholders filled; see `parseDocument` and `membersOf`.
+ */
+export function readDeepSpeed(file: string, text: string): LauncherFile {
+  const { facts, remarks, placeholders } = deepspeedFactsOf(text, file, 0);
+  return { file, format: 'deepspeed', text, place: firstPlace(file, facts), facts, remarks, modelFiles: [], placeholders };
+}
+
+/**
+ * The same for a text that stands at `offset` of a file: the body of a here-document. All places are places of the file.
+ * @throws ExpectedError as `readDeepSpeed`.
+ */
+export function deepspeedFactsOf(text: string, file: string, offset: number): DeepSpeedFacts {
+  try {
+    return factsOf(text, file, offset);
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.place === undefined) throw error;
+    const place = { file, range: shifted(error.place.range, offset) };
+    throw new ExpectedError(error.code, error.what, error.remedy, place);
+  }
+}
+
+function factsOf(text: string, file: string, offset: number): DeepSpeedFacts {
+  const template = fillTemplate(text);
+  const { document, broken } = parsed(file, template.text);
+  const settings = new Map<string, Setting>();
+  const open: OpenSetting[] = [];
+  for (const { node, ...setting } of settingsOfJson(document).values()) {
+    const moved = { ...setting, place: { file, range: shifted(setting.place.range, offset) }, whole: shifted(setting.whole, offset) };
+    const bare = template.placeholders.get(node.offset);
+    const name = bare?.name ?? (typeof node.value === 'string' ? placeholderIn(node.value) : null);
+    if (name !== null) open.push(openSetting(moved, name, bare?.written ?? String(node.value)));
+    else if (node.value !== 'auto' && node.type !== 'null') settings.set(setting.name, moved);
+  }
+  const { facts, remarks } = collect(settings, entries);
+  const names = [...open.map(({ placeholder }) => placeholder), ...[...template.placeholders.values()].map(({ name }) => name)];
+  const lenient = broken === null ? [] : [lenientRemark(broken, file, offset)];
+  return {
+    facts,
+    remarks: [...lenient, ...remarks, ...precisionRemarks(settings), ...openRemarks(open)],
+    placeholders: [...new Set(names)].sort(),
+    open,
+    validJson: template.placeholders.size === 0 && broken === null,
+  };
+}
+
+/** DeepSpeed itself reads with hjson, which takes comments and trailing commas; Transformers and Accelerate do not. */
+function parsed(file: string, text: string): { readonly document: JsonDocument; readonly broken: ExpectedError | null } {
+  try {
+    return { document: parseDocument(file, text, 'json'), broken: null };
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.code !== 'config-json-syntax') throw error;
+    return { document: parsedWithComments(file, text, error), broken: error };
+  }
+}
+
+function parsedWithComments(file: string, text: string, strict: ExpectedError): JsonDocument {
+  try {
+    return parseDocument(file, text, 'jsonc');
+  } catch (error) {
+    throw error instanceof ExpectedError && error.code !== 'config-json-syntax' ? error : strict;
+  }
+}
+
+function lenientRemark({ what, place }: ExpectedError, file: string, offset: number): Finding {
+  return {
+    code: 'config-json-syntax',
+    severity: 'warning',
+    place: { file, range: shifted(place?.range ?? { start: 0, end: 0 }, offset) },
+    message: sentence`${what}; DeepSpeed reads the file, Transformers and Accelerate refuse it`,
+    remedy: sentence`remove comments and trailing commas`,
+    fixes: [],
+  };
+}
+
+/** DeepSpeed stops at the start: fp16 and bf16 modes cannot be enabled together. */
+function precisionRemarks(settings: Settings): readonly Finding[] {
+  const on = precisionSwitches.map((name) => settings.get(name)).filter((setting) => setting?.value === true) as readonly Setting[];
+  const [half, brain] = [on.find(({ name }) => name.startsWith('fp16')), on.find(({ name }) => !name.startsWith('fp16'))];
+  if (half === undefined || brain === undefined) return [];
+  const off = ({ name, place }: Setting, preferred: boolean) => ({
+    title: sentence`Set ${name} to false`,
+    preferred,
+    edits: [{ place, newText: 'false' }],
+  });
+  return [
+    {
+      code: 'deepspeed-two-precisions',
+      severity: 'error',
+      place: half.place,
+      message: sentence`${half.name} and ${brain.name} are both true`,
+      remedy: sentence`set one of them to false: ${half.name} for GPUs since the A100`,
+      fixes: [off(half, true), off(brain, false)],
+    },
+  ];
+}
+
+function openSetting({ name, place, whole }: Setting, placeholder: string, written: string): OpenSetting {
+  const fact = entries.find(({ names }) => names.includes(name))?.fact;
+  return { name, placeholder, written, place, whole, ...(fact === undefined ? {} : { fact }) };
+}
+
+function openRemarks(open: readonly OpenSetting[]): readonly Finding[] {
+  const missing = open.filter(({ fact }) => fact !== undefined);
+  const [first] = missing;
+  if (first === undefined) return [];
+  const names = missing.slice(0, 5).map(({ name, written }) => `${name} (${quoted(written)})`);
+  const more = missing.length > names.length ? sentence` and ${missing.length - names.length} more` : '';
+  return [
+    {
+      code: 'template-placeholders',
+      severity: 'information',
+      place: first.place,
+      message: sentence`This is a template: it leaves open ${names.join(', ')}${more}`,
+      remedy: sentence`open the file that is made from it to see the whole run`,
+      fixes: [],
+    },
+  ];
+}
+
+function shifted({ start, end }: TextRange, offset: number): TextRange {
+  return { start: start + offset, end: end + offset };
+}

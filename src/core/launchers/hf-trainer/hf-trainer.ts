@@ -1,0 +1,150 @@
+import { byDefault } from '../../domain/located';
+import { sentence } from '../../sentence';
+import type { Composition } from '../composition';
+import { ownLayer, upwards, type Layer } from '../../languages/layers';
+import { kindSettings, libraryDefaults, loraSettings } from '../../formats/adapters';
+import type { Facts, LauncherFile, Program } from '../../formats/facts';
+import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
+import { count, fixed, on } from '../../languages/reads';
+import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
+import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
+import { key, lenient, type KeyTable } from '../tables/key-table';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, word } from '../tables/reads';
+import { environmentOnly } from '../../languages/yaml/references';
+import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
+
+const checkpointing = (whenTrue: string, whenFalse: string) =>
+  anyOf((written) => (/^(true|yes|on)$/i.test(written) ? whenTrue : /^(false|no|off|null|none)$/i.test(written) ? whenFalse : undefined));
+
+/** Keys of Axolotl, then of LLaMA-Factory. */
+const trainerKeys: KeyTable = {
+  flavor: [key('base_model', word), key('model_name_or_path', word)],
+  sequenceLength: [key('sequence_len', count(1)), key('cutoff_len', count(1))],
+  microBatch: [key('micro_batch_size', count(1)), key('per_device_train_batch_size', count(1))],
+  gradientAccumulation: [key('gradient_accumulation_steps', count(1))],
+  precision: [
+    key(
+      'pure_bf16',
+      anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'bf16' : undefined)),
+    ),
+    key(
+      'bf16',
+      anyOf((written) => (/^(true|full|auto|yes|on)$/i.test(written) ? 'bf16' : undefined)),
+    ),
+    key(
+      'fp16',
+      anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'fp16' : undefined)),
+    ),
+  ],
+  attention: [
+    key('flash_attention', lenient(fixed('flash'))),
+    key(
+      'flash_attn',
+      anyOf((written) => (/^(fa2|fa3|auto)$/i.test(written) ? 'flash' : undefined)),
+    ),
+  ],
+  attentionKernel: [
+    key('flash_attention', lenient(fixed('flash2'))),
+    key(
+      'flash_attn',
+      anyOf((written) => (/^fa[23]$/i.test(written) ? (`flash${written.at(-1) === '3' ? 3 : 2}` as const) : undefined)),
+    ),
+  ],
+  optimizer: [
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => key(name, fixed(optimizer))),
+    key('optimizer', trainerOptimizer),
+    key('optim', trainerOptimizer),
+  ],
+  optimizerRank: [
+    key('galore_rank', count(1)),
+    key('apollo_rank', count(1)),
+    key('optim_args.rank', count(1)),
+    key('optim_args', rankArgument),
+  ],
+  tensor: [key('tensor_parallel_size', count(1))],
+  context: [key('context_parallel_size', count(1))],
+  recomputeGranularity: [
+    key('disable_gradient_checkpointing', checkpointing('none', 'full')),
+    key('gradient_checkpointing', checkpointing('full', 'none')),
+  ],
+};
+
+/** A DeepSpeed JSON is named by a path from where the launcher is started, so it is looked for beside the file and above it. */
+export const trainerFiles: Composition = {
+  basesOf: (layer) => {
+    if (isJson(layer)) return [];
+    const entry = parsed(layer).root.entries.get('deepspeed');
+    if (entry?.value.kind !== 'scalar' || !/\.json$/i.test(entry.value.text)) return [];
+    const { text, range } = entry.value;
+    return [{ written: text, place: { file: layer.file, range }, paths: upwards(text) }];
+  },
+  read: (layers) => {
+    const own = parsed(ownLayer(layers));
+    const reader = createKeyReader(own, environmentOnly);
+    const [sharding] = layers.filter(isJson).map(shardingOf);
+    const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
+    const ofTrainer = reader.facts(trainerKeys);
+    const written: Facts = { ...fsdpOf(own), ...sharding, ...rankOf(ofTrainer), ...ofTrainer, ...optimizer };
+    const facts = withCheckpointing(written);
+    return {
+      ...launcherFile(own, 'hf-trainer', facts, reader),
+      program: programOf(own, facts, reader.one('pure_bf16', on(true))?.value === true),
+      ...adaptersOf(reader),
+      modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+    };
+  },
+};
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text, 'last');
+}
+
+/** Axolotl has `base_model`, LLaMA-Factory keys of its own; any other file is TRL's. */
+function programOf(own: YamlDocument, facts: Facts, isPure: boolean): Program {
+  const { entries } = own.root;
+  const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
+  const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
+  const named = own.root.entries.get('deepspeed')?.value;
+  const hasDeepSpeed = named !== undefined && !(named.kind === 'scalar' && /^(null|~|)$/.test(named.text));
+  const runtime = isFsdp(own) ? 'fsdp1' : hasDeepSpeed ? 'deepspeed' : 'ddp';
+  return trainerProgramOf(capabilities, runtime, facts, isPure);
+}
+
+/** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */
+function rankOf({ optimizer }: Facts): Facts {
+  return /^use_(galore|apollo)$/.test(optimizer?.name ?? '') ? { optimizerRank: byDefault(16, sentence`LLaMA-Factory's default`) } : {};
+}
+
+/** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */
+function fsdpOf(own: YamlDocument): Facts {
+  return isFsdp(own) ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
+}
+
+function isFsdp({ root }: YamlDocument): boolean {
+  return ['fsdp', 'fsdp_config'].some((name) => {
+    const value = root.entries.get(name)?.value;
+    return value !== undefined && (value.kind === 'map' ? value.entries.size > 0 : value.kind === 'list' && value.items.length > 0);
+  });
+}
+
+/** Adapters of Axolotl (`adapter`), LLaMA-Factory (`finetuning_type`) or TRL (`use_peft`). */
+function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const axolotl = reader.one('adapter', word);
+  const factory = reader.one('finetuning_type', word);
+  const trl = reader.one('use_peft', on(true));
+  const kind = axolotl ?? (factory?.value === 'full' || factory?.value === 'freeze' ? undefined : factory);
+  const turn = kind ?? (trl?.value === true ? trl : undefined);
+  if (turn?.source.kind !== 'file') return {};
+  const ofLibrary = factory === undefined ? libraryDefaults.trl : libraryDefaults.llamaFactory;
+  return {
+    adapters: {
+      place: turn.source.place,
+      name: turn.name ?? 'adapter',
+      ...kindSettings(kind),
+      ...loraSettings((name, read) => reader.one(name, read)),
+      defaults: axolotl === undefined ? ofLibrary : { rank: 8, targets: null, reason: sentence`Axolotl's default` },
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { composing } from '../composition';
+import { modelOfHub } from '../../huggingface/hub-models';
+import { megatronTraits, type Launcher } from '../launcher';
+import { trainer } from './programs';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { sentence } from '../../sentence';
+
+/** Axolotl's and LLaMA-Factory's YAML, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
+export const hfTrainer: Launcher = {
+  file: sentence`an Axolotl or LLaMA-Factory YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isTrainer(yaml()),
+  reader: async () => composing((await import('./hf-trainer')).trainerFiles),
+  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: trainer,
+  modelNamed: modelOfHub,
+};
+
+function isTrainer({ sections }: YamlHead): boolean {
+  const names = new Set(sections.keys());
+  if (names.has('base_model')) return hasAny(names, ['micro_batch_size', 'sequence_len', 'datasets']);
+  return (
+    names.has('model_name_or_path') &&
+    hasAny(names, ['finetuning_type', 'cutoff_len']) &&
+    hasAny(names, ['per_device_train_batch_size', 'do_train'])
+  );
+}

@@ -1,0 +1,123 @@
+import type { Finding } from '../../findings';
+import type { Facts, LauncherFile } from '../../formats/facts';
+import { choice, count, fixed, keep, on } from '../../languages/reads';
+import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
+import { classKey, hubKey } from '../../languages/python/as-settings';
+import { sharedExperts } from '../tables/derived';
+import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { optimizerKeys } from '../tables/optimizer-facts';
+import { createKeyReader, firstPlace } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, phrase, sizedClass, word } from '../tables/reads';
+import { createResolver } from '../../languages/yaml/references';
+import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+
+/** Names of Bridge's mixed-precision recipes: `bf16_mixed`, `bf16_with_fp8_current_scaling_mixed`, `bf16_with_nvfp4_mixed`. */
+export const recipePrecision = anyOf((name) =>
+  /nvfp4/i.test(name) ? 'nvfp4' : /fp8/i.test(name) ? 'fp8' : /bf16/i.test(name) ? 'bf16' : /fp16/i.test(name) ? 'fp16' : undefined,
+);
+/** Its recipes of FP8 but that with scales of blocks of 128 set `fp8_param_gather` (src/megatron/bridge/training/mixed_precision.py). */
+const gathersFp8 = anyOf((name) => (/fp8[_-](?:delayed|current)|mxfp8/i.test(name) ? true : undefined));
+/** Its recipes of fp16 reduce gradients in fp16. */
+const reducesInFp32 = anyOf((name) => (/^fp16/i.test(name) ? false : undefined));
+/** `nanov2_bf16_with_fp8_current_scaling_mixed` scales by blocks, whatever its name. */
+const recipeScaling = anyOf((name) =>
+  /mxfp8/i.test(name)
+    ? 'mxfp8'
+    : /fp8[_-]subchannel|nanov2.*fp8/i.test(name)
+      ? 'blockwise'
+      : /fp8[_-]current/i.test(name)
+        ? 'tensorwise'
+        : /fp8/i.test(name)
+          ? 'delayed'
+          : undefined,
+);
+const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
+
+const ofOptimizer = under(['optimizer.'], optimizerKeys);
+
+const bridgeKeys: KeyTable = joined(
+  {
+    flavor: [key(`model.${hubKey}`, word), key(`model.${classKey}`, sizedClass)],
+    gatedMlp: [key('model.gated_linear_unit', on(true))],
+    sequenceLength: [key('model.seq_length', count(1)), key('dataset.seq_length', count(1)), key('dataset.sequence_length', count(1))],
+    microBatch: [key('train.micro_batch_size', count(1))],
+    globalBatch: [key('train.global_batch_size', count(1))],
+    batchSchedule: [key('train.rampup_batch_size', phrase)],
+    precision: [
+      key('mixed_precision', recipePrecision),
+      key(`mixed_precision.${classKey}`, recipePrecision),
+      key('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
+      key('mixed_precision.fp4', lenient(choice({ e2m1: 'nvfp4' }))),
+      key('mixed_precision.bf16', fixed('bf16')),
+      key('mixed_precision.fp16', fixed('fp16')),
+      key('mixed_precision.dtype', recipePrecision),
+    ],
+    ...ofOptimizer,
+    distributedOptimizer: [key('ddp.use_distributed_optimizer', on(true)), key('optimizer.use_distributed_optimizer', on(true))],
+    zeroStage: [
+      key(
+        'ddp.data_parallel_sharding_strategy',
+        anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
+      ),
+    ],
+    asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
+    overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
+    // its setup writes this over what `ddp` says
+    gradAccumulationFp32: [
+      key('mixed_precision.grad_reduce_in_fp32', on(true)),
+      key('mixed_precision', reducesInFp32),
+      key(`mixed_precision.${classKey}`, reducesInFp32),
+      ...(ofOptimizer.gradAccumulationFp32 ?? []),
+    ],
+    stagesBeforeReplicas: [key('dist.use_tp_pp_dp_mapping', on(true))],
+    overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
+    overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
+    overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
+    fp8Recipe: [
+      key('mixed_precision.fp8_recipe', lenient(choice(fp8RecipeWords))),
+      key('mixed_precision', recipeScaling),
+      key(`mixed_precision.${classKey}`, recipeScaling),
+    ],
+    fp8ParamGather: [
+      key('mixed_precision', gathersFp8),
+      key(`mixed_precision.${classKey}`, gathersFp8),
+      key('mixed_precision.fp8_param_gather', on(true)),
+    ],
+    recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
+  },
+  under(['model.'], coreKeys),
+);
+
+/**
+ * What the YAML overrides of a Megatron-Bridge recipe (a `ConfigContainer`: `model`, `train`, `ddp`, ...) say. The recipe itself is Python:
+ * what it sets is unknown here, and nothing is filled in.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readMegatronBridge(file: string, text: string): LauncherFile {
+  return bridgeFile(parseYaml(file, text), 'megatron-bridge');
+}
+
+/** The same of settings of a `ConfigContainer`, wherever they stand. */
+export function bridgeFile(document: YamlDocument, format: 'megatron-bridge' | 'bridge-python'): LauncherFile {
+  const reader = createKeyReader(document, createResolver(document.root));
+  const written = reader.facts(bridgeKeys);
+  const facts = { ...written, ...sharedExperts(written) };
+  return launcherFile(document, format, facts, { ...reader, also: sizesRemark(document, facts) });
+}
+
+function sizesRemark(document: YamlDocument, facts: Facts): readonly Finding[] {
+  const { layers, hidden, heads, flavor } = facts;
+  if (layers !== undefined && hidden !== undefined && heads !== undefined) return [];
+  return [
+    {
+      code: 'sizes-unknown',
+      severity: 'information',
+      place: flavor?.source.kind === 'file' ? flavor.source.place : firstPlace(document, facts),
+      message: sentence`Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides`,
+      remedy: sentence`name the model's HuggingFace config.json as "model" in a terapipe.json`,
+      fixes: [],
+    },
+  ];
+}

@@ -1,0 +1,56 @@
+import type { Finding } from '../../findings';
+import { sentence, type Sentence } from '../../sentence';
+import type { LocatedFlag } from '../tables/located-flag';
+import type { LeftOutFlags } from './unknown-flags';
+
+const onHost = sentence`activations on the host`;
+const inFp8 = sentence`attention in FP8`;
+const sharded = sentence`weights and gradients sharded`;
+const otherRecompute = sentence`other recompute than that of whole layers`;
+const exchangeBeside = sentence`exchange of experts beside compute`;
+
+/** Known flags of Megatron-LM and its forks that change time or memory, and are not planned: what they do. */
+const leftOut: ReadonlyMap<string, Sentence> = new Map([
+  ['fp8-dot-product-attention', inFp8],
+  ['fp8-multi-head-attention', inFp8],
+  ['first-last-layers-bf16', sentence`first and last layers outside FP8`],
+  ['fine-grained-activation-offloading', onHost],
+  ['adaptive-memory-optimization', onHost],
+  ['swap-attention', onHost],
+  ['swap-optimizer', sentence`optimizer state on the host`],
+  ['distribute-saved-activations', sentence`what recompute keeps, split over tensor-parallel ranks`],
+  ['recompute-activation-function', otherRecompute],
+  ['recompute-norm', otherRecompute],
+  ['recompute-in-advance', otherRecompute],
+  ['enable-recompute-layers-per-pp-rank', otherRecompute],
+  ['moe-layer-recompute', otherRecompute],
+  ['moe-zero-memory', sentence`activations of experts made again or on the host`],
+  ['moe-fb-overlap', sentence`passes of two micro-batches beside each other`],
+  ['moe-alltoall-overlap-comm', exchangeBeside],
+  ['moe-allgather-overlap-comm', exchangeBeside],
+  ['use-megatron-fsdp', sharded],
+  ['use-custom-fsdp', sharded],
+  ['use-torch-fsdp2', sharded],
+]);
+
+/**
+ * The flags of a program that change time or memory and that a plan leaves out, each with what it does.
+ * @param flags of the program itself, by `flagKey`.
+ */
+export function leftOutFlags(flags: ReadonlyMap<string, LocatedFlag>): LeftOutFlags {
+  const found = [...flags].flatMap(([key, flag]) => {
+    const what = leftOut.get(key);
+    return what === undefined ? [] : [{ ...flag, what }];
+  });
+  return {
+    names: found.map(({ name }) => name),
+    remarks: found.map(({ name, place, what }): Finding => ({
+      code: 'flag-left-out',
+      severity: 'information',
+      place,
+      message: sentence`${name} is left out of the plan: ${what}`,
+      remedy: sentence`measure a step and calibrate with it (--measured), or plan without the flag`,
+      fixes: [],
+    })),
+  };
+}

@@ -1,0 +1,113 @@
+import type { RopeScaling } from '../../domain/model';
+import { byDefault } from '../../domain/located';
+import type { FactName, Facts, FactValues } from '../../formats/facts';
+import { isHybrid, stateDefaults } from '../../formats/hybrid';
+import { sentence } from '../../sentence';
+
+type Values = { readonly [K in FactName]?: FactValues[K] };
+
+/**
+ * What Megatron-LM takes where a flag is missing (`megatron/training/arguments.py`, the defaults of argparse), apart from those that follow
+ * from other flags.
+ */
+export const megatronDefaultValues = {
+  positions: 'learned',
+  norm: 'layernorm',
+  normEpsilon: 1e-5,
+  bias: true,
+  qkvBias: false,
+  qkNorm: false,
+  gatedMlp: false,
+  tiedEmbeddings: true,
+  vocabDivisor: 128,
+  latentAttention: false,
+  tensor: 1,
+  pipeline: 1,
+  context: 1,
+  expert: 1,
+  precision: 'fp32',
+  optimizer: 'adam',
+  distributedOptimizer: false,
+  sequenceParallel: false,
+  cpuOffloading: false,
+  fusedCrossEntropy: false,
+  hiddenDropout: 0.1,
+  attentionDropout: 0.1,
+  variableSequenceLengths: false,
+  overlapP2p: true,
+} as const satisfies Values;
+
+/** Without `--recompute-granularity` (megatron/core/transformer/transformer_config.py 532). */
+const nothingRecomputed = { recomputeGranularity: 'none' } as const satisfies Values;
+
+/** With `--position-embedding-type rope`. */
+export const rotaryDefaults = { rotaryBase: 10_000 } as const satisfies Values;
+
+/**
+ * `--use-rope-scaling` with `--rope-scaling-factor` left out; all but the factor is fixed
+ * (`megatron/core/models/common/embeddings/rotary_pos_embedding.py`).
+ */
+export const llama3Scaling: RopeScaling = {
+  kind: 'llama3',
+  factor: 8,
+  lowFrequencyFactor: 1,
+  highFrequencyFactor: 4,
+  originalPositions: 8192,
+};
+
+/** With `--multi-latent-attention`. */
+const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
+
+/** With `--fp16`; only with `--bf16` are main gradients always in fp32. */
+const halfDefaults = { gradAccumulationFp32: false } as const satisfies Values;
+
+/** With `--context-parallel-size` above 1. */
+const contextDefaults = { contextCommunication: 'p2p' } as const satisfies Values;
+
+/** With `--num-experts`. */
+const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const satisfies Values;
+
+/** The facts that the flags leave to Megatron-LM, each marked as its default. Facts of `facts` itself are not repeated. */
+export function megatronDefaults(facts: Facts): Facts {
+  const values: Values = {
+    ...megatronDefaultValues,
+    ...nothingRecomputed,
+    ...(facts.positions?.value === 'rotary' && rotaryDefaults),
+    ...(facts.latentAttention?.value === true && latentDefaults),
+    ...(facts.precision?.value === 'fp16' && halfDefaults),
+    ...((facts.context?.value ?? 1) > 1 && contextDefaults),
+    ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
+    ...(isHybrid(facts) && stateDefaults(facts)),
+    ...widths(facts),
+  };
+  const missing = Object.entries(values).filter(([name]) => !(name in facts));
+  return Object.fromEntries(
+    missing.map(([name, value]) => [name, byDefault(value, sentence`Megatron-LM takes it when the flag is not given`)]),
+  );
+}
+
+/** Those that say nothing of the model, and hold beside a model config, too. */
+export function megatronTrainingDefaults(facts: Facts): Facts {
+  const { fusedCrossEntropy, hiddenDropout, attentionDropout, gradAccumulationFp32, recomputeGranularity } = megatronDefaults(facts);
+  return {
+    ...(recomputeGranularity && { recomputeGranularity }),
+    ...(gradAccumulationFp32 && { gradAccumulationFp32 }),
+    ...(fusedCrossEntropy && { fusedCrossEntropy }),
+    ...(hiddenDropout && { hiddenDropout }),
+    ...(attentionDropout && { attentionDropout }),
+  };
+}
+
+function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {
+  return {
+    ...(heads && { kvHeads: heads.value }),
+    ...(hidden && heads && { headDim: Math.floor(hidden.value / heads.value) }),
+    ...(hidden && { ffn: gatedMlp?.value === true ? Math.floor((4 * hidden.value * 2) / 3 / 64) * 64 : 4 * hidden.value }),
+    ...(tensor && { expertTensor: tensor.value }),
+  };
+}
+
+function expertWidth(facts: Facts): Values {
+  const ffn = facts.ffn?.value ?? widths(facts).ffn;
+  return ffn === undefined ? {} : { expertFfn: ffn };
+}

@@ -1,0 +1,97 @@
+import { byDefault } from '../../domain/located';
+import type { Fact, Facts, LauncherFile } from '../../formats/facts';
+import { count, fixed, on } from '../../languages/reads';
+import { megatronDefaultValues } from './megatron-defaults';
+import type { FlagWord, LocatedFlag } from '../tables/located-flag';
+import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
+import { nvidia } from './forks/nvidia';
+import { coreKeys, gated } from './core-keys';
+import { sharedExperts, withoutIdleExperts } from '../tables/derived';
+import { joined, key, under, type KeyTable } from '../tables/key-table';
+import { createKeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { environmentOnly, plainOf } from '../../languages/yaml/references';
+import { removalOf } from '../../languages/yaml/removal';
+import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+
+/**
+ * Megatron-LM's `--yaml-cfg` (examples/gpt3/gpt_config.yaml): sizes in `language_model`, layout in `model_parallel`, the rest at the root.
+ */
+const configKeys: KeyTable = joined(
+  {
+    gatedMlp: [key('swiglu', on(true)), key('language_model.gated_linear_unit', on(true)), key('language_model.activation_func', gated)],
+    tiedEmbeddings: [key('untie_embeddings_and_output_weights', on(false))],
+    attention: [key('use_flash_attn', fixed('flash'))],
+    encoderLayers: [key('encoder_num_layers', count(1))],
+    decoderLayers: [key('decoder_num_layers', count(1))],
+    splitRank: [key('pipeline_model_parallel_split_rank', count(1))],
+    decoderSequenceLength: [key('decoder_seq_length', count(1))],
+  },
+  under(['language_model.', 'model_parallel.', ''], coreKeys),
+);
+
+/** Where argparse takes something and the functional tests count on it. */
+const defaultNames = ['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'distributedOptimizer'] as const;
+
+/**
+ * What a Megatron-LM YAML says: `MODEL_ARGS` of a functional test, whose keys are command-line flags, or a `--yaml-cfg` file.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readMegatronYaml(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text, 'last');
+  const args = document.root.entries.get('MODEL_ARGS');
+  return args?.value.kind === 'map' ? readArguments(document, [...args.value.entries.values()]) : readConfig(document);
+}
+
+function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): LauncherFile {
+  const given = entries.filter(({ value }) => value.kind !== 'scalar' || plainOf(value) !== null);
+  const flags = new Map(given.map((entry) => [flagKey(entry.key), flagOf(document, entry)]));
+  const facts = megatronFacts(flags);
+  return launcherFile(
+    document,
+    'megatron-yaml',
+    { ...defaultsFor(facts), ...facts },
+    { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholdersOf(document, flags) },
+  );
+}
+
+function readConfig(document: YamlDocument): LauncherFile {
+  const reader = createKeyReader(document, environmentOnly);
+  const written = withoutIdleExperts(reader.facts(configKeys));
+  const facts = { ...written, ...sharedExperts(written) };
+  return launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, reader);
+}
+
+function flagOf(document: YamlDocument, entry: YamlEntry): LocatedFlag {
+  const { file, text } = document;
+  const whole = removalOf(text, entry);
+  const words = wordsOf(file, entry.value);
+  return { name: entry.key, place: { file, range: entry.keyRange }, words, ...(whole && { whole }) };
+}
+
+function wordsOf(file: string, node: YamlNode): readonly FlagWord[] {
+  if (node.kind === 'map') return [];
+  if (node.kind === 'list') return node.items.flatMap((item) => wordsOf(file, item));
+  return [{ text: variable.test(node.text) ? null : node.text, place: { file, range: node.range } }];
+}
+
+/** `${NAME}` or `$NAME`, which the test runner fills from the environment. */
+const variable = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/;
+
+function placeholdersOf(document: YamlDocument, flags: ReadonlyMap<string, LocatedFlag>): readonly string[] {
+  const unknown = [...flags].flatMap(([name, { words }]) =>
+    flagWords(name) === undefined ? [] : words.filter(({ text }) => text === null),
+  );
+  const names = unknown.flatMap(({ place }) => {
+    const found = variable.exec(document.text.slice(place.range.start, Math.min(place.range.end, place.range.start + 1000)));
+    return [found?.[1] ?? found?.[2] ?? []].flat();
+  });
+  return [...new Set(names)];
+}
+
+function defaultsFor(facts: Facts): Facts {
+  const missing = defaultNames.filter((name) => facts[name] === undefined);
+  const reason = sentence`Megatron-LM takes it when the flag is not given`;
+  return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], reason)]));
+}

@@ -1,0 +1,14 @@
+import type { Facts } from '../../formats/facts';
+import { count, positiveNumber } from '../../languages/reads';
+import { factOf, type LocatedFlag } from '../tables/located-flag';
+
+/** Llama 3's scaling with a factor of its own, or positions divided by a number. */
+export function scalingOf({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+  const factor = factOf(flags.get('rope-scaling-factor'), positiveNumber);
+  const divided = factOf(flags.get('rotary-seq-len-interpolation-factor'), count(1));
+  if (ropeScaling !== undefined && factor !== undefined)
+    return { ropeScaling: { ...ropeScaling, value: { ...ropeScaling.value, factor: factor.value } } };
+  return ropeScaling === undefined && divided !== undefined
+    ? { ropeScaling: { ...divided, value: { kind: 'linear', factor: divided.value } } }
+    : {};
+}

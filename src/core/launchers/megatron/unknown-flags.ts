@@ -1,0 +1,57 @@
+import type { Finding } from '../../findings';
+import { sentence } from '../../sentence';
+import { closest } from '../../suggest';
+import { flagNames } from './flag-names';
+import type { LocatedFlag } from '../tables/located-flag';
+import { flagWords } from './megatron-flags';
+
+/** Names that touch model, parallelism, batch or memory. */
+const touches =
+  /layer|hidden|head|ffn|expert|moe|seq|vocab|embed|tensor|pipe|parallel|context|virtual|stage|batch|recompute|activation|offload|memory|optimizer|fp8|fp16|bf16|fp4|precision|attention|attn|latent|mtp|swap|zero|shard|fsdp|slice|chunk|swiglu|mlp|mamba|dtype|schedule/; // prettier-ignore
+
+/** Flags that a plan leaves out, with what is said of them. */
+export interface LeftOutFlags {
+  readonly names: readonly string[];
+  readonly remarks: readonly Finding[];
+}
+
+/**
+ * Flags that nobody here knows: of those whose name touches what a plan rests on, and of misspelt ones.
+ * @param flags of the program itself, not of what starts it, by `flagKey`.
+ */
+export function unknownFlags(file: string, flags: ReadonlyMap<string, LocatedFlag>): LeftOutFlags {
+  const unknown = [...flags].filter(([key]) => touches.test(key) && !isKnown(key));
+  return { names: unknown.map(([, { name }]) => name), remarks: unknown.map(([key, flag]) => remark(file, key, flag)) };
+}
+
+function isKnown(key: string): boolean {
+  return flagWords(key) !== undefined || flagNames.has(key) || (key.startsWith('no-') && isKnown(key.slice(3)));
+}
+
+/** So few letters of a long name are a slip. */
+function slip(length: number): number {
+  return length >= 12 ? 2 : length >= 8 ? 1 : 0;
+}
+
+function remark(file: string, key: string, { name, place }: LocatedFlag): Finding {
+  const meant = closest(key, flagNames.keys(), slip);
+  if (meant === null)
+    return {
+      code: 'flag-unknown',
+      severity: 'information',
+      place,
+      message: sentence`${name} is not known to us; the plan leaves it out`,
+      remedy: sentence`keep in mind that it may change model, layout or memory`,
+      fixes: [],
+    };
+  const written = `--${name.includes('_') ? meant.replaceAll('-', '_') : meant}`;
+  const edits = [{ place, newText: written }];
+  return {
+    code: 'flag-unknown',
+    severity: 'warning',
+    place,
+    message: sentence`${name} is no flag of Megatron-LM or a fork of it that is known; the plan leaves it out`,
+    remedy: sentence`did you mean ${written}?`,
+    fixes: place.file === file ? [{ title: sentence`Rename to ${written}`, preferred: true, edits }] : [],
+  };
+}

@@ -1,0 +1,74 @@
+import type { Finding } from '../findings';
+import type { Located } from '../domain/located';
+import { quoted } from '../text';
+import type { Fact, LauncherFile } from '../formats/facts';
+import { readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
+import type { ModelOfLauncher } from '../huggingface/hub-models';
+import { isLauncher, launchers } from './registry';
+import { sentence, type Sentence } from '../sentence';
+
+/** A model whose sizes are in no file: the launcher names it, and its code holds them, or they are published. */
+export interface NamedModel {
+  /** Every value a default that says whose it is. */
+  readonly config: HuggingFaceModel;
+  /** Where the sizes are from, said at the name. */
+  readonly remark: Finding;
+}
+
+/** The model that a launcher names by a flavour, a class or a name of the hub; null where it names none, or one that is not known here. */
+export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null {
+  const { flavor } = facts;
+  if (flavor?.source.kind !== 'file') return null;
+  const model = isLauncher(format) ? launchers[format].modelNamed?.(flavor.value, facts) : undefined;
+  if (model === undefined || model.config === null) return null;
+  const { reason, message, remedy } = wordsOf(model);
+  return {
+    config: defaulted(readHuggingFace('', model.config), reason),
+    remark: { code: 'sizes-of-launcher', severity: 'information', place: flavor.source.place, message, remedy, fixes: [] },
+  };
+}
+
+function wordsOf({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reason' | 'message' | 'remedy', Sentence>> {
+  if (home === 'hub')
+    return {
+      reason: sentence`${name} on Hugging Face's hub`,
+      message: isPart
+        ? sentence`Only the language model of ${quoted(name)} is planned, with the sizes that are published under this name`
+        : sentence`The file does not say how large ${quoted(name)} is: the sizes are those that are published under this name`,
+      remedy: sentence`if your model has others, put its config.json beside this file`,
+    };
+  if (home === 'preset')
+    return {
+      reason: sentence`the published model of the name ${name}`,
+      message: isPart
+        ? sentence`The file that sets the sizes of ${quoted(name)} is not here: the language model of the published one of this name is planned alone`
+        : sentence`The file that sets the sizes of ${quoted(name)} is not here: they are those of the published model of this name`,
+      remedy: sentence`open the folder that holds it too`,
+    };
+  const { launcher } = home;
+  return {
+    reason: sentence`${name} of ${launcher}`,
+    message: sentence`The file does not say how large ${quoted(name)} is: the sizes are those in the code of ${launcher}`,
+    remedy: sentence`if your version of ${launcher} has others, put the model's config.json beside this file`,
+  };
+}
+
+function defaulted(config: HuggingFaceModel, reason: Sentence): HuggingFaceModel {
+  const each = <T extends object>(fields: T): T =>
+    Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutPlace(field as Located<unknown>, reason)])) as T;
+  const { document, model, traits, facts, assumedFields = [] } = config;
+  return {
+    training: {},
+    document,
+    model: each(model),
+    traits,
+    facts: each(facts),
+    assumedFields,
+    remarks: [],
+  };
+}
+
+/** The value alone: a place in a text that no one can open is none. */
+function withoutPlace({ value, source }: Located<unknown>, reason: Sentence): Fact<unknown> {
+  return { value, source: source.kind === 'file' ? { kind: 'default', reason } : source };
+}

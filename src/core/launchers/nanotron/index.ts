@@ -1,0 +1,29 @@
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
+import { megatronTraits, type Launcher } from '../launcher';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { sentence } from '../../sentence';
+
+/** Hugging Face's nanotron. */
+export const nanotron: Launcher = {
+  file: sentence`a nanotron YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isNanotron(yaml()),
+  reader: async () => (await import('./nanotron')).readNanotron,
+  traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
+  capabilities: {
+    name: 'nanotron',
+    source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
+    setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
+    refuses: [],
+    recomputes: wholeLayersOnly,
+    dealsLayers: true,
+    silent: { recomputeGranularity: 'none' },
+  },
+};
+
+function isNanotron({ sections }: YamlHead): boolean {
+  const layout = sections.get('parallelism');
+  return (
+    layout !== undefined && ['dp', 'tp', 'pp'].every((name) => layout.has(name)) && hasAny(sections.get('tokens'), ['micro_batch_size'])
+  );
+}

@@ -1,0 +1,86 @@
+import { byDefault } from '../../domain/located';
+import type { Facts, LauncherFile } from '../../formats/facts';
+import { choice, count, fixed, on } from '../../languages/reads';
+import { key, lenient, under, type KeyTable } from '../tables/key-table';
+import { createKeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { environmentOnly } from '../../languages/yaml/references';
+import { anyOf, word } from '../tables/reads';
+import { parseYaml } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+import { nanotronEngines } from './engines';
+
+const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
+
+/** Fields of its `LlamaConfig` and `Qwen2Config`. */
+const modelKeys: KeyTable = {
+  layers: [key('num_hidden_layers', count(1))],
+  hidden: [key('hidden_size', count(1))],
+  heads: [key('num_attention_heads', count(1))],
+  kvHeads: [key('num_key_value_heads', count(1))],
+  ffn: [key('intermediate_size', count(1))],
+  vocab: [key('vocab_size', count(1))],
+  maxPositions: [key('max_position_embeddings', count(1))],
+  tiedEmbeddings: [key('tie_word_embeddings', on(true))],
+  experts: [key('moe_config.num_experts', count(1))],
+  activeExperts: [key('moe_config.top_k', count(1))],
+  expertFfn: [key('moe_config.moe_intermediate_size', count(1))],
+};
+
+const nanotronKeys: KeyTable = {
+  ...under(['model.model_config.'], modelKeys),
+  tensor: [key('parallelism.tp', count(1))],
+  pipeline: [key('parallelism.pp', count(1))],
+  data: [key('parallelism.dp', count(1))],
+  context: [key('parallelism.context_parallel_size', count(1))],
+  expert: [key('parallelism.expert_parallel_size', count(1))],
+  schedule: [key('parallelism.pp_engine', lenient(choice(nanotronEngines)))],
+  sequenceParallel: [
+    key(
+      'parallelism.tp_mode',
+      anyOf((written) => /^reduce_scatter$/i.test(written)),
+    ),
+  ],
+  recomputeGranularity: [key('parallelism.recompute_layer', fixed('full'))],
+  sequenceLength: [key('tokens.sequence_length', count(1))],
+  microBatch: [key('tokens.micro_batch_size', count(1))],
+  gradientAccumulation: [key('tokens.batch_accumulation_per_replica', count(1))],
+  precision: [key('model.dtype', lenient(choice(dtypes)))],
+  optimizer: [key('optimizer.optimizer_factory.name', word)],
+  // any stage above 0 is stage 1 (src/nanotron/helpers.py 409)
+  zeroStage: [
+    key(
+      'optimizer.zero_stage',
+      anyOf((stage) => (/^[0-3]$/.test(stage) ? Math.min(1, Number(stage)) : undefined)),
+    ),
+  ],
+  gradAccumulationFp32: [key('optimizer.accumulate_grad_in_fp32', on(true))],
+};
+
+/**
+ * nanotron's YAML (`src/nanotron/config/config.py`): sections `model`, `parallelism`, `tokens` and `optimizer`. Its Llama has rotary
+ * positions, RMSNorm, a gated feed-forward and no biases.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readNanotron(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text, 'last');
+  const reader = createKeyReader(document, environmentOnly);
+  const written = reader.facts(nanotronKeys);
+  return launcherFile(document, 'nanotron', { ...defaultsOf(written), ...written }, reader);
+}
+
+function defaultsOf({ heads, recomputeGranularity }: Facts): Facts {
+  const reason = sentence`nanotron's Llama has it`;
+  const byLayer = sentence`nanotron recomputes layer by layer`;
+  return {
+    context: byDefault(1, sentence`nanotron default: context_parallel_size 1`),
+    expert: byDefault(1, sentence`nanotron default: expert_parallel_size 1`),
+    gatedMlp: byDefault(true, reason),
+    norm: byDefault('rmsnorm', reason),
+    positions: byDefault('rotary', reason),
+    bias: byDefault(false, reason),
+    tiedEmbeddings: byDefault(false, sentence`nanotron default: tie_word_embeddings false`),
+    ...(heads && { kvHeads: byDefault(heads.value, sentence`nanotron: without num_key_value_heads, as many as attention heads`) }),
+    ...(recomputeGranularity && { recomputeMethod: byDefault('uniform', byLayer), recomputeLayers: byDefault(1, byLayer) }),
+  };
+}

@@ -1,0 +1,186 @@
+import { allLinear, coreModules, sectionSettings } from '../../formats/adapters';
+import { byDefault } from '../../domain/located';
+import type { Finding } from '../../findings';
+import { optimizerKeys } from '../tables/optimizer-facts';
+import { sentence } from '../../sentence';
+import type { Composition } from '../composition';
+import type { Layer } from '../../languages/layers';
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
+import type { Fact, Facts, LauncherFile, Program } from '../../formats/facts';
+import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
+import { choice, count, fixed, on } from '../../languages/reads';
+import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
+import { without } from '../tables/derived';
+import { launcherFile } from '../tables/launcher-file';
+import { mergedDocument } from '../../languages/yaml/merge';
+import { word } from '../tables/reads';
+import { createResolver } from '../../languages/yaml/references';
+import { entryAt, parseYaml, type YamlDocument } from '../../languages/yaml/document';
+
+const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
+
+/** What both backends share. */
+const policyKeys: KeyTable = {
+  flavor: [key('policy.model_name', word)],
+  sequenceLength: [key('policy.max_total_sequence_length', count(1))],
+  microBatch: [key('policy.train_micro_batch_size', count(1))],
+  globalBatch: [key('policy.train_global_batch_size', count(1))],
+  precision: [key('policy.precision', lenient(choice(precisions)))],
+  nodes: [key('cluster.num_nodes', count(1))],
+  gpusPerNode: [key('cluster.gpus_per_node', count(1))],
+};
+
+const megatronKeys: KeyTable = joined(
+  {
+    firstStageLayers: [key('policy.megatron_cfg.num_layers_in_first_pipeline_stage', count(1))],
+    lastStageLayers: [key('policy.megatron_cfg.num_layers_in_last_pipeline_stage', count(1))],
+    overlapGradReduce: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce', on(true))],
+    overlapParamGather: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather', on(true))],
+    ...under(['policy.megatron_cfg.optimizer.'], optimizerKeys),
+    distributedOptimizer: [key('policy.megatron_cfg.optimizer.use_distributed_optimizer', on(true))],
+  },
+  joined(policyKeys, under(['policy.megatron_cfg.'], coreKeys)),
+);
+
+/** PyTorch's DTensor: tensor and context parallelism beside FSDP2. */
+const dtensorKeys: KeyTable = joined(policyKeys, {
+  tensor: [key('policy.dtensor_cfg.tensor_parallel_size', count(1))],
+  context: [key('policy.dtensor_cfg.context_parallel_size', count(1))],
+  expert: [key('policy.dtensor_cfg.expert_parallel_size', count(1))],
+  sequenceParallel: [key('policy.dtensor_cfg.sequence_parallel', on(true))],
+  optimizer: [key('policy.optimizer.name', word)],
+  recomputeGranularity: [key('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
+});
+
+/** DTensor has no pipeline, and FSDP2 shards everything. */
+const onTensors: Program = {
+  name: 'NeMo-RL with DTensor',
+  traits: { runtime: 'fsdp1' },
+  capabilities: {
+    name: 'NeMo-RL with DTensor',
+    source: 'NVIDIA-NeMo/RL, nemo_rl/models/policy/workers/dtensor_policy_worker.py 300 and nemo_rl/models/dtensor/parallelize.py 507',
+    setBy: setBy(['tensor', 'context', 'expert', 'sequenceParallel', 'microBatch', 'recompute']),
+    refuses: [],
+    recomputes: wholeLayersOnly,
+    // reductions and logits in fp32
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, recomputeGranularity: 'none' },
+  },
+};
+
+/**
+ * NeMo-RL: reinforcement learning and fine-tuning of a policy, whose training step is what is read. A file builds on others by `defaults`,
+ * paths beside it (`nemo_rl/utils/config.py`); the model is one of Hugging Face, by its name or a folder.
+ */
+export const nemoRlFiles: Composition = {
+  basesOf: (layer) => {
+    const value = parsed(layer).root.entries.get('defaults')?.value;
+    const items = value === undefined || value.kind === 'map' ? [] : value.kind === 'list' ? value.items : [value];
+    return items.flatMap((item) => {
+      if (item.kind !== 'scalar' || item.text.includes('${') || item.text === '') return [];
+      return [{ written: item.text, place: { file: layer.file, range: item.range }, paths: [item.text] }];
+    });
+  },
+  read: (layers) => {
+    const document = mergedDocument(layers.map(parsed));
+    const reader = createKeyReader(document, createResolver(document.root));
+    const usesMegatron = reader.one('policy.megatron_cfg.enabled', on(true))?.value === true;
+    const written = reader.facts(usesMegatron ? megatronKeys : dtensorKeys);
+    const backend = usesMegatron ? asMegatronRuns(reader, written) : { ...written, ...sharded };
+    const trained = withTrainingNodes(reader, layerByLayer(backend));
+    const facts = usesMegatron ? trained : withLocalBatch(trained);
+    const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [planned(document, facts)] });
+    const program = usesMegatron ? {} : { program: onTensors };
+    return { ...launcher, ...program, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
+  },
+};
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text);
+}
+
+const sharded: Pick<Facts, 'zeroStage'> = {
+  zeroStage: byDefault(3, sentence`FSDP2, which the DTensor backend of NeMo-RL uses, shards weights`),
+};
+
+/** Nothing is recomputed unless `activation_checkpointing` is on, whatever the granularity, and no pass is in FP8 unless that is on. */
+function asMegatronRuns(reader: KeyReader, written: Facts): Facts {
+  const { recomputeGranularity, recomputeModules } = written;
+  const rest = without(written, ['recomputeGranularity', 'recomputeModules', 'recomputeMethod', 'recomputeLayers']);
+  const isOn = reader.one('policy.megatron_cfg.activation_checkpointing', on(true));
+  const recompute = recomputeGranularity ?? (isOn && { ...isOn, value: 'full' });
+  const isFp8 = reader.one('policy.megatron_cfg.fp8_cfg.enabled', on(true))?.value === true;
+  const fp8 = isFp8 ? reader.one('policy.megatron_cfg.fp8_cfg.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))) : undefined;
+  const fp8Recipe = isFp8 ? reader.one('policy.megatron_cfg.fp8_cfg.fp8_recipe', lenient(choice(fp8RecipeWords))) : undefined;
+  return {
+    ...rest,
+    ...(fp8 && { precision: fp8 }),
+    ...(fp8Recipe && { fp8Recipe }),
+    ...(isOn?.value === true && recompute && { recomputeGranularity: recompute }),
+    ...(isOn?.value === true && recompute?.value === 'selective' && recomputeModules && { recomputeModules }),
+  };
+}
+
+/** The DTensor backend takes what a replica has at once where that is less than a micro-batch. */
+function withLocalBatch(facts: Facts): Facts {
+  const { microBatch, globalBatch, nodes, gpusPerNode, tensor, context } = facts;
+  const world = (nodes?.value ?? 0) * (gpusPerNode?.value ?? 0);
+  const replicas = world / ((tensor?.value ?? 1) * (context?.value ?? 1));
+  const local = (globalBatch?.value ?? 0) / replicas;
+  if (microBatch === undefined || !Number.isInteger(local) || local < 1 || local >= microBatch.value) return facts;
+  return { ...facts, microBatch: { ...microBatch, value: local } };
+}
+
+function layerByLayer(facts: Facts): Facts {
+  if (facts.recomputeGranularity?.value !== 'full') return facts;
+  const reason = sentence`NeMo-RL recomputes layer by layer`;
+  return { ...facts, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}
+
+/**
+ * Generation that is not colocated has nodes, or GPUs of the one node, to itself. What other models of the run have is not told everywhere:
+ * GPUs that replicas cannot share out are not those of the training.
+ */
+function withTrainingNodes(reader: KeyReader, facts: Facts): Facts {
+  const generation = 'policy.generation.colocated.';
+  if (reader.one(`${generation}enabled`, on(true))?.value !== false) return facts;
+  const nodes = less(facts.nodes, (facts.nodes?.value ?? 1) > 1 ? reader.one(`${generation}resources.num_nodes`, count(1)) : undefined);
+  const gpus = less(facts.gpusPerNode, facts.nodes?.value === 1 ? reader.one(`${generation}resources.gpus_per_node`, count(1)) : undefined);
+  const sizes = [facts.tensor, facts.pipeline, facts.context].reduce((product, size) => product * (size?.value ?? 1), 1);
+  const world = (nodes?.value ?? 0) * (gpus?.value ?? 0);
+  const expert = (facts.expert?.value ?? 1) * (facts.pipeline?.value ?? 1);
+  const rest = without(facts, ['nodes', 'gpusPerNode']);
+  if (world % sizes !== 0 || world % expert !== 0) return { ...rest, ...(gpus && { gpusPerNode: gpus }) };
+  return { ...rest, ...(nodes && { nodes }), ...(gpus && { gpusPerNode: gpus }) };
+}
+
+function less(all: Fact<number> | undefined, taken: Fact<number> | undefined): Fact<number> | undefined {
+  return all === undefined || taken === undefined || taken.value >= all.value ? all : { ...all, value: all.value - taken.value };
+}
+
+function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile, 'adapters'> {
+  const name = usesMegatron ? 'policy.megatron_cfg.peft' : 'policy.dtensor_cfg.lora_cfg';
+  const setting = reader.one(`${name}.enabled`, on(true));
+  if (setting?.value !== true || setting.source.kind !== 'file') return {};
+  const said = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
+  const defaults = { rank: 8, targets: usesMegatron ? coreModules : [allLinear], reason: sentence`NeMo-RL's default` };
+  return { adapters: { place: setting.source.place, name, ...said, defaults } };
+}
+
+/** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */
+function modelOf({ flavor }: Facts): LauncherFile['modelFiles'] {
+  return flavor === undefined || /\s/.test(flavor.value) ? [] : [flavor];
+}
+
+function planned(document: YamlDocument, facts: Facts): Finding {
+  const entry = entryAt(document.root, ['policy', 'model_name']);
+  const isHere = entry !== null && (entry.document ?? document).file === document.file;
+  return {
+    code: 'policy-alone',
+    severity: 'information',
+    place: isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts),
+    message: sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`,
+    remedy: sentence`add their time and memory where they share the GPUs`,
+    fixes: [],
+  };
+}

@@ -1,0 +1,25 @@
+import { composing } from '../composition';
+import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
+import { hasAny, parallelSizes, type YamlHead } from '../../languages/yaml/head';
+import { sentence } from '../../sentence';
+
+/** NeMo 1.x, as in NeMo-Framework-Launcher. */
+export const nemo: Launcher = {
+  file: sentence`a NeMo YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isNemo(yaml()),
+  reader: async () => composing((await import('./nemo')).nemoFiles),
+  traits: { ...megatronTraits, ignoresIdleRecompute: true },
+  capabilities: { ...megatronCapabilities, name: 'NeMo', source: 'NVIDIA-NeMo/NeMo at 8cfedd72, nemo/collections/nlp, with Megatron Core' },
+};
+
+/**
+ * NeMo 1.x: a Lightning trainer, and a model with Megatron's parallel sizes, or the batches of a run that takes them from a checkpoint
+ * (NeMo-Aligner). Its speech and vision configs have neither.
+ */
+function isNemo({ sections }: YamlHead): boolean {
+  if (!sections.has('trainer')) return false;
+  const model = sections.get('model');
+  const isAligned = model?.has('micro_batch_size') === true && model.has('global_batch_size') && model.has('mcore_gpt');
+  return isAligned || hasAny(model, [...parallelSizes, 'encoder_seq_length']);
+}

@@ -1,0 +1,178 @@
+import { byDefault } from '../../domain/located';
+import { sectionSettings } from '../../formats/adapters';
+import type { Composition } from '../composition';
+import type { Layer } from '../../languages/layers';
+import { bytesOfType } from '../tables/optimizer-facts';
+import { vocabOfName, vocabOfType } from '../tables/tokenizers';
+import type { Facts, LauncherFile } from '../../formats/facts';
+import { choice, count, fixed, keep, on } from '../../languages/reads';
+import { coreKeys, gated } from '../megatron/core-keys';
+import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
+import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { mergedDocument } from '../../languages/yaml/merge';
+import { anyOf, devices, word } from '../tables/reads';
+import { createResolver } from '../../languages/yaml/references';
+import type { Purpose } from '../../formats/purpose';
+import { defaultsOf, withDefaults } from './hydra';
+import { entryAt, parseYaml, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+
+/** PyTorch Lightning's names. */
+const precisions = {
+  '32': 'fp32',
+  '32-true': 'fp32',
+  '16': 'fp16',
+  '16-mixed': 'fp16',
+  '16-true': 'fp16',
+  bf16: 'bf16',
+  'bf16-mixed': 'bf16',
+  'bf16-true': 'bf16',
+} as const;
+
+const isFp32Type = anyOf((written) => {
+  const bytes = bytesOfType(written);
+  return bytes === undefined ? undefined : bytes === 4;
+});
+
+/** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
+const modelKeys: KeyTable = {
+  sequenceLength: [key('encoder_seq_length', count(1)), key('seq_length', count(1)), key('data.seq_length', count(1))],
+  bias: [key('bias', on(true))],
+  gatedMlp: [key('activation', gated)],
+  tiedEmbeddings: [key('share_decoder_tokens_head_embeddings', on(true))],
+  recomputeGranularity: [key('activations_checkpoint_granularity', keep(['full', 'selective', 'none']))],
+  recomputeMethod: [key('activations_checkpoint_method', keep(['uniform', 'block']))],
+  recomputeLayers: [key('activations_checkpoint_num_layers', count(0))],
+  attention: [key('use_flash_attention', fixed('flash'))],
+  optimizer: [key('optim.name', word)],
+  gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
+  overlapGradReduce: [key('optim.overlap_grad_sync', on(true))],
+  overlapParamGather: [key('optim.overlap_param_sync', on(true))],
+  fp8ParamGather: [key('fp8_params', on(true))],
+  distributedOptimizer: [
+    key(
+      'optim.name',
+      anyOf((name) => (/^(mcore_distributed_optim|distributed_fused_adam)$/.test(name) ? true : undefined)),
+    ),
+  ],
+  vocab: [
+    key('override_vocab_size', count(1)),
+    key('tokenizer.type', vocabOfType),
+    ...['tokenizer.type', 'tokenizer.model', 'tokenizer.vocab_file'].map((name) => key(name, vocabOfName)),
+  ],
+  // `grad_reduce_in_fp32` of its distributed optimizers (megatron_gpt_model.py)
+  gradAccumulationFp32: [key('optim.grad_sync_dtype', isFp32Type)],
+};
+
+const nemoKeys: KeyTable = joined(
+  {
+    encoderLayers: [key('model.encoder.num_layers', count(1))],
+    decoderLayers: [key('model.decoder.num_layers', count(1))],
+    splitRank: [key('model.pipeline_model_parallel_split_rank', count(0))],
+    decoderSequenceLength: [key('model.decoder_seq_length', count(1)), key('model.data.seq_length_dec', count(1))],
+    precision: [
+      key('model.fp8', fixed('fp8')),
+      key('trainer.precision', lenient(choice(precisions))),
+      key('model.precision', lenient(choice(precisions))),
+    ],
+    nodes: [key('trainer.num_nodes', count(1))],
+    gpusPerNode: [key('trainer.devices', devices)],
+  },
+  under(['model.', 'model.encoder.'], joined(modelKeys, coreKeys)),
+);
+
+/**
+ * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) says of a run: sections `trainer`, `model`, with OmegaConf references resolved where
+ * the file itself gives them. Values that cannot be are remarks of severity error, and no facts.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readNemo(file: string, text: string): LauncherFile {
+  return readLayers([{ file, text }]);
+}
+
+/** The same over the files of its Hydra defaults list. */
+export const nemoFiles: Composition = { basesOf: (layer) => defaultsOf(parsed(layer)), read: readLayers };
+
+function parsed({ file, text }: Layer): YamlDocument {
+  return parseYaml(file, text);
+}
+
+function readLayers(layers: readonly Layer[]): LauncherFile {
+  const document = mergedDocument(withDefaults(layers, parsed));
+  const reader = createKeyReader(document, createResolver(document.root));
+  const written = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
+  const shared = sharedExperts(written);
+  const facts = { ...written, ...shared, ...attentionOf(reader, written), ...encoderLength(written) };
+  const purpose = purposeIn(document);
+  return {
+    ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
+    ...(purpose && { purpose }),
+    ...adaptersOf(reader),
+  };
+}
+
+/** NeMo-Framework-Launcher names the results of what a file does in its section `run`: a stage that trains none of these. */
+function purposeIn({ root }: YamlDocument): Purpose | null {
+  const has = (name: string): boolean => entryAt(root, ['run', name]) !== null;
+  if (has('convert_name') && !has('convert_dir')) return 'conversion';
+  if (has('eval_name')) return 'evaluation';
+  return trainsNothing(root)
+    ? root.entries.has('export')
+      ? 'conversion'
+      : root.entries.has('inference')
+        ? 'serving'
+        : 'evaluation'
+    : null;
+}
+
+/** A checkpoint is restored, and no data to train on is named: it is quantized, pruned, tried or asked. */
+function trainsNothing(root: YamlMap): boolean {
+  const has = (...path: readonly string[]): boolean => entryAt(root, path) !== null;
+  if (!has('model', 'restore_from_path') || has('model', 'optim') || has('model', 'data', 'train_ds')) return false;
+  return has('export') || has('inference') || has('model', 'data', 'validation_ds') || has('model', 'data', 'test_ds');
+}
+
+/** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */
+function attentionOf(reader: KeyReader, facts: Facts): Pick<Facts, 'attention'> {
+  const flash = reader.one('model.use_flash_attention', on(true));
+  const engine = reader.one('model.transformer_engine', on(true));
+  if (facts.attention !== undefined || flash?.value !== false || engine?.value === true) return {};
+  return { attention: { ...flash, value: 'unfused' } };
+}
+
+function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'encoderSequenceLength'> {
+  return encoderLayers === undefined || sequenceLength === undefined ? {} : { encoderSequenceLength: sequenceLength };
+}
+
+/** `num_moe_experts: 1` is NeMo's word for none. */
+function withoutLoneExpert(facts: Facts): Facts {
+  return facts.experts?.value === 1 ? without(facts, ['experts']) : facts;
+}
+
+/** The config that NeMo's others are made over recomputes nothing, and has a number of layers for it all the same. */
+function withoutLoneLayers(facts: Facts): Facts {
+  const { recomputeGranularity, recomputeMethod } = facts;
+  return recomputeGranularity === undefined && recomputeMethod === undefined ? without(facts, ['recomputeLayers']) : facts;
+}
+
+/** Adapters of NeMo's parameter-efficient fine-tuning. */
+function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const scheme = reader.one('model.peft.peft_scheme', word);
+  if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
+  const isLora = /^lora$/i.test(scheme.value);
+  const said = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
+  const defaults = { rank: 32, targets: ['linear_qkv'], reason: sentence`NeMo's default` };
+  return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...said, defaults, ...(!isLora && { unlike: scheme.value }) } };
+}
+
+function sizeDefaults({ heads }: Facts): Facts {
+  return {
+    tensor: byDefault(1, sentence`NeMo default: tensor_model_parallel_size 1`),
+    pipeline: byDefault(1, sentence`NeMo default: pipeline_model_parallel_size 1`),
+    context: byDefault(1, sentence`NeMo default: context_parallel_size 1`),
+    expert: byDefault(1, sentence`NeMo default: expert_model_parallel_size 1`),
+    ...(heads && { kvHeads: byDefault(heads.value, sentence`NeMo: without num_query_groups, as many as attention heads`) }),
+  };
+}

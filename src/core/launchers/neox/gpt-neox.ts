@@ -1,0 +1,154 @@
+import { vocabOfName, vocabOfType } from '../tables/tokenizers';
+import { byDefault } from '../../domain/located';
+import { isFp32 } from '../deepspeed/settings';
+import type { Facts, LauncherFile } from '../../formats/facts';
+import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
+import { key, lenient, type KeyTable, type NodeRead } from '../tables/key-table';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, phrase, word } from '../tables/reads';
+import { environmentOnly } from '../../languages/yaml/references';
+import { entryAt, parseYaml, type YamlEntry, type YamlMap, type YamlNode } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+
+const positions = { learned: 'learned', rotary: 'rotary', sinusoidal: 'none', rpe: 'none', alibi: 'none', none: 'none' } as const;
+const norms = {
+  layernorm: 'layernorm',
+  non_parametric_layernorm: 'layernorm',
+  te_layernorm: 'layernorm',
+  rmsnorm: 'rmsnorm',
+  te_rmsnorm: 'rmsnorm',
+} as const;
+const precisions = { fp16: 'fp16', fp32: 'fp32', bfloat16: 'bf16', bf16: 'bf16' } as const;
+
+/** `[[["flash"], 32]]`: kinds of attention with how many layers repeat them. Only a model all of one kind has one. */
+const attentionKinds: NodeRead<'flash' | 'unfused'> = {
+  ofNode: (node) => {
+    const kinds = new Set(wordsIn(node).filter((kind) => /^[a-z_]+$/.test(kind)));
+    const [kind] = kinds;
+    if (kinds.size !== 1 || (kind !== 'flash' && kind !== 'global')) return { silent: true };
+    return { value: kind === 'flash' ? 'flash' : 'unfused' };
+  },
+};
+
+/** Zero is none: no pipeline engine, and one rank of tensor parallelism. */
+const oneOrMore: FlagRead<number> = {
+  words: 'one',
+  of: (words) => {
+    const outcome = count(0).of(words);
+    return 'value' in outcome ? { value: Math.max(1, outcome.value) } : outcome;
+  },
+};
+
+/** -1 stands for all there are. */
+const some: FlagRead<number> = { words: 'one', of: (words) => (/^-\d+$/.test(words[0] ?? '') ? { silent: true } : count(1).of(words)) };
+
+const deviceName: FlagRead<string> = anyOf((name) => (name === 'none' ? undefined : name));
+
+/** Names with underscores; a file may write dashes instead. */
+const neoxKeys: KeyTable = {
+  layers: [key('num_layers', count(1))],
+  hidden: [key('hidden_size', count(1))],
+  heads: [key('num_attention_heads', count(1))],
+  kvHeads: [key('num_kv_heads', count(1))],
+  vocab: [key('tokenizer_type', vocabOfType), key('vocab_file', vocabOfName)],
+  vocabDivisor: [key('make_vocab_size_divisible_by', count(1))],
+  tiedEmbeddings: [key('no_weight_tying', on(false))],
+  maxPositions: [key('max_position_embeddings', count(1))],
+  positions: [key('pos_emb', lenient(choice(positions)))],
+  norm: [key('norm', lenient(choice(norms)))],
+  bias: [key('use_bias_in_attn_linear', on(true))],
+  gatedMlp: [
+    key(
+      'mlp_type',
+      anyOf((kind) => (kind === 'llama' ? true : undefined)),
+    ),
+    key(
+      'activation',
+      anyOf((name) => /^(swiglu|geglu|reglu|bilinear|glu)$/.test(name)),
+    ),
+  ],
+  hiddenDropout: [key('hidden_dropout', share)],
+  attentionDropout: [key('attention_dropout', share)],
+  slidingWindow: [key('sliding_window_width', count(1))],
+  experts: [key('moe_num_experts', count(1)), key('num_experts', count(1))],
+  activeExperts: [key('moe_top_k', count(1))],
+  moeLayerFrequency: [key('expert_interval', phrase)],
+  tensor: [key('model_parallel_size', oneOrMore)],
+  pipeline: [key('pipe_parallel_size', oneOrMore)],
+  context: [key('context_parallel_size', count(1))],
+  expert: [key('moe_expert_parallel_size', count(1))],
+  partitionMethod: [key('pipe_partition_method', phrase)],
+  sequenceParallel: [key('sequence_parallel', on(true))],
+  sequenceLength: [key('seq_length', count(1))],
+  microBatch: [key('train_micro_batch_size_per_gpu', count(1)), key('batch_size', count(1))],
+  globalBatch: [key('train_batch_size', count(1))],
+  gradientAccumulation: [key('gradient_accumulation_steps', count(1)), key('gas', count(1))],
+  precision: [
+    key('bf16.enabled', fixed('bf16')),
+    key('fp16.type', lenient(choice({ bfloat16: 'bf16' }))),
+    key('fp16.enabled', fixed('fp16')),
+    key('precision', lenient(choice(precisions))),
+    key('fp16.fp16', fixed('fp16')),
+  ],
+  gradAccumulationFp32: [
+    key(
+      'data_types.grad_accum_dtype',
+      anyOf((name) => isFp32(name)),
+    ),
+  ],
+  optimizer: [key('optimizer.type', word)],
+  zeroStage: [key('zero_optimization.stage', count(0, 3)), key('zero_stage', count(0, 3))],
+  offloadOptimizer: [key('zero_optimization.offload_optimizer.device', deviceName), key('zero_optimization.cpu_offload', fixed('cpu'))],
+  offloadParameters: [key('zero_optimization.offload_param.device', deviceName)],
+  recomputeGranularity: [key('checkpoint_activations', fixed('full'))],
+  recomputeLayers: [key('checkpoint_num_layers', count(1))],
+  cpuCheckpointing: [key('checkpoint_in_cpu', on(true))],
+  attention: [key('attention_config', attentionKinds)],
+  nodes: [key('num_nodes', some)],
+  gpusPerNode: [key('num_gpus', some)],
+};
+
+/**
+ * What a GPT-NeoX YAML says, in either spelling (`pipe-parallel-size`, `pipe_parallel_size`), JSON-like or not.
+ * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ */
+export function readGptNeox(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text, 'last');
+  const reader = createKeyReader(document, environmentOnly, spelledEither(document.root));
+  const written = reader.facts(neoxKeys);
+  const { recomputeLayers, ...others } = written;
+  const recompute = written.recomputeGranularity === undefined || recomputeLayers === undefined ? {} : { recomputeLayers };
+  const defaults: Facts = {
+    tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
+    pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, which is no pipeline`),
+  };
+  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, written) }, reader);
+}
+
+/** Finds root keys however they are spelled; the file's own spelling wins where it has both. */
+function spelledEither(root: YamlMap): typeof entryAt {
+  const bySpelling = new Map<string, YamlEntry>();
+  for (const [name, entry] of root.entries) {
+    const spelled = name.replaceAll('-', '_');
+    if (spelled === name || !bySpelling.has(spelled)) bySpelling.set(spelled, entry);
+  }
+  return (map, path) => entryAt(map === root ? { ...root, entries: bySpelling } : map, path);
+}
+
+/**
+ * Width of one matrix of the feed-forward (`ParallelMLP` of megatron/model/transformer.py): `intermediate_size`, a third of which is left
+ * for each matrix of a gated activation, rounded up to `mlp_multiple_of`; the older LLaMA-like MLP takes it as it stands.
+ */
+function ffnOf(reader: KeyReader, { gatedMlp }: Facts): Pick<Facts, 'ffn'> {
+  const size = reader.one('intermediate_size', count(1)) ?? reader.one('feedforward_size', count(1));
+  if (size === undefined) return {};
+  if (gatedMlp?.value !== true || gatedMlp.name?.replaceAll('-', '_') === 'mlp_type') return { ffn: size };
+  const multiple = reader.one('mlp_multiple_of', count(1))?.value ?? 1;
+  return { ffn: { ...size, value: multiple * Math.ceil(Math.floor(Math.floor((size.value * 2) / 3) / 2) / multiple) } };
+}
+
+function wordsIn(node: YamlNode): readonly string[] {
+  if (node.kind === 'scalar') return [node.text];
+  return node.kind === 'list' ? node.items.flatMap(wordsIn) : [];
+}

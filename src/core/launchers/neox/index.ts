@@ -1,0 +1,54 @@
+import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
+import { megatronTraits, type Launcher } from '../launcher';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { sentence } from '../../sentence';
+
+/** GPT-NeoX, which runs on DeepSpeed's engine. */
+export const gptNeox: Launcher = {
+  file: sentence`a GPT-NeoX YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isGptNeox(yaml()),
+  reader: async () => (await import('./gpt-neox')).readGptNeox,
+  traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
+  capabilities: {
+    name: 'GPT-NeoX',
+    source:
+      'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/neox_args.py 60 to 88, 1384 to 1399, 1615 and arguments.py 1089 to 1146',
+    setBy: setBy(
+      ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer', 'expert', 'sequenceParallel'],
+      ['context'],
+    ),
+    refuses: [
+      zeroWithPipeline,
+      {
+        code: 'zero-with-experts',
+        atLeast: { zeroStage: 2 },
+        model: 'experts',
+        why: sentence`GPT-NeoX trains experts with stages up to 1`,
+        source: 'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/arguments.py 1089',
+      },
+    ],
+    recomputes: wholeLayersOnly,
+    dealsLayers: true,
+    silent: { recomputeGranularity: 'none', attention: 'unfused', hiddenDropout: 0, attentionDropout: 0 },
+  },
+};
+
+const neoxOnly = ['pipe_parallel_size', 'gpt_j_residual', 'no_weight_tying', 'output_layer_parallelism', 'pos_emb', 'rotary_pct'];
+const neoxToo = [
+  'model_parallel_size',
+  'num_layers',
+  'hidden_size',
+  'num_attention_heads',
+  'seq_length',
+  'train_micro_batch_size_per_gpu',
+  'train_batch_size',
+  'zero_optimization',
+  'pipe_partition_method',
+];
+
+/** GPT-NeoX, in either spelling: two of its keys, at least one of which no other launcher has. */
+function isGptNeox({ sections }: YamlHead): boolean {
+  const names = new Set([...sections.keys()].map((name) => name.replaceAll('-', '_')));
+  return hasAny(names, neoxOnly) && [...neoxOnly, ...neoxToo].filter((name) => names.has(name)).length >= 3;
+}

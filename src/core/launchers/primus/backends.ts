@@ -1,0 +1,70 @@
+import type { Finding } from '../../findings';
+import { sentence } from '../../sentence';
+import type { Composition } from '../composition';
+import { ownLayer } from '../../languages/layers';
+import type { Facts } from '../../formats/facts';
+import { coreKeys } from '../megatron/core-keys';
+import { recipePrecision } from '../megatron-bridge/megatron-bridge';
+import { count, on } from '../../languages/reads';
+import { titanFile } from '../torchtitan/reader';
+import { joined, key, type KeyTable } from '../tables/key-table';
+import { createKeyReader, firstPlace } from '../tables/keys';
+import { launcherFile, replacedKeys } from '../tables/launcher-file';
+import { word, phrase } from '../tables/reads';
+import type { YamlDocument } from '../../languages/yaml/document';
+import { settingsOf } from '../tables/settings';
+import { adaptersOf, environmentDefaults, mergedSettings, namedWithoutSizes, parsed, presetsOf } from './presets';
+
+/** Experiments whose trainer is TorchTitan: its settings by the names of its `JobConfig`, in YAML. */
+export const primusTitanFiles: Composition = {
+  basesOf: (layer) => presetsOf(layer, 'torchtitan'),
+  read: (layers) => {
+    const document = mergedSettings(layers, 'torchtitan');
+    const settings = settingsOf(document, environmentDefaults);
+    const launcher = titanFile(document.file, document.text, settings);
+    const facts = { ...launcher.facts, ...namedWithoutSizes(parsed(ownLayer(layers)), 'torchtitan', launcher.facts) };
+    return { ...launcher, facts, format: 'primus-torchtitan', remarks: [...launcher.remarks, ...replacedKeys(document)] };
+  },
+};
+
+const bridgeKeys: KeyTable = joined(
+  {
+    flavor: [key('hf_path', word), key('flavor', word)],
+    sequenceLength: [key('seq_length', count(1))],
+    microBatch: [key('micro_batch_size', count(1))],
+    globalBatch: [key('global_batch_size', count(1))],
+    batchSchedule: [key('rampup_batch_size', phrase)],
+    precision: [key('precision_config', recipePrecision)],
+    distributedOptimizer: [key('use_distributed_optimizer', on(true))],
+    stagesBeforeReplicas: [key('use_tp_pp_dp_mapping', on(true))],
+    overlapGradReduce: [key('overlap_grad_reduce', on(true))],
+    overlapParamGather: [key('overlap_param_gather', on(true))],
+  },
+  coreKeys,
+);
+
+/** Experiments whose trainer is Megatron-Bridge: arguments of one of its recipes, which is Python and sets what they leave out. */
+export const primusBridgeFiles: Composition = {
+  basesOf: (layer) => presetsOf(layer, 'megatron_bridge'),
+  read: (layers) => {
+    const document = mergedSettings(layers, 'megatron_bridge');
+    const reader = createKeyReader(document, environmentDefaults);
+    const written = reader.facts(bridgeKeys);
+    const facts = { ...written, ...namedWithoutSizes(parsed(ownLayer(layers)), 'megatron_bridge', written) };
+    return {
+      ...launcherFile(document, 'primus-bridge', facts, { ...reader, also: [sizesRemark(document, facts)] }),
+      ...adaptersOf(document),
+    };
+  },
+};
+
+function sizesRemark(document: YamlDocument, facts: Facts): Finding {
+  return {
+    code: 'sizes-unknown',
+    severity: 'information',
+    place: firstPlace(document, facts),
+    message: sentence`Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides`,
+    remedy: sentence`name the model's HuggingFace config.json as "model" in a terapipe.json`,
+    fixes: [],
+  };
+}

@@ -1,0 +1,279 @@
+import type { Place, TextRange } from '../../domain/located';
+import type { Command, Evaluation } from '../../languages/shell/evaluation';
+import type { ScriptTexts } from '../../languages/shell/script-texts';
+import type { LocatedFlag } from '../tables/located-flag';
+import { flagKey, flagWords } from '../megatron/megatron-flags';
+import type { Settings } from './program';
+import { wholeOf } from '../../languages/shell/whole-flag';
+import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from '../../languages/shell/words';
+
+/** A flag of the launch command with what its value depends on. */
+export interface LaunchFlag extends LocatedFlag {
+  readonly pieces: readonly Piece[];
+}
+
+export type LaunchFlags = ReadonlyMap<string, LaunchFlag>;
+
+/** Flags of the programs that start the processes, not of Megatron. */
+const clusterFlags: ReadonlySet<string> = new Set([
+  'nproc-per-node',
+  'actor-num-nodes',
+  'actor-num-gpus-per-node',
+  'nnodes',
+  'nodes',
+  'num-nodes',
+  'num-gpus',
+  'gpus-per-node',
+  'gres',
+  'ntasks',
+  'ntasks-per-node',
+]);
+
+/** Those of Megatron-LM and its forks. */
+const megatronSettings: Settings = { words: flagWords };
+
+/** Short names that Slurm and MPI have for them. */
+const shortFlags: ReadonlyMap<string, string> = new Map([
+  ['-N', '--nodes'],
+  ['-n', '--ntasks'],
+  ['-np', '--ntasks'],
+]);
+
+const noShortFlags: ReadonlyMap<string, string> = new Map();
+
+const slurmOrMpi = /(^|\/)(srun|salloc|mpirun|mpiexec|orterun|prun)$/;
+const quiet = /^(echo|printf|cat|mkdir|export|cd|rm|cp|mv|ls|source|\.|set|shift|exit|wait|sleep)$/;
+
+/** Far more pieces than the commands of a script have together. */
+const maximumSteps = 200_000;
+
+/** The command that starts the processes. */
+export interface Launch {
+  readonly flags: LaunchFlags;
+  /** The program with its path, or the module; null: no command is found, or it is only known when the script runs. */
+  readonly program: string | null;
+  /** Whether there is such a command; else the flags are those of all lists that the script sets. */
+  readonly isCommand: boolean;
+  /** Keys of the flags that the program itself takes, not what starts it. */
+  readonly own: ReadonlySet<string>;
+  /** Words that only a run can tell and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
+  readonly rest: readonly OpenWord[];
+}
+
+interface OpenWord {
+  readonly place: Place;
+  readonly variable: string;
+}
+
+/**
+ * The command that starts the training: the one with the most flags of the program. Where there is no such command, the flags in all lists
+ * that the script sets.
+ */
+export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
+  const budget = { left: maximumSteps };
+  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), rest: [] };
+  let bestScore = 0;
+  for (const command of commands) {
+    if (isQuiet(command)) continue;
+    const words = flatten(command.words, budget);
+    const flags = flagsOf(texts, words, settings);
+    const score = [...flags.keys()].filter((key) => settings.words(key) !== undefined && !clusterFlags.has(key)).length;
+    if (score <= bestScore) continue;
+    [best, bestScore] = [{ flags, ...programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
+  }
+  if (bestScore > 0) return best;
+  const lists = [...variables.values()].map(({ value }): Element => ({
+    start: 0,
+    end: 0,
+    parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
+  }));
+  const flags = flagsOf(texts, flatten(lists, budget), settings);
+  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), rest: [] };
+}
+
+/** Variables that hold flags, by their names. */
+const holdsFlags = /^[@*]$|ARG|OPT|PARAM|FLAG|EXTRA|CMD/i;
+
+function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly OpenWord[] {
+  return words.flatMap((word, index) => {
+    const [piece] = word;
+    const before = words[index - 1];
+    const isValue = before !== undefined && headOf(before, noShortFlags) !== null;
+    if (word.length !== 1 || piece?.variable === undefined || piece.text !== null || isValue || !holdsFlags.test(piece.variable)) return [];
+    return [{ place: placeOf(texts, word), variable: piece.variable }];
+  });
+}
+
+/** Modules that start other programs. */
+const starters = /^(?:torch\.|deepspeed|coverage|accelerate|torchrun|intel_extension|torch_npu|nsys|pdb|debugpy|msrun)/;
+
+/** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other; and its own flags. */
+function programOf(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> {
+  const flat = given.flatMap(commandInWord);
+  const words = flat.map((word) => word.map(({ text }) => text ?? '$').join(''));
+  const ownFrom = (index: number): ReadonlySet<string> =>
+    new Set(flat.slice(index).flatMap((word) => flagKey(headOf(word, noShortFlags)?.name ?? '') || []));
+  for (const [index, word] of words.entries()) {
+    if (word.endsWith('.py') && word !== '.py') return { program: word, own: ownFrom(index) };
+    if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word))
+      return { program: word.replaceAll('.', '/'), own: ownFrom(index) };
+  }
+  return { program: null, own: new Set() };
+}
+
+function isQuiet({ words }: Command): boolean {
+  const part = words[0]?.parts[0];
+  return part?.kind === 'text' && part.text !== null && quiet.test(part.text);
+}
+
+/** Flags with their words, by key; of a repeated one the last. */
+export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settings = megatronSettings): LaunchFlags {
+  const text = texts.text();
+  const words = command.flatMap(commandInWord).map((word) => word.map((piece) => withCondition(texts, piece)));
+  const flags = new Map<string, LaunchFlag>();
+  const isOfScheduler = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
+  const short = settings.short ?? (isOfScheduler ? shortFlags : noShortFlags);
+  for (let index = 0; index < words.length;) {
+    const head = overrideOf(words[index] ?? [], settings) ?? headOf(words[index] ?? [], short);
+    if (head === null) {
+      index += 1;
+      continue;
+    }
+    const key = flagKey(head.name);
+    const end = head.value === null ? valuesEnd(words, index + 1, settings.words(key)) : index + 1;
+    const values = head.value === null ? words.slice(index + 1, end) : [head.value];
+    const range = settings.words(key) === undefined ? undefined : wholeOf(text, words, index, end);
+    const place = placeOf(texts, head.pieces);
+    const given = values.map((word) => ({
+      text: wordText(word),
+      ...pathEndOf(word),
+      place: word.length === 0 ? place : placeOf(texts, word),
+    }));
+    // a fix changes one file: what another one sets is changed there
+    const isOwn = given.every((word) => word.place.file === texts.file);
+    const whole = range === undefined || !isOwn ? undefined : texts.ownRange(range);
+    const pieces = values.length === 0 ? head.pieces : values.flat();
+    flags.set(key, {
+      name: head.name,
+      place,
+      words: given,
+      pieces,
+      ...(whole && { whole }),
+      ...([...head.pieces, ...pieces].some(({ condition }) => condition !== undefined) && { isConditional: true as const }),
+    });
+    index = Math.max(end, index + 1);
+  }
+  return flags;
+}
+
+/** What follows a folder that only a run knows. */
+function pathEndOf(word: FlatWord): { readonly pathEnd?: string } {
+  const hole = word.findLastIndex(({ text }) => text === null);
+  const known = word.slice(hole + 1).map(({ text }) => text ?? '').join(''); // prettier-ignore
+  return hole !== -1 && known.startsWith('/') ? { pathEnd: `.${known}` } : {};
+}
+
+function withCondition(texts: ScriptTexts, piece: Piece): Piece {
+  const condition = piece.condition ?? texts.conditionOf(piece);
+  return condition === undefined ? piece : { ...piece, condition };
+}
+
+interface Head {
+  readonly name: string;
+  readonly pieces: readonly Piece[];
+  /** The part after `=`. */
+  readonly value: FlatWord | null;
+}
+
+function headOf(word: FlatWord, short: ReadonlyMap<string, string>): Head | null {
+  const hole = word.findIndex(({ text }) => text === null);
+  const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
+  const long = hole === -1 ? short.get(known) : undefined;
+  if (long !== undefined) return { name: long, pieces: word, value: null };
+  const found = /^(--?[A-Za-z][\w.-]*)(=)?/.exec(known);
+  const name = found?.[1];
+  if (name === undefined || (!name.startsWith('--') && name.length < 4)) return null;
+  if (found?.[2] === undefined) return hole === -1 && name === known ? { name, pieces: word, value: null } : null;
+  return { name, pieces: slice(word, 0, name.length), value: slice(word, name.length + 1, Infinity) };
+}
+
+/** `data.max_length=4096`, as Hydra takes settings; `+` and `++` in front add one. */
+function overrideOf(word: FlatWord, { override }: Settings): Head | null {
+  if (override === undefined) return null;
+  const hole = word.findIndex(({ text }) => text === null);
+  const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
+  const name = override.exec(known)?.[1];
+  if (name === undefined) return null;
+  const start = known.indexOf(name);
+  return { name, pieces: slice(word, start, start + name.length), value: slice(word, known.indexOf('=') + 1, Infinity) };
+}
+
+/** Characters `from` to `to` of a word. */
+function slice(word: FlatWord, from: number, to: number): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const piece of word) {
+    const length = piece.text?.length ?? 0;
+    const [start, end] = [Math.max(from - at, 0), Math.min(to - at, length)];
+    if (piece.text === null ? at >= from : start < end)
+      pieces.push({ ...piece, ...sliceRange(piece, piece.text, start, end), text: piece.text?.slice(start, end) ?? null });
+    at += length;
+  }
+  return pieces;
+}
+
+function valuesEnd(words: readonly FlatWord[], from: number, arity: ReturnType<typeof flagWords>): number {
+  const most = arity === 'none' ? from : arity === 'one' ? from + 1 : words.length;
+  let end = from;
+  while (end < most && end < words.length && isValue(words[end] ?? [])) end += 1;
+  return end;
+}
+
+/** Not the next flag, nor the script that follows the launcher's own flags. */
+function isValue(word: FlatWord): boolean {
+  const text = wordText(word);
+  return text === null ? headOf(word, noShortFlags) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
+}
+
+function placeOf(texts: ScriptTexts, word: FlatWord): Place {
+  const [first, last] = [word[0], word.at(-1)];
+  return texts.placeOf(first === undefined || last === undefined ? { start: 0, end: 0 } : commonRange(first, last));
+}
+
+/** From one piece to another in the innermost text that holds both. */
+function commonRange(first: Piece, last: Piece): TextRange {
+  if (first.site === last.site && first.start <= last.end) return { start: first.start, end: last.end };
+  const [a, b] = [
+    [...pathOf(first), first],
+    [...pathOf(last), last],
+  ];
+  const level = a.findIndex((step, index) => step.start !== b[index]?.start || step.end !== b[index].end);
+  const [from, to] = [a[level] ?? first, b[level] ?? first];
+  return from.start <= to.end ? { start: from.start, end: to.end } : { start: first.start, end: first.end };
+}
+
+/** A quoted word that is a command line of its own, as for `bash -c "torchrun ..."`, taken apart. */
+function commandInWord(word: FlatWord): readonly FlatWord[] {
+  if (!word.some(({ text }) => text !== null && / --[a-z]/.test(text) && text.length > 40)) return [word];
+  const words: Piece[][] = [];
+  let open: Piece[] = [];
+  for (const piece of word) {
+    if (piece.text === null) {
+      if (open.length === 0) words.push(open);
+      open.push(piece);
+      continue;
+    }
+    for (const match of piece.text.matchAll(/\s+|["']+|[^\s"']+/g)) {
+      const [token] = match;
+      if (/^\s/.test(token)) open = [];
+      if (/^[\s"']/.test(token)) continue;
+      if (open.length === 0) words.push(open);
+      open.push({
+        ...piece,
+        ...sliceRange(piece, piece.text, match.index, match.index + token.length),
+        text: /[$`]/.test(token) ? null : token,
+      });
+    }
+  }
+  return words;
+}

@@ -1,0 +1,37 @@
+import type { Finding } from '../../findings';
+import type { Base, Layer } from '../../languages/layers';
+import type { Facts, LauncherFile } from '../../formats/facts';
+import type { LauncherFormat } from '../../formats/config-format';
+import type { FlagWord, LocatedFlag } from '../tables/located-flag';
+import type { FlagRead } from '../../languages/reads';
+
+/** How the words of a command become settings. */
+export interface Settings {
+  /** How many words a setting takes, by `flagKey`; undefined for one that planning does not use. */
+  readonly words: (key: string) => FlagRead<unknown>['words'] | undefined;
+  /** What its names look like, where they are not flags: `data.max_length=`, as Hydra takes them. */
+  readonly override?: RegExp;
+  /** Long names of short flags. */
+  readonly short?: ReadonlyMap<string, string>;
+}
+
+/** A kind of program other than Megatron-LM that scripts start. */
+export interface ShellProgram {
+  readonly format: LauncherFormat;
+  /** Whether a script starts it: a scan of its text. */
+  readonly isIts: (text: string) => boolean;
+  readonly settings: Settings;
+  /** Paths of files of settings that its launch names, as it writes them. */
+  readonly filesOf?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
+  /** What such a file builds on. */
+  readonly basesOfFile?: (layer: Layer) => readonly Base[];
+  /** What the settings of its launch say, by `flagKey`, and those of the files that it names, of which `layers` are there. */
+  readonly read: (
+    flags: ReadonlyMap<string, LocatedFlag>,
+    layers: readonly Layer[],
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program'> & {
+    readonly facts: Facts;
+    /** What is to be said of a run that trains. */
+    readonly notes?: readonly Finding[];
+  };
+}

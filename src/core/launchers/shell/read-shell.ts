@@ -1,0 +1,274 @@
+import type { Finding } from '../../findings';
+import type { Place } from '../../domain/located';
+import { readDeepSpeed } from '../deepspeed/reader';
+import { coreModules, type GivenAdapters } from '../../formats/adapters';
+import { configError } from '../../config-errors';
+import type { Fact, FactName, Facts, LauncherFile } from '../../formats/facts';
+import { maximumConfigSize, startOf } from '../../languages/json/document';
+import type { ComposingReader, Composition } from '../composition';
+import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
+import { argumentWords } from '../../languages/shell/argument-file';
+import { clusterOfScheduler, environmentOf } from './batch-header';
+import { evaluate } from '../../languages/shell/evaluate';
+import { loraFlags } from './lora-flags';
+import type { Evaluation, HereDocument } from '../../languages/shell/evaluation';
+import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
+import { mappedText } from '../../languages/shell/mapped-text';
+import { oneNode } from './one-node';
+import { forkOf } from '../megatron/forks';
+import type { FlagWord } from '../tables/located-flag';
+import { purposeOf } from '../../formats/purpose';
+import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
+import { leftOutFlags } from '../megatron/left-out-flags';
+import { unknownFlags } from '../megatron/unknown-flags';
+import { isArgumentFile, isMegatronShell } from './recognise';
+import { shellPrograms } from './programs';
+import type { ShellProgram } from './program';
+import { isOfSystem, notFollowedRemarks } from './not-followed';
+import { scriptTexts, type ScriptTexts } from '../../languages/shell/script-texts';
+import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
+import type { ShellNode, ShellParser } from '../../languages/shell/parser';
+import { isJson, optimizerOfDeepSpeed, shardingOf } from '../deepspeed/trainer-files';
+import { sentence } from '../../sentence';
+
+/**
+ * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
+ * said. What a script sources is followed where it is given (`composition`).
+ * The reader throws ExpectedError `config-empty`, `config-binary`, `config-too-large` or `shell-too-complex`, placed.
+ */
+export function createShellReader(parser: ShellParser): ComposingReader {
+  const composition: Composition = {
+    basesOf: (layer) => basesOf(parser, layer),
+    read: (layers) => readScript(parser, layers),
+    saysMissing: true,
+  };
+  return Object.assign((file: string, text: string) => readScript(parser, [{ file, text }]), { composition });
+}
+
+/** A script with the files that it sources, itself last. */
+function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile {
+  const { file, text } = ownLayer(layers);
+  refuseUnfit(file, text);
+  const texts = scriptTexts(file, text);
+  if (isArgumentFile(text)) {
+    const flags = flagsOf(texts, argumentWords(text));
+    return launcherFile(texts, text, { flags, program: null, isCommand: true, own: new Set(flags.keys()), rest: [] }, {}, []);
+  }
+  const root = parser.parse(text);
+  if (root === null)
+    throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
+  const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
+  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced });
+  const other = programOf(text);
+  if (other !== undefined)
+    return fileOfProgram(other, texts, layers, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
+  const launch = launchOf(texts, evaluation);
+  const flags = withScheduler(file, text, launch.flags);
+  const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
+  const remarks = [
+    ...conditionalRemarks(texts, flags, evaluation),
+    ...notFollowedRemarks(texts, { ...launch, flags }, evaluation),
+    ...written.flatMap((found) => found?.remarks ?? []),
+    ...syntaxRemarks(file, root),
+  ];
+  const jsonFiles = layers.slice(0, -1).filter(isJson);
+  const ofJson = jsonFiles.map((layer) => ({ ...shardingOf(layer), ...optimizerOfDeepSpeed(layer) }));
+  const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
+  return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
+}
+
+/** The program other than Megatron-LM that a script starts. */
+function programOf(text: string): ShellProgram | undefined {
+  return isMegatronShell(text) ? undefined : shellPrograms.find(({ isIts }) => isIts(text));
+}
+
+/** Whether a file can be the one that a script names by the end of its path. */
+function isAt(file: string, path: string): boolean {
+  const [there, end] = [`/${file.replaceAll('\\', '/')}`, path.replace(/^(?:\.{1,2}\/)+/, '')];
+  return there.endsWith(`/${end}`);
+}
+
+/** What a script sources, and the settings that its launch names; one without either is not parsed. */
+function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
+  const { file, text } = layer;
+  if (/\.(?:ya?ml|json)$/i.test(file)) return shellPrograms.flatMap(({ basesOfFile }) => basesOfFile?.(layer) ?? []);
+  const program = programOf(text);
+  const sources = /(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text);
+  const namesJson = program === undefined && /--deepspeed[-_]config\b/.test(text);
+  if (!(sources || namesJson || program?.filesOf !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
+  const root = parser.parse(text);
+  if (root === null) return [];
+  const texts = scriptTexts(file, text);
+  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced: () => null });
+  const named = filesOf(program, launchOf(texts, evaluation, program?.settings).flags);
+  const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
+  return [...settings, ...sourcedBases(texts, evaluation)];
+}
+
+/** Files of settings that a launch names: of Megatron-DeepSpeed its DeepSpeed JSON. */
+function filesOf(program: ShellProgram | undefined, flags: LaunchFlags): readonly FlagWord[] {
+  if (program !== undefined) return program.filesOf?.(flags) ?? [];
+  const [path] = flags.get('deepspeed-config')?.words ?? [];
+  return path !== undefined && /^[^/].*\.json$/i.test(path.text ?? '') ? [path] : [];
+}
+
+/** The files that a script sources and that may lie beside it. */
+function sourcedBases(texts: ScriptTexts, { sourced }: Evaluation): readonly Base[] {
+  return sourced.flatMap(({ path, range, isWhole, isFound }) =>
+    path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeOf(range), paths: upwards(path) }],
+  );
+}
+
+function launcherFile(
+  { file }: ScriptTexts,
+  text: string,
+  { flags, program, isCommand, own }: Launch,
+  written: Facts,
+  remarks: readonly Finding[],
+): LauncherFile {
+  const facts: Facts = { ...written, ...megatronFacts(flags) };
+  const keys = new Set(flags.keys());
+  const fork = forkOf(file, text, keys);
+  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const isTraining = purpose === 'training';
+  const adapters = adaptersOf(flags);
+  const ownFlags = new Map([...flags].filter(([key]) => own.has(key)));
+  const [unknown, known] = [unknownFlags(file, ownFlags), leftOutFlags(ownFlags)];
+  const leftOut = [...unknown.names, ...known.names];
+  return {
+    file,
+    format: 'megatron-shell',
+    text,
+    place: firstPlace(file, flags),
+    facts,
+    program: fork,
+    purpose,
+    remarks: isTraining
+      ? [...megatronRemarks(flags, fork), ...unknown.remarks, ...known.remarks, ...unknownRemarks(flags), ...remarks]
+      : [],
+    modelFiles: [],
+    placeholders: unknownVariables(flags),
+    ...(!isCommand && { isPart: true as const }),
+    ...(adapters && { adapters }),
+    ...(leftOut.length > 0 && { leftOut }),
+  };
+}
+
+/** A script that starts another program than Megatron-LM. */
+function fileOfProgram(
+  { format, settings, read }: ShellProgram,
+  { file }: ScriptTexts,
+  layers: readonly Layer[],
+  { flags, program, isCommand }: Launch,
+  remarks: readonly Finding[],
+): LauncherFile {
+  const { text } = ownLayer(layers);
+  const all = withScheduler(file, text, flags);
+  const keys = new Set(all.keys());
+  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const { notes = [], facts, ...own } = read(all, layers);
+  const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
+  return {
+    file,
+    format,
+    text,
+    place: earliest(places) ?? startOf(file),
+    purpose,
+    remarks: purpose === 'training' ? [...notes, ...remarks] : [],
+    placeholders: [],
+    ...(!isCommand && { isPart: true as const }),
+    ...own,
+    facts: { ...oneNode({ flags: all, isCommand }, text), ...facts },
+  };
+}
+
+/** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
+function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
+  const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
+  if (flag === undefined) return undefined;
+  const defaults = { rank: 16, targets: coreModules, reason: sentence`MindSpeed-LLM's default` };
+  return { place: flag.place, name: flag.name, ...loraFlags(flags), defaults };
+}
+
+/** What the batch system's header says, where no flag does. */
+function withScheduler(file: string, text: string, flags: LaunchFlags): LaunchFlags {
+  return flags.size === 0 ? flags : new Map([...clusterOfScheduler(file, text), ...flags]);
+}
+
+function firstPlace(file: string, flags: LaunchFlags): Place {
+  const places = [...flags].filter(([key]) => flagWords(key) !== undefined).map(([, { place }]) => place);
+  return earliest(places) ?? startOf(file);
+}
+
+function earliest(places: readonly Place[]): Place | undefined {
+  return places.reduce<Place | undefined>(
+    (first, place) => (first === undefined || place.range.start < first.range.start ? place : first),
+    undefined,
+  );
+}
+
+function refuseUnfit(file: string, text: string): void {
+  if (text.length > maximumConfigSize)
+    throw configError(
+      'config-too-large',
+      sentence`The file is over 5 MB, too large for a launch script`,
+      sentence`name the launch script itself`,
+      startOf(file),
+    );
+  if (text.trim() === '') throw configError('config-empty', sentence`The file is empty`, sentence`write a launch script`, startOf(file));
+  if (text.includes('\0') || (text.slice(0, 1000).match(/\uFFFD/g)?.length ?? 0) > 100)
+    throw configError('config-binary', sentence`The file is not text`, sentence`name a launch script`, startOf(file));
+}
+
+/** One remark for all that the grammar could not place, at the first of it. */
+function syntaxRemarks(file: string, root: ShellNode): Finding[] {
+  const found = firstError(root);
+  if (found === null) return [];
+  const range = { start: found.start, end: Math.min(found.end, found.start + 80) };
+  const message = sentence`This part of the script is not understood, so what it sets is not known`;
+  return [
+    {
+      code: 'shell-syntax',
+      severity: 'information',
+      place: { file, range },
+      message,
+      remedy: sentence`check quotes and brackets from here on`,
+      fixes: [],
+    },
+  ];
+}
+
+function firstError(root: ShellNode): ShellNode | null {
+  const open = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.type === 'ERROR') return node;
+    for (let index = node.children.length - 1; index >= 0; index -= 1) open.push(...node.children.slice(index, index + 1));
+  }
+  return null;
+}
+
+/** Null for a text that is no DeepSpeed JSON. Facts are placed in the script. */
+function readHereDocument(texts: ScriptTexts, { parts }: HereDocument): Pick<LauncherFile, 'facts' | 'remarks'> | null {
+  const document = mappedText(texts.text(), parts);
+  if (!/"(train_batch_size|train_micro_batch_size_per_gpu|zero_optimization)"/.test(document.text)) return null;
+  try {
+    const { facts, remarks } = readDeepSpeed(texts.file, document.text);
+    const place = (inner: Place): Place => texts.placeOf(document.sourceOf(inner.range) ?? { start: 0, end: 0 });
+    return {
+      facts: Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name as FactName, relocated(fact as Fact<unknown>, place)])),
+      remarks: remarks.map((remark) => ({ ...remark, place: place(remark.place), fixes: [] })),
+    };
+  } catch {
+    // A document that is no JSON is none of DeepSpeed's.
+    return null;
+  }
+}
+
+function relocated<T>(fact: Fact<T>, place: (inner: Place) => Place): Fact<T> {
+  const { source } = fact;
+  return {
+    value: fact.value,
+    source: source.kind === 'file' ? { ...source, place: place(source.place) } : source,
+    ...(fact.name !== undefined && { name: fact.name }),
+  };
+}

@@ -1,0 +1,79 @@
+import type { FlagRead } from '../../languages/reads';
+import type { NodeRead } from './key-table';
+import type { YamlNode } from '../../languages/yaml/document';
+import { own } from '../../records';
+
+/** `[0, 1, 1]` or a period or a Python expression, as Megatron's `moe_layer_freq` takes them; a list becomes `[0,1,1]`. */
+export const layerPattern: NodeRead<string> = {
+  ofNode: (node) => {
+    const written = node.kind === 'list' ? `[${scalarsOf(node).join(',')}]` : node.kind === 'scalar' ? node.text : '';
+    return /\d/.test(written) ? { value: written } : { silent: true };
+  },
+};
+
+const layoutLetters: Readonly<Record<string, string>> = { embedding: 'E', decoder: 't', mtp: 'm', loss: 'L' };
+
+/** Megatron's pipeline layout: a string such as `Et|tt|tL`, or a list of lists of layer names, which becomes such a string. */
+export const layoutPattern: NodeRead<string> = {
+  ofNode: (node) => {
+    if (node.kind === 'scalar') return /[tEL]/.test(node.text) && !/^null$/i.test(node.text) ? { value: node.text } : { silent: true };
+    if (node.kind === 'map') return { silent: true };
+    const stages = node.items.map((stage) => scalarsOf(stage).map((name) => own(layoutLetters, name)));
+    return stages.flat().includes(undefined) ? { silent: true } : { value: stages.map((letters) => letters.join('')).join('|') };
+  },
+};
+
+/** The first of `[128, 0]`: tokens that attention looks back; a plain number too. */
+export const windowSize: NodeRead<number> = {
+  ofNode: (node) => {
+    const [first = ''] = node.kind === 'scalar' ? [node.text] : scalarsOf(node);
+    const value = /^\d{1,12}$/.test(first) ? Number(first) : 0;
+    return value > 0 ? { value } : { silent: true };
+  },
+};
+
+/** Any word. */
+export const word: FlagRead<string> = anyOf((written) => (written === '' ? undefined : written));
+
+/** A path, or a name: what follows a folder that is not known says enough. */
+export const pathWord: FlagRead<string> = { ...word, isPath: true };
+
+/** One or several words, as written. */
+export const phrase: FlagRead<string> = {
+  words: 'many',
+  of: (written) => (written.length === 0 ? { silent: true } : { value: written.join(' ') }),
+};
+
+/** A list of words. */
+export const words: FlagRead<readonly string[]> = { words: 'many', of: (written) => ({ value: written }) };
+
+/** A mapping or list of words, one of which means something: the first that `meaning` knows. */
+export function anyOf<T>(meaning: (word: string) => T | undefined): FlagRead<T> {
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      const value = meaning(written);
+      return value === undefined ? { silent: true } : { value };
+    },
+  };
+}
+
+/** GPUs of a node as PyTorch Lightning takes them: a number, or a list of their indices. `auto` and -1 say nothing. */
+export const devices: NodeRead<number> = {
+  ofNode: (node) => {
+    if (node.kind === 'list' && node.items.length > 0) return { value: node.items.length };
+    const value = node.kind === 'scalar' && /^\d{1,9}$/.test(node.text) ? Number(node.text) : 0;
+    return value > 0 ? { value } : { silent: true };
+  },
+};
+
+/** The last part of a Python class path that names a size: `Llama32ModelProvider1B`. */
+export const sizedClass: FlagRead<string> = anyOf((written) => {
+  const name = written.split('.').at(-1) ?? '';
+  return /\d/.test(name) ? name : undefined;
+});
+
+function scalarsOf(node: YamlNode): readonly string[] {
+  if (node.kind === 'scalar') return [node.text];
+  return node.kind === 'list' ? node.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : [])) : [];
+}

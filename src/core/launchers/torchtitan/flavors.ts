@@ -1,0 +1,146 @@
+import { gptOss as gptOssOfHub } from '../../huggingface/hub-configs';
+import { closest } from '../../suggest';
+
+/** A model by the keys of its HuggingFace config. */
+type Sizes = Readonly<Record<string, string | number | boolean | null>>;
+
+const llama3: Sizes = {
+  model_type: 'llama',
+  num_key_value_heads: 8,
+  vocab_size: 128256,
+  max_position_embeddings: 131072,
+  tie_word_embeddings: false,
+};
+const qwen3: Sizes = {
+  model_type: 'qwen3',
+  num_key_value_heads: 8,
+  head_dim: 128,
+  vocab_size: 151936,
+  max_position_embeddings: 4096,
+  tie_word_embeddings: false,
+};
+const qwen3Moe: Sizes = {
+  ...qwen3,
+  model_type: 'qwen3_moe',
+  num_key_value_heads: 4,
+  num_experts: 128,
+  num_experts_per_tok: 8,
+  decoder_sparse_step: 1,
+};
+const llama4: Sizes = {
+  model_type: 'llama4_text',
+  hidden_size: 5120,
+  num_hidden_layers: 48,
+  num_attention_heads: 40,
+  num_key_value_heads: 8,
+  head_dim: 128,
+  intermediate_size: 8192,
+  intermediate_size_mlp: 16384,
+  num_experts_per_tok: 1,
+  vocab_size: 202048,
+  tie_word_embeddings: false,
+};
+const deepseek: Sizes = {
+  model_type: 'deepseek_v3',
+  tie_word_embeddings: false,
+  max_position_embeddings: 16384,
+  num_nextn_predict_layers: 0,
+  kv_lora_rank: 512,
+  qk_nope_head_dim: 128,
+  qk_rope_head_dim: 64,
+  v_head_dim: 128,
+  first_k_dense_replace: 1,
+  moe_layer_freq: 1,
+};
+
+function llama(layers: number, hidden: number, heads: number, ffn: number): Sizes {
+  return { ...llama3, num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, intermediate_size: ffn };
+}
+
+function qwen(base: Sizes, layers: number, hidden: number, heads: number, ffn: number): Sizes {
+  const width = base === qwen3Moe ? { moe_intermediate_size: ffn } : { intermediate_size: ffn };
+  return { ...base, num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, ...width };
+}
+
+function deepseekOf(layers: number, hidden: number, heads: number, ffn: number, vocab: number): Sizes {
+  return {
+    ...deepseek,
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    intermediate_size: ffn,
+    vocab_size: vocab,
+  };
+}
+
+function routed(count: number, active: number, shared: number, ffn: number): Sizes {
+  return { n_routed_experts: count, num_experts_per_tok: active, n_shared_experts: shared, moe_intermediate_size: ffn };
+}
+
+const gptOss: Sizes = { ...gptOssOfHub, max_position_embeddings: 131072 };
+
+const tied: Sizes = { tie_word_embeddings: true };
+const shallow: Sizes = { vocab_size: 2048 };
+
+/**
+ * The registry of TorchTitan's models (`__init__.py of each`, from 2025-04 to 2026-05) by `model.name` and `model.flavor`. Endings such as
+ * `_flex` or `_irope` choose how attention is computed and are left off before the look-up.
+ */
+const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
+  llama3: {
+    debugmodel: { ...llama(6, 256, 16, 768), ...shallow, num_key_value_heads: 16 },
+    '1B': { ...llama(16, 2048, 32, 8192), ...tied },
+    '3B': { ...llama(28, 3072, 24, 8192), ...tied },
+    '8B': llama(32, 4096, 32, 14336),
+    '70B': llama(80, 8192, 64, 28672),
+    '405B': llama(126, 16384, 128, 53248),
+  },
+  llama4: {
+    '17bx16e': { ...llama4, num_local_experts: 16, interleave_moe_layer_step: 1, max_position_embeddings: 10485760 },
+    '17bx128e': { ...llama4, num_local_experts: 128, interleave_moe_layer_step: 2, max_position_embeddings: 1048576 },
+  },
+  qwen3: {
+    debugmodel: { ...qwen(qwen3, 8, 256, 16, 3072), ...shallow, ...tied },
+    '0.6B': { ...qwen(qwen3, 28, 1024, 16, 3072), ...tied },
+    '1.7B': { ...qwen(qwen3, 28, 2048, 16, 6144), ...tied },
+    '4B': { ...qwen(qwen3, 36, 2560, 32, 9728), ...tied },
+    '8B': qwen(qwen3, 36, 4096, 32, 12288),
+    '14B': qwen(qwen3, 40, 5120, 40, 17408),
+    '32B': qwen(qwen3, 64, 5120, 64, 25600),
+    debugmodel_moe: { ...qwen(qwen3Moe, 8, 256, 16, 768), ...shallow, num_key_value_heads: 8, num_experts: 64 },
+    '30B-A3B': { ...qwen(qwen3Moe, 48, 2048, 32, 768), max_position_embeddings: 262144 },
+    '235B-A22B': qwen(qwen3Moe, 94, 4096, 64, 1536),
+  },
+  gpt_oss: {
+    debugmodel: { ...gptOss, ...shallow, hidden_size: 256, num_hidden_layers: 4, num_local_experts: 8 },
+    '20B': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
+    '120B': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
+  },
+  deepseek_v3: {
+    debugmodel: { ...deepseekOf(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), q_lora_rank: null },
+    '16B': { ...deepseekOf(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), q_lora_rank: null },
+    '236B': { ...deepseekOf(60, 5120, 128, 12288, 102400), ...routed(160, 6, 2, 1536), q_lora_rank: 1536 },
+    '671B': { ...deepseekOf(61, 7168, 128, 18432, 129280), ...routed(256, 8, 1, 2048), q_lora_rank: 1536, first_k_dense_replace: 3 },
+  },
+};
+
+/** The flavour of a model that a misspelt one is closest to, as `70B` to `70b`; null for none. */
+export function closestFlavor(name: string, flavor: string): string | null {
+  return Object.hasOwn(registry, name) ? closest(flavor, Object.keys(registry[name] ?? {})) : null;
+}
+
+/** The model and flavour that the name of a file means: `deepseek_v3_16b`, `llama3.1_70B`; null for none of the registry. */
+export function flavorOfPreset(file: string): readonly [name: string, flavor: string] | null {
+  const [, name = '', size = ''] = /^(.+?)(?:\.\d)?_(\d[\w.-]*)$/.exec(file.replace(/\.ya?ml$/, '')) ?? [];
+  if (!Object.hasOwn(registry, name)) return null;
+  const flavor = Object.keys(registry[name] ?? {}).find((each) => each.toLowerCase() === size.toLowerCase());
+  return flavor === undefined ? null : [name, flavor];
+}
+
+/** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
+export function flavorConfig(name: string, flavor: string): string | null {
+  const flavors = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  const bare = flavor.replace(/_(?:flex|varlen|irope|fused_qkv|non_fused_qkv)(?:_attn)?$/, '');
+  const known = [flavor, bare, bare.replace(/(\d)b$/, '$1B')].find((each) => flavors !== undefined && Object.hasOwn(flavors, each));
+  return flavors === undefined || known === undefined ? null : JSON.stringify(flavors[known]);
+}

@@ -1,0 +1,115 @@
+import * as v from 'valibot';
+import { entry, entryAs, type Entry } from '../../formats/fact-table';
+import { boolean, integer, type Rule } from '../../languages/json/value-rules';
+import { sentence } from '../../sentence';
+
+/**
+ * Sections changed over the years: sizes of parallelism stood under [training] (2024), those of pipelines under [experimental] (2024), all
+ * under [parallelism] since 2025.
+ */
+const sections = ['parallelism', 'training', 'experimental'];
+const anywhere = (key: string): readonly string[] => sections.map((section) => `${section}.${key}`);
+
+const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: sentence`a name in quotes` };
+const words: Rule<readonly string[] | string> = {
+  schema: v.union([v.array(v.string()), v.string()]),
+  type: 'list',
+  expects: sentence`a list of names in quotes`,
+};
+const lists: Rule<readonly unknown[]> = { schema: v.array(v.array(v.string())), type: 'list', expects: sentence`a list of lists of names` };
+const wordOrCount: Rule<string | number> = {
+  schema: v.union([v.string(), v.pipe(v.number(), v.integer(), v.minValue(1))]),
+  type: 'string',
+  expects: sentence`"op" or a number of layers`,
+};
+
+const degree = integer(1, 1_000_000);
+/** What is left of the GPUs is -1. */
+const leftover: Rule<number> = {
+  schema: v.pipe(
+    v.number(),
+    v.integer(),
+    v.check((value) => value === -1 || (value >= 1 && value <= 1_000_000)),
+  ),
+  type: 'number',
+  expects: sentence`-1 (all GPUs left) or a whole number from 1 to 1,000,000`,
+};
+const size: Rule<number> = {
+  schema: v.pipe(
+    v.number(),
+    v.integer(),
+    v.check((value) => value === -1 || (value >= 1 && value <= 100_000_000)),
+  ),
+  type: 'number',
+  expects: sentence`-1 (what the replicas take together) or a whole number from 1 to 100,000,000`,
+};
+
+const given = (value: number): number | null => (value === -1 ? null : value);
+const filled = (value: string): string | null => (value === '' ? null : value);
+const count = (value: readonly unknown[] | string): number => (typeof value === 'string' ? value.split(',') : value).length;
+const listed = (value: readonly unknown[] | string): number | null => (value.length === 0 ? null : count(value));
+const precisions: ReadonlyMap<string, 'bf16' | 'fp16' | 'fp32'> = new Map([
+  ['bfloat16', 'bf16'],
+  ['float16', 'fp16'],
+  ['float32', 'fp32'],
+]);
+const precisionOf = (name: string) => precisions.get(name) ?? null;
+
+/** Converters of linear layers (`float8`, `quantize.linear.mx`) and their classes (`MXFP8LinearConverter`), by version. */
+const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
+const converts = (names: readonly string[] | string, kind: RegExp): boolean => [names].flat().some((name) => kind.test(name));
+const formatOf = (names: readonly string[] | string) =>
+  converts(names, /nvfp4/i) ? 'nvfp4' : converts(names, /float8/i) || converts(names, mxfp8Converter) ? 'fp8' : null;
+/** The classes of 2026 scale by rows unless told otherwise; the names before them as `recipe_name` says, by tensors without one. */
+const recipeOfConverters = (names: readonly string[] | string) =>
+  converts(names, mxfp8Converter) ? 'mxfp8' : [names].flat().some((name) => name.startsWith('Float8LinearConverter')) ? 'rowwise' : null;
+/** `rowwise_with_gw_hp` computes gradients of weights in bf16. */
+const recipeOf = (name: string) => (name === 'tensorwise' ? 'tensorwise' : name.startsWith('rowwise') ? 'rowwise' : null);
+
+/**
+ * What a TorchTitan TOML can say of a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from 2024-03
+ * to 2026-02, when Python configs replaced TOML.
+ */
+export const entries: readonly Entry[] = [
+  entryAs('modelType', word, filled, 'model.name'),
+  entryAs('flavor', word, filled, 'model.flavor'),
+  entry('sequenceLength', integer(1, 100_000_000), 'training.seq_len'),
+  entry('localBatch', integer(1, 1_000_000), 'training.local_batch_size', 'training.batch_size'),
+  entryAs('globalBatch', size, given, 'training.global_batch_size'),
+  entryAs('precision', words, formatOf, 'model.converters'),
+  entryAs('precision', boolean, (on) => (on ? 'fp8' : null), 'float8.enable_float8_linear', 'training.fp8_linear'),
+  entryAs('fp8Recipe', words, recipeOfConverters, 'model.converters'),
+  entryAs('fp8Recipe', word, recipeOf, 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
+  entryAs('precision', word, (name) => (name === 'float32' ? null : precisionOf(name)), 'training.dtype'),
+  entryAs('precision', word, precisionOf, 'training.mixed_precision_param'),
+  entryAs('optimizer', word, (name) => (name === 'fused_opt_states_bf16' ? name : null), 'optimizer.implementation'),
+  entryAs('optimizer', word, filled, 'optimizer.name'),
+  entryAs('offloadParameters', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
+  entryAs('offloadOptimizer', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
+  entryAs('recomputeGranularity', word, filled, 'activation_checkpoint.mode'),
+  entry('compile', boolean, 'compile.enable', 'training.compile'),
+  entryAs('recomputeOption', wordOrCount, String, 'activation_checkpoint.selective_ac_option'),
+  entry('tensor', degree, ...anywhere('tensor_parallel_degree'), 'training.sequence_parallel_degree'),
+  entry('sequenceParallel', boolean, 'parallelism.enable_sequence_parallel'),
+  entry('asyncTensorParallel', boolean, ...anywhere('enable_async_tensor_parallel')),
+  entry('pipeline', degree, ...anywhere('pipeline_parallel_degree')),
+  entry('context', degree, ...anywhere('context_parallel_degree')),
+  entry('expert', degree, ...anywhere('expert_parallel_degree')),
+  entry('expertTensor', degree, ...anywhere('expert_tensor_parallel_degree')),
+  entryAs('dataReplicate', leftover, given, ...anywhere('data_parallel_replicate_degree')),
+  entry('dataShard', leftover, ...anywhere('data_parallel_shard_degree'), 'training.data_parallel_degree'),
+  entryAs('schedule', word, filled, ...anywhere('pipeline_parallel_schedule')),
+  entryAs('scheduleCsv', word, filled, ...anywhere('pipeline_parallel_schedule_csv')),
+  entry('microBatch', degree, ...anywhere('pipeline_parallel_microbatch_size')),
+  entry('microBatches', degree, 'parallelism.num_pp_microbatches', ...anywhere('pipeline_parallel_microbatches')),
+  entry('layersPerStage', integer(1, 10_000), ...anywhere('pipeline_parallel_layers_per_stage')),
+  entry('firstStageLessLayers', integer(0, 10_000), ...anywhere('pipeline_parallel_first_stage_less_layers')),
+  entry('lastStageLessLayers', integer(0, 10_000), ...anywhere('pipeline_parallel_last_stage_less_layers')),
+  entryAs('totalStages', lists, listed, ...anywhere('module_fqns_per_model_part')),
+  entryAs(
+    'totalStages',
+    words,
+    (points) => (listed(points) === null ? null : count(points) + 1),
+    ...anywhere('pipeline_parallel_split_points'),
+  ),
+];

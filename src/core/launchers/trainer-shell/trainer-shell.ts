@@ -1,0 +1,252 @@
+import { accelerateBases, accelerateFacts, accelerateProgramOf, fsdpStage, offloaded } from '../accelerate/accelerate';
+import {
+  adapterSettings,
+  allLinear,
+  kindSettings,
+  libraryDefaults,
+  type AdapterDefaults,
+  type GivenAdapters,
+} from '../../formats/adapters';
+import { ownLayer, type Layer } from '../../languages/layers';
+import { loraFlags } from '../shell/lora-flags';
+import { byDefault } from '../../domain/located';
+import { quoted } from '../../text';
+import type { Capabilities, Facts, LauncherFile, Program } from '../../formats/facts';
+import { llamaFactory, swift, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
+import { factOf, type LocatedFlag } from '../tables/located-flag';
+import { flagKey } from '../megatron/megatron-flags';
+import { choice, count, nodeCount, processCount, type FlagRead } from '../../languages/reads';
+import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
+import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
+import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../tables/flag-table';
+import type { ShellProgram } from '../shell/program';
+import { vocabOfName } from '../tables/tokenizers';
+import { lenient } from '../tables/key-table';
+import { pathWord, word } from '../tables/reads';
+import { metaseqFacts, modelOfMetaseq } from './metaseq';
+import { metaseq, openRlhf } from './programs';
+import { isTrainerScript } from './recognise';
+import { sentence } from '../../sentence';
+
+/** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
+function toggle<const T>(value: T): FlagRead<T> {
+  return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
+}
+
+/** `attn_implementation` of Transformers. */
+const attentionWord = lenient(choice({ flash_attention_2: 'flash', flash_attention_3: 'flash', sdpa: 'flash', eager: 'unfused' }));
+const kernelWord = lenient(choice({ flash_attention_2: 'flash2', flash_attention_3: 'flash3', sdpa: null, eager: null }));
+
+/** A switch with a value for on and one for off. */
+function either<const T, const U>(on: T, off: U): FlagRead<T | U> {
+  return { words: 'many', of: ([written = 'true']) => ({ value: /^(true|yes|on|1)$/i.test(written) ? on : off }) };
+}
+
+/** One of the settings of `--config_overrides`: `n_embd=768,n_layer=12`. */
+function overridden(name: string): FlagRead<number> {
+  return {
+    words: 'one',
+    of: ([written = '']) => {
+      const found = new RegExp(`(?:^|,)${name}=(\\d{1,9})(?:,|$)`).exec(written)?.[1];
+      return found === undefined ? { silent: true } : { value: Number(found) };
+    },
+  };
+}
+
+/** FSDP by its strategy: `full_shard auto_wrap`, `shard_grad_op`. */
+const sharding: FlagRead<number> = {
+  words: 'many',
+  of: (words) => {
+    const written = words.join(' ');
+    return /full_shard|hybrid_shard/.test(written) ? { value: 3 } : written.includes('shard_grad_op') ? { value: 2 } : { silent: true };
+  },
+};
+
+const sizes = count(1);
+const mixedPrecision = lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' }));
+const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size', 'max-seq-len', 'max-length', 'max-len', 'pack-length'];
+
+/**
+ * Flags of transformers' TrainingArguments, of TRL, LLaMA-Factory, Accelerate, DeepSpeed's examples, open-instruct, OpenRLHF and metaseq,
+ * by `flagKey`.
+ */
+const table: FlagTable = {
+  flavor: rules(
+    pathWord,
+    'model-name-or-path',
+    'model-id-or-path',
+    'pretrain',
+    'actor-model-name-or-path',
+    'model-name',
+    'model',
+    'model-size',
+  ),
+  layers: [rule('n-layer', sizes), rule('config-overrides', overridden('n_layer'))],
+  hidden: [rule('n-embd', sizes), rule('config-overrides', overridden('n_embd'))],
+  heads: [rule('n-head', sizes), rule('config-overrides', overridden('n_head'))],
+  ffn: [rule('n-inner', sizes), rule('config-overrides', overridden('n_inner'))],
+  maxPositions: [rule('n-positions', sizes), rule('config-overrides', overridden('n_positions'))],
+  vocab: [rule('tokenizer-name', vocabOfName)],
+  sequenceLength: rules(sizes, ...lengths),
+  microBatch: rules(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
+  globalBatch: [rule('train-batch-size', sizes)],
+  gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
+  precision: [
+    rule('pure-bf16', toggle('bf16')),
+    rule('bf16', toggle('bf16')),
+    rule('fp16', toggle('fp16')),
+    rule('mixed-precision', mixedPrecision),
+  ],
+  attention: [rule('attn-implementation', attentionWord)],
+  attentionKernel: [rule('attn-implementation', kernelWord)],
+  recomputeGranularity: [
+    rule('disable-gradient-checkpointing', either('none', 'full')),
+    rule('gradient-checkpointing', either('full', 'none')),
+  ],
+  zeroStage: [
+    rule('zero-stage', count(0, 3)),
+    rule('deepspeed-stage', count(0, 3)),
+    rule('fsdp', sharding),
+    ...rules(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
+  ],
+  optimizer: [
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => rule(name.replaceAll('_', '-'), toggle(optimizer))),
+    ...rules(trainerOptimizer, 'optim', 'optimizer', 'optimizer-type'),
+  ],
+  optimizerRank: [...rules(sizes, 'galore-rank', 'apollo-rank'), rule('optim-args', rankArgument)],
+  offloadOptimizer: [rule('offload-optimizer-device', offloaded), rule('adam-offload', toggle('cpu'))],
+  offloadParameters: [rule('offload-param-device', offloaded)],
+  tensor: [rule('parallelism-config-tp-size', sizes)],
+  context: [rule('parallelism-config-cp-size', sizes)],
+  dataReplicate: [rule('parallelism-config-dp-replicate-size', sizes)],
+  nodes: [rule('nnodes', nodeCount), rule('num-machines', sizes), rule('num-nodes', sizes)],
+  gpusPerNode: [rule('nproc-per-node', processCount), rule('num-gpus', processCount), rule('gpus-per-node', processCount)],
+  world: [rule('num-processes', sizes)],
+};
+
+/** Ranks of adapters, and words that say what is trained. */
+const ranks = ['lora-r', 'lora-rank', 'lora-dim'];
+const switches = ['use-lora', 'use-peft', 'q-lora', 'use-qlora'];
+const kinds = ['finetuning-type', 'train-type', 'tuner-type', 'sft-type'];
+const deepspeedKeys = ['deepspeed', 'deepspeed-config', 'deepspeed-config-file'];
+/** Of `accelerate launch`. */
+const accelerateKey = 'config-file';
+
+const known = new Map<string, FlagRead<unknown>['words']>([
+  ...readsOf(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
+  ...[...adapterSettings].map(([name, words]) => [name.replaceAll('_', '-'), words] as const),
+  ...kinds.map((key): [string, 'one'] => [key, 'one']),
+  ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
+]);
+
+/** Programs that train by the flags of Hugging Face's Trainer, and metaseq's launcher of OPT. */
+export const trainerProgram: ShellProgram = {
+  format: 'trainer-shell',
+  isIts: isTrainerScript,
+  settings: {
+    words: (key) => known.get(key),
+    short: new Map([
+      ['-n', '--num-nodes'],
+      ['-g', '--num-gpus'],
+    ]),
+  },
+  filesOf: (flags) =>
+    [...deepspeedKeys, accelerateKey].flatMap((key) => {
+      const [path] = flags.get(key)?.words ?? [];
+      return path !== undefined && /^[^/].*\.(?:json|ya?ml)$/i.test(path.text ?? '') ? [path] : [];
+    }),
+  basesOfFile: accelerateBases,
+  read: (flags, layers) => {
+    const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
+    const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
+    const facts = withCheckpointing({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
+    const adapters = adaptersOf(flags);
+    return { facts, modelFiles: modelFilesOf(facts), program: programOf(facts, flags, layers), ...(adapters && { adapters }) };
+  },
+};
+
+/** What the files say that the launch names; a DeepSpeed JSON that the training program takes goes before one of Accelerate. */
+function settingsIn(layers: readonly Layer[]): Facts {
+  const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
+  return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
+}
+
+/** Programs by how a script calls them, or by flags that only they have. The first that applies is the program. */
+const programs: readonly (readonly [Capabilities, called: RegExp, flags: readonly string[]])[] = [
+  [openRlhf, /\bopenrlhf\b/i, ['micro-train-batch-size']],
+  [swift, /\bswift[ \t]+(?:sft|pt|rlhf)\b/, ['train-type', 'sft-type', 'tuner-type']],
+  [llamaFactory, /llama-?_?factory/i, ['finetuning-type']],
+  [
+    trl,
+    /\btrl[ \t]+(?:sft|dpo|reward|kto)\b|\btrl\/(?:scripts|examples)\b/,
+    ['use-peft', 'packing', 'completion-only-loss', 'assistant-only-loss'],
+  ],
+];
+
+/** The program that a script starts, with what shards its states. */
+function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers: readonly Layer[]): Program {
+  const { text } = ownLayer(layers);
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
+  const isMetaseq = facts.flavor !== undefined && modelOfMetaseq(facts.flavor.value, facts) !== null;
+  const [named = trainer] = programs.find(([, called, keys]) => called.test(text) || has(...keys)) ?? [];
+  const ofAccelerate = layers.map(accelerateProgramOf).find((program) => program !== undefined);
+  const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
+  const capabilities = isMetaseq ? metaseq : named;
+  const runtime = isFsdp ? 'fsdp1' : isReplicated(capabilities, facts, flags, ofAccelerate) ? 'ddp' : 'deepspeed';
+  const isPure = factOf(flags.get('pure-bf16'), toggle(true))?.value === true;
+  return trainerProgramOf(capabilities, runtime, facts, isPure);
+}
+
+/** Whether nothing that the launch names shards states: no DeepSpeed, and no file of Accelerate that is not here to say so. */
+function isReplicated(
+  capabilities: Capabilities,
+  { zeroStage }: Facts,
+  flags: ReadonlyMap<string, LocatedFlag>,
+  ofAccelerate: Program | undefined,
+): boolean {
+  if (capabilities === metaseq || capabilities === openRlhf || deepspeedKeys.some((key) => flags.has(key))) return false;
+  if (ofAccelerate !== undefined) return ofAccelerate.traits.runtime === 'ddp';
+  return !flags.has(accelerateKey) && zeroStage === undefined;
+}
+
+function isOn(flag: LocatedFlag | undefined): boolean {
+  return flag !== undefined && factOf(flag, sharding) !== undefined;
+}
+
+/** A folder of the model or its name; a size of metaseq is neither. */
+function modelFilesOf({ flavor }: Facts): LauncherFile['modelFiles'] {
+  return flavor === undefined || flagKey(flavor.name ?? '') === 'model-size' ? [] : [flavor];
+}
+
+/** What the name of DeepSpeed's file says: `ds_zero3.json`, `stage2.conf`, `zero3`. */
+function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (zeroStage !== undefined) return {};
+  const name = deepspeedKeys.map((key) => flags.get(key)?.words[0]?.text ?? undefined).find((text) => text !== undefined);
+  const stage = /(?:zero|stage|_z)[_-]?([0-3])(?!\d)/i.exec(name?.split('/').at(-1) ?? '')?.[1];
+  if (name === undefined || stage === undefined) return {};
+  return { zeroStage: byDefault(Number(stage), sentence`the name of ${quoted(name)} says so`) };
+}
+
+/** LoRA and its kind, by any of the flags that turn them on. */
+function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | undefined {
+  const isOn = (key: string): boolean => factOf(flags.get(key), toggle(true))?.value === true;
+  const isRank = (key: string): boolean => (factOf(flags.get(key), count(0))?.value ?? 0) > 0;
+  const isKind = (key: string): boolean => !/^(full|freeze|none|)$/i.test(factOf(flags.get(key), word)?.value ?? '');
+  const isOff = switches.some((key) => flags.has(key) && !isOn(key)) || kinds.some((key) => flags.has(key) && !isKind(key));
+  const given = switches.find(isOn) ?? kinds.find(isKind) ?? (isOff ? undefined : ranks.find(isRank));
+  const flag = given === undefined ? undefined : flags.get(given);
+  if (flag === undefined) return undefined;
+  const kind = kinds.map((key) => factOf(flags.get(key), word)).find((fact) => fact !== undefined);
+  return { place: flag.place, name: flag.name, ...kindSettings(kind), ...loraFlags(flags), ...defaultsBy(flags) };
+}
+
+/** What the program behind the flags takes where they are silent, told by flags that only it has. */
+function defaultsBy(flags: ReadonlyMap<string, LocatedFlag>): { readonly defaults?: AdapterDefaults } {
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
+  if (has('finetuning-type')) return { defaults: libraryDefaults.llamaFactory };
+  if (has('train-type', 'sft-type', 'tuner-type'))
+    return { defaults: { rank: 8, targets: [allLinear], dropout: 0.05, reason: sentence`ms-swift's default` } };
+  if (has('use-peft')) return { defaults: libraryDefaults.trl };
+  if (has('lora-rank') && has('pretrain')) return { defaults: { rank: 8, targets: [allLinear], reason: sentence`OpenRLHF's default` } };
+  return {};
+}

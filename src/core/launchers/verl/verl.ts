@@ -1,0 +1,220 @@
+import { allLinear, type GivenAdapters } from '../../formats/adapters';
+import type { Finding } from '../../findings';
+import { byDefault } from '../../domain/located';
+import { setBy, wholeLayersOnly } from '../../domain/capabilities';
+import type { Fact, Facts, Program } from '../../formats/facts';
+import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
+import { anyOf, pathWord, word } from '../tables/reads';
+import { count, largestCount, names, on } from '../../languages/reads';
+import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../tables/flag-table';
+import type { ShellProgram } from '../shell/program';
+import { isVerlScript } from './recognise';
+import { greatestDivisor } from '../../numbers';
+import { sentence } from '../../sentence';
+
+const actor = 'actor_rollout_ref.actor';
+const overridden = `${actor}.optim.override_optimizer_config`;
+const path = (name: string): string => name.replaceAll('_', '-');
+const sizes = count(1);
+
+/** verl's names (verl/trainer/config), of the actor's training step, then of fine-tuning. */
+const table: FlagTable = {
+  flavor: rules(pathWord, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
+  sequenceLength: [rule(path('data.max_length'), sizes)],
+  microBatch: rules(sizes, path(`${actor}.ppo_micro_batch_size_per_gpu`), path('data.micro_batch_size_per_gpu')),
+  globalBatch: rules(sizes, path(`${actor}.ppo_mini_batch_size`), path('data.train_batch_size')),
+  nodes: [rule('trainer.nnodes', sizes), rule('nnodes', sizes)],
+  gpusPerNode: rules(sizes, path('trainer.n_gpus_per_node'), 'nproc-per-node'),
+  tensor: [rule(path(`${actor}.megatron.tensor_model_parallel_size`), sizes)],
+  pipeline: [rule(path(`${actor}.megatron.pipeline_model_parallel_size`), sizes)],
+  virtualStages: [rule(path(`${actor}.megatron.virtual_pipeline_model_parallel_size`), sizes)],
+  context: rules(
+    sizes,
+    path(`${actor}.megatron.context_parallel_size`),
+    path(`${actor}.ulysses_sequence_parallel_size`),
+    path('ulysses_sequence_parallel_size'),
+  ),
+  expert: [rule(path(`${actor}.megatron.expert_model_parallel_size`), sizes)],
+  expertTensor: [rule(path(`${actor}.megatron.expert_tensor_parallel_size`), sizes)],
+  optimizer: rules(word, path(`${actor}.optim.optimizer`), path('optim.optimizer')),
+  precisionAware: [rule(path(`${overridden}.use_precision_aware_optimizer`), { ...on(true), words: 'one' })],
+  offloadOptimizer: rules(
+    anyOf((written) => (/^true$/i.test(written) ? 'cpu' : undefined)),
+    path(`${actor}.fsdp_config.optimizer_offload`),
+    path(`${actor}.megatron.optimizer_offload`),
+    path(`${overridden}.optimizer_cpu_offload`),
+  ),
+};
+
+const mainKey = path('actor_rollout_ref.model.path');
+const promptKey = path('data.max_prompt_length');
+const responseKey = path('data.max_response_length');
+const samplesKey = path('actor_rollout_ref.rollout.n');
+const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
+const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
+const targetKeys = [path('actor_rollout_ref.model.target_modules'), path('model.target_modules')];
+const strategyKey = path(`${actor}.strategy`);
+const dynamicOfSft = path('data.use_dynamic_bsz');
+const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), dynamicOfSft];
+const mostTokensKey = path(`${actor}.ppo_max_token_len_per_gpu`);
+const mostTokensOfSft = path('data.max_token_len_per_gpu');
+
+/** More sequences of a micro-batch than anything trains. */
+const mostPacked = 65536;
+
+const known = new Map(readsOf(table).map(([key, { words }]) => [key, words]));
+for (const key of [
+  promptKey,
+  responseKey,
+  samplesKey,
+  checkpointKey,
+  strategyKey,
+  ...rankKeys,
+  ...targetKeys,
+  ...dynamicKeys,
+  mostTokensKey,
+  mostTokensOfSft,
+])
+  known.set(key, 'one');
+
+/** Its FSDP engine splits no weights: Ulysses divides sequences. */
+const onFsdp: Program = {
+  name: 'verl with FSDP',
+  traits: { runtime: 'fsdp1' },
+  capabilities: {
+    name: 'verl with FSDP',
+    source: 'volcengine/verl at b178a3cd, verl/workers/config/engine.py 169 to 174',
+    setBy: setBy(['context', 'microBatch', 'recompute', 'offloadOptimizer']),
+    refuses: [],
+    recomputes: wholeLayersOnly,
+    // weights and reductions in fp32, flash_attention_2 (verl/workers/fsdp_workers.py)
+    silent: { gradAccumulationFp32: true, fusedCrossEntropy: false, attentionKernel: 'flash2' },
+  },
+};
+
+/** verl's trainers, started by `python -m` with settings as Hydra takes them. */
+export const verlProgram: ShellProgram = {
+  format: 'verl',
+  isIts: isVerlScript,
+  settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
+  read: (flags) => {
+    const written = { ...clusterOf(flags), ...factsOfTable(table, flags) };
+    const sized = { ...written, ...lengthOf(flags), ...batchOf(written, flags) };
+    const whole = { ...sized, ...wholeBatch(sized) };
+    const facts = { ...whole, ...packedOf(whole, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
+    const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
+    return {
+      facts,
+      notes: policyAlone(flags.get(mainKey)),
+      modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+      ...(facts.distributedOptimizer === undefined && { program: onFsdp }),
+      ...adaptersOf(rank, flags),
+    };
+  },
+};
+
+/**
+ * LoRA of the actor where its rank is above 0, beside all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml).
+ */
+function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
+  if (rank?.source.kind !== 'file' || rank.value === 0) return {};
+  const targets = targetKeys.map((key) => factOf(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);
+  const defaults = { rank: rank.value, targets: [allLinear], reason: sentence`verl's default` };
+  const written = targets && targets.value.length > 0 ? { targets } : {};
+  return { adapters: { place: rank.source.place, name: rank.name ?? 'lora_rank', rank, ...written, defaults } };
+}
+
+/** Of reinforcement learning one node of 8 GPUs unless the launch says otherwise (verl/trainer/config/ppo_trainer.yaml). */
+function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (!flags.has(mainKey)) return {};
+  const reason = sentence`verl's default`;
+  return {
+    ...(!flags.has('trainer.nnodes') && { nodes: byDefault(1, reason) }),
+    ...(!flags.has(path('trainer.n_gpus_per_node')) && { gpusPerNode: byDefault(8, reason) }),
+  };
+}
+
+/** Of reinforcement learning the training step is planned, not what generates and judges. */
+function policyAlone(model: LocatedFlag | undefined): readonly Finding[] {
+  if (model === undefined) return [];
+  const message = sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`;
+  const remedy = sentence`add their time and memory where they share the GPUs`;
+  return [{ code: 'policy-alone', severity: 'information', place: placeOfValue(model), message, remedy, fixes: [] }];
+}
+
+/** A sample is its prompt and the response to it. */
+function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const [prompt, response] = [factOf(flags.get(promptKey), sizes), factOf(flags.get(responseKey), sizes)];
+  if (prompt === undefined || response === undefined) return {};
+  return { sequenceLength: { value: prompt.value + response.value, source: { kind: 'default', reason: sentence`${prompt.value} tokens of the prompt and ${response.value} of the response` } } }; // prettier-ignore
+}
+
+/** A mini-batch is so many prompts, each with as many responses as are drawn (verl/workers/fsdp_workers.py). */
+function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const samples = factOf(flags.get(samplesKey), sizes);
+  if (globalBatch === undefined || samples === undefined || samples.value === 1) return {};
+  const value = globalBatch.value * samples.value;
+  if (value > largestCount) return {};
+  return {
+    globalBatch: {
+      value,
+      source: { kind: 'default', reason: sentence`${globalBatch.value} prompts with ${samples.value} responses each` },
+    },
+  };
+}
+
+/** Replicas of the actor; null where the GPUs are not known, or make no whole number of them. */
+function replicasOf({ nodes, gpusPerNode, tensor, pipeline, context }: Facts): number | null {
+  if (gpusPerNode === undefined) return null;
+  const sizes = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1);
+  const replicas = ((nodes?.value ?? 1) * gpusPerNode.value) / sizes;
+  return Number.isInteger(replicas) ? replicas : null;
+}
+
+/** A mini-batch loses what does not make a sample more on every replica (`ppo_mini_batch_size //=` of verl/workers/fsdp_workers.py). */
+function wholeBatch(facts: Facts): Facts {
+  const { globalBatch } = facts;
+  const replicas = replicasOf(facts);
+  if (globalBatch === undefined || replicas === null || globalBatch.value % replicas === 0 || globalBatch.value < replicas) return {};
+  const batch = Math.floor(globalBatch.value / replicas) * replicas;
+  return { globalBatch: byDefault(batch, sentence`as many of ${globalBatch.value} samples as ${replicas} replicas share alike`) };
+}
+
+/**
+ * With a dynamic batch size micro-batches are packed by tokens, and their size in sequences is not read
+ * (verl/trainer/config/actor/actor.yaml and sft_trainer_engine.yaml, whose numbers of tokens these are; `validate_config` of
+ * verl/utils/config.py): planned are as many sequences as fit whole and divide the batch of a replica.
+ */
+function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (!dynamicKeys.some((key) => factOf(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};
+  const { sequenceLength, globalBatch, context } = facts;
+  const isSft = flags.has(dynamicOfSft);
+  const tokens = factOf(flags.get(isSft ? mostTokensOfSft : mostTokensKey), sizes)?.value ?? (isSft ? 8192 : 16384);
+  const batch = (globalBatch?.value ?? 0) / (replicasOf(facts) ?? 0);
+  const most = Math.floor((tokens * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
+  const sequences = Number.isInteger(batch) ? greatestDivisor(batch, Math.min(most, mostPacked)) : 1;
+  return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz packs micro-batches by tokens, whatever their size in sequences`) };
+}
+
+/** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */
+function backendOf({ tensor, pipeline, expert, context }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const strategy = factOf(flags.get(strategyKey), word)?.value;
+  const usesMegatron = strategy === 'megatron' || [tensor, pipeline, expert].some((size) => size !== undefined);
+  const precision = byDefault('bf16' as const, sentence`verl trains in bf16`);
+  return usesMegatron
+    ? { precision, distributedOptimizer: byDefault(true, sentence`verl's Megatron backend uses the distributed optimizer`) }
+    : {
+        precision,
+        zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`),
+        ...(context && { contextCommunication: byDefault('ulysses', sentence`verl's FSDP backend has Ulysses for long sequences`) }),
+      };
+}
+
+/** On unless it is turned off (verl/trainer/config/model/hf_model.yaml). */
+function recomputeOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const given = factOf(flags.get(checkpointKey), { ...on(true), words: 'one' });
+  if (given?.value === false) return {};
+  const reason = sentence`verl recomputes layer by layer unless enable_gradient_checkpointing is off`;
+  const full: Fact<string> = given === undefined ? byDefault('full', reason) : { ...given, value: 'full' };
+  return { recomputeGranularity: full, recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}

@@ -1,0 +1,71 @@
+import type { SplitRule } from '../domain/sequence-split';
+import { sliceRuntimes } from './registry';
+import type { FlagWord, SliceRuntime } from './slice-runtime';
+
+const unique = (flags: readonly string[]): readonly string[] => [...new Set(flags)];
+
+/** The word of a rule that splits by a fit to measured times, which no file shows. */
+const fitted = { linear_fit: null } as const;
+
+/** The flags of all runtimes, by what they say. */
+export const sliceFlags: {
+  readonly splits: readonly string[];
+  /** Words of each flag of a rule, and what they mean. */
+  readonly rules: ReadonlyMap<string, Readonly<Record<string, SplitRule | 'list' | null>>>;
+  readonly lengths: readonly string[];
+  /** Those that switch slices on, or that slices need. */
+  readonly others: readonly FlagWord[];
+} = {
+  splits: unique(sliceRuntimes.map(({ splits }) => splits.flag)),
+  rules: new Map(unique(sliceRuntimes.flatMap(({ rule }) => rule?.flag ?? [])).map((flag) => [flag, wordsOf(flag)])),
+  lengths: unique(sliceRuntimes.flatMap(({ lengths }) => lengths?.flag ?? [])),
+  others: sliceRuntimes
+    .flatMap(({ on, needs }) => [...(on === null ? [] : [on]), ...needs])
+    .filter(({ flag }) => flag !== 'use-flash-attn'),
+};
+
+function wordsOf(flag: string): Readonly<Record<string, SplitRule | 'list' | null>> {
+  const words: Record<string, SplitRule | 'list' | null> = {};
+  for (const { rule, lengths } of sliceRuntimes) {
+    if (rule?.flag !== flag) continue;
+    for (const [name, word] of Object.entries(rule.words)) words[word] = name as SplitRule;
+    if (lengths?.word !== undefined && lengths.word !== null) Object.assign(words, { [lengths.word]: 'list' }, fitted);
+  }
+  return words;
+}
+
+/** Which runtime flags ask for slices of, and what they lack for it. */
+export interface SlicesOfFlags {
+  readonly runtime: SliceRuntime;
+  /** The flag that says so. */
+  readonly at: string;
+  /** As they are written: `--transformer-impl local`. */
+  readonly missing: readonly string[];
+}
+
+/** A flag as far as it matters here. */
+interface Given {
+  readonly words: readonly { readonly text: string | null }[];
+}
+
+/** The runtime that runs slices with these flags, by `flagKey`; null: none is asked for. */
+export function slicesOf(flags: ReadonlyMap<string, Given>): SlicesOfFlags | null {
+  const runtime = sliceRuntimes.find(({ on, splits }) => (on === null ? flags.has(splits.flag) : isGiven(flags, on)));
+  // a schedule by name that is another one runs no slices
+  if (runtime === undefined || (runtime.on === null && flags.has('schedule-method'))) return null;
+  const at = flags.has(runtime.splits.flag) ? runtime.splits.flag : (runtime.on?.flag ?? runtime.splits.flag);
+  return { runtime, at, missing: runtime.needs.filter((need) => !isGiven(flags, need)).map(asWritten) };
+}
+
+function isGiven(flags: ReadonlyMap<string, Given>, { flag, word }: FlagWord): boolean {
+  const given = flags.get(flag);
+  if (given === undefined) return false;
+  const [first] = given.words;
+  if (first?.text === null) return true;
+  return word === null ? !/^(false|no|off|0)$/i.test(first?.text ?? '') : first?.text?.toLowerCase() === word;
+}
+
+/** `--schedule-method seq1f1b`. */
+function asWritten({ flag, word }: FlagWord): string {
+  return `--${flag}${word === null ? '' : ` ${word}`}`;
+}

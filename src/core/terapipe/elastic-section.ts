@@ -1,0 +1,56 @@
+import type { WrittenElastic } from '../formats/given-elastic';
+import * as v from 'valibot';
+import { datasetNames } from '../formats/elastic-datasets';
+import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../formats/elastic-names';
+import type { Fields } from '../formats/fields';
+import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../languages/json/value-rules';
+
+const throughputs = list(
+  v.strictTuple([
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000)),
+    v.pipe(v.number(), v.gtValue(0), v.maxValue(1e12)),
+  ]),
+  1,
+  10_000,
+  'a list of [frozen layers, pipeline length, samples per second]',
+);
+
+export const elasticFields: Fields<WrittenElastic> = {
+  epochs: integer(1, 10_000),
+  dataset: oneOf(datasetNames),
+  datasetSize: integer(1, 1_000_000_000),
+  batch: integer(1, 10_000_000),
+  batchScaling: oneOf(['scaled', 'kept']),
+  freezing: oneOf(freezingNames),
+  alpha: fraction,
+  gradientNorms: paths,
+  frozenLayers: list(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
+    1,
+    10_000,
+    'a list of whole numbers from 0, one an epoch',
+  ),
+  pipelineLength: integer(1, 100_000),
+  balance: oneOf(balanceNames),
+  microBatches: integerOr(['search', 'table'], 1, 10_000),
+  schedule: oneOf(elasticScheduleNames),
+  tokenSlices: integerOr(['search'], 1, 64),
+  shrink: oneOf(shrinkNames),
+  cache: boolean,
+  hostMemoryGB: nonNegative(1_000_000),
+  diskGB: nonNegative(1_000_000_000),
+  diskGBps: positive(100_000),
+  hostLinkGBps: positive(100_000),
+  hostMemoryGBps: positive(100_000),
+  transitionSeconds: nonNegative(1_000_000),
+  loaderSamplesPerSecond: positive(1e9),
+  loaderWorkers: integer(0, 10_000),
+  evaluationSamples: integer(0, 1_000_000_000),
+  evaluationEvery: integer(0, 10_000),
+  trainingEvaluationEvery: integer(0, 10_000),
+  frozenSamplesPerSecond: positive(1e12),
+  classes: integer(1, 10_000_000),
+  throughputs,
+  fillingThroughputs: throughputs,
+};

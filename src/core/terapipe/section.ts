@@ -1,0 +1,71 @@
+import type { Finding } from '../findings';
+import type { Located } from '../domain/located';
+import { membersOf, placeOf, type JsonDocument, type Member } from '../languages/json/document';
+import type { Node } from 'jsonc-parser';
+import { unknownKey } from './unknown-key';
+import { readByRule, type Rule } from '../languages/json/value-rules';
+import type { Given } from '../formats/given';
+import { withCurrentKeys } from './renamed-keys';
+
+/** More unknown keys than this in one object are not remarked on: it is something else than a config. */
+const maximumUnknownKeys = 10;
+
+/** One object of a terapipe.json while it is read: its path from the root, its properties, and where remarks go. */
+export interface Section {
+  readonly document: JsonDocument;
+  readonly path: readonly string[];
+  readonly node: Node;
+  readonly members: ReadonlyMap<string, Member>;
+  readonly remarks: Finding[];
+}
+
+/**
+ * Opens an object of a terapipe.json. Old names of keys are read as the names of today. Remarks on keys that are not in `known`.
+ * @throws ExpectedError as `membersOf` and `withCurrentKeys`.
+ */
+export function openSection(
+  document: JsonDocument,
+  node: Node,
+  path: readonly string[],
+  known: readonly string[],
+  remarks: Finding[],
+): Section {
+  const members = withCurrentKeys(document, membersOf(document, node, path.length === 0 ? 'terapipe.json' : path.join('.')), path, remarks);
+  const present = new Set(members.keys());
+  const unknown = [...members.values()].filter(({ name }) => !known.includes(name));
+  for (const member of unknown.slice(0, maximumUnknownKeys)) remarks.push(unknownKey(document, member, path, present, known));
+  return { document, path, node, members, remarks };
+}
+
+/** The object under a key, opened; undefined when the key is absent. */
+export function openChild(section: Section, name: string, known: readonly string[]): Section | undefined {
+  const member = section.members.get(name);
+  return member === undefined ? undefined : openSection(section.document, member.value, [...section.path, name], known, section.remarks);
+}
+
+/**
+ * One value under a key, judged and located; undefined when the key is absent.
+ * @throws ExpectedError as `readByRule`.
+ */
+export function readField<T>(section: Section, name: string, rule: Rule<T>): Located<T> | undefined {
+  const member = section.members.get(name);
+  if (member === undefined) return undefined;
+  const key = [...section.path, name].join('.');
+  const value = readByRule(section.document, member.value, key, rule);
+  return { value, source: { kind: 'file', place: placeOf(section.document, member.value), key } };
+}
+
+/** All fields of a table that a section gives. */
+export function readFields<T extends object>(section: Section | undefined, fields: { readonly [K in keyof T]-?: Rule<T[K]> }): Given<T> {
+  if (section === undefined) return {};
+  const entries = Object.entries<Rule<unknown>>(fields).flatMap(([name, rule]) => {
+    const value = readField(section, name, rule);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(entries) as Given<T>;
+}
+
+/** Plain values of fields, without their places. */
+export function plain<T extends object>(given: Given<T>): Partial<T> {
+  return Object.fromEntries(Object.entries(given).map(([name, located]) => [name, (located as Located<unknown>).value])) as Partial<T>;
+}

@@ -1,0 +1,64 @@
+import { closest } from '../suggest';
+import { currentKey } from './renamed-keys';
+
+/** Names of settings in the field (Megatron-LM's flags, short forms), in lower case without separators, by our keys. */
+const fieldNames: Readonly<Record<string, readonly string[]>> = {
+  'layout.tensor': ['tp', 'tpsize', 'tensorparallel', 'tensorparallelsize', 'tensormodelparallelsize', 'tensorparalleldegree'],
+  'layout.pipeline': ['pp', 'ppsize', 'pipelineparallel', 'pipelineparallelsize', 'pipelinemodelparallelsize', 'pipelineparalleldegree'],
+  'layout.data': ['dp', 'dpsize', 'dataparallel', 'dataparallelsize'],
+  'layout.context': ['cp', 'cpsize', 'contextparallel', 'contextparallelsize', 'contextparalleldegree'],
+  'layout.expert': ['ep', 'epsize', 'expertparallel', 'expertparallelsize', 'expertmodelparallelsize', 'expertparalleldegree'],
+  'layout.expertTensor': ['etp', 'etpsize', 'experttensorparallelsize'],
+  'layout.virtualStages': ['vpp', 'vp', 'vppsize', 'virtualpipelinemodelparallelsize'],
+  'training.microBatch': ['mbs', 'microbatchsize'],
+  'training.globalBatch': ['gbs', 'globalbatchsize'],
+  'training.sequenceLength': ['seq', 'seqlen', 'seqlength', 'sequence'],
+  'training.zeroStage': ['zero'],
+  'training.precision': ['dtype'],
+  'training.recompute': ['recomputegranularity', 'activationcheckpointing'],
+  'model.layers': ['numlayers'],
+  'model.hidden': ['hiddensize'],
+  'model.heads': ['numattentionheads'],
+  'model.kvHeads': ['numquerygroups', 'numkeyvalueheads'],
+  'model.ffn': ['ffnhiddensize', 'intermediatesize'],
+  'model.vocab': ['vocabsize'],
+  'model.experts': ['numexperts'],
+};
+
+/** What a key of a setting was found to be. */
+export type FoundKey =
+  | { readonly key: string }
+  /** No such key, and those that may be meant, best first. */
+  | { readonly meant: readonly string[] };
+
+/**
+ * The key of terapipe.json that a name stands for: itself, an old name, a name of the field (`layout.tp`, `tp`, `TP`,
+ * `tensor_model_parallel_size`) or the last part of one (`globalBatch`). A name in another section than its own is not taken.
+ * @param keys every key that can be set.
+ */
+export function findKey(written: string, keys: readonly string[]): FoundKey {
+  const current = currentKey(written);
+  if (keys.includes(current)) return { key: current };
+  const at = current.lastIndexOf('.');
+  const [section, name] = [current.slice(0, Math.max(at, 0)).toLowerCase(), plain(current.slice(at + 1))];
+  const named = Object.entries(fieldNames).flatMap(([key, names]) => (names.includes(name) ? [key] : []));
+  const same = named.length > 0 ? named : keys.filter((key) => plain(leafOf(key)) === name);
+  const [only] = same;
+  if (only !== undefined && same.length === 1 && (section === '' || sectionOf(only).toLowerCase() === section)) return { key: only };
+  if (same.length > 0) return { meant: same };
+  const nearKey = closest(current, keys);
+  const nearLeaf = closest(name, keys.map(leafOf));
+  return { meant: nearKey !== null ? [nearKey] : keys.filter((key) => leafOf(key) === nearLeaf) };
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+function leafOf(key: string): string {
+  return key.slice(key.lastIndexOf('.') + 1);
+}
+
+function sectionOf(key: string): string {
+  return key.slice(0, Math.max(key.lastIndexOf('.'), 0));
+}

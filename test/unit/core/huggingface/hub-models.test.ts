@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { familiarModel, hubModel } from '../../../../src/core/huggingface/hub-models';
+import { parametersOf } from '../../../../src/core/huggingface/count';
+import { load } from '../load/files';
+
+/** Billions of parameters, tied embeddings once, as the pages of the models on the hub say (`model.safetensors` of each). */
+const published: Readonly<Record<string, number>> = {
+  'meta-llama/Llama-3.2-1B': 1.236,
+  'meta-llama/Llama-3.2-3B-Instruct': 3.213,
+  'meta-llama/Llama-3.1-8B-Instruct': 8.03,
+  'meta-llama/Meta-Llama-3.1-70B': 70.55,
+  'Qwen/Qwen2.5-0.5B': 0.494,
+  'Qwen/Qwen2.5-1.5B-Instruct': 1.544,
+  'Qwen/Qwen2.5-Math-1.5B-Instruct': 1.544,
+  'Qwen/Qwen2.5-3B': 3.086,
+  'Qwen/Qwen2.5-7B-Instruct': 7.616,
+  'Qwen/Qwen2.5-14B': 14.77,
+  'Qwen/Qwen2.5-Coder-14B-Instruct': 14.77,
+  'Qwen/Qwen2.5-32B': 32.76,
+  'Qwen/Qwen2.5-72B': 72.71,
+  'Qwen/Qwen3-0.6B': 0.596,
+  'Qwen/Qwen3-1.7B-Base': 1.721,
+  'Qwen/Qwen3-4B-Instruct-2507': 4.022,
+  'Qwen/Qwen3-8B-Base': 8.191,
+  'Qwen/Qwen3-14B': 14.77,
+  'Qwen/Qwen3-32B': 32.76,
+  'Qwen/Qwen3-30B-A3B': 30.53,
+  'Qwen/Qwen3-235B-A22B': 235.1,
+  'Qwen/Qwen2-7B-Instruct': 7.616,
+  'Qwen/Qwen2-0.5B': 0.494,
+  'deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B': 1.777,
+  'deepseek-ai/DeepSeek-R1-Distill-Qwen-7B': 7.616,
+  'deepseek-ai/DeepSeek-V2': 235.7,
+  'deepseek-ai/DeepSeek-V2-Lite-Chat': 15.71,
+  'deepseek-ai/DeepSeek-V3-0324': 671.0,
+  'deepseek-ai/deepseek-llm-7b-chat': 6.91,
+  'deepseek-ai/deepseek-coder-6.7b-instruct': 6.74,
+  gpt2: 0.1244,
+  'gpt2-medium': 0.3548,
+  'openai-community/gpt2-large': 0.774,
+  'gpt2-xl': 1.5576,
+  'moonshotai/Moonlight-16B-A3B-Instruct': 15.96,
+  'moonshotai/Kimi-K2-Instruct': 1026.5,
+  'openai/gpt-oss-20b': 20.91,
+  'openai/gpt-oss-120b': 116.83,
+  'mistralai/Mistral-7B-v0.3': 7.248,
+  'mistralai/Mistral-Nemo-Instruct-2407': 12.25,
+  'nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-Base-BF16': 31.58,
+  'google/gemma-2b-it': 2.506,
+  'google/gemma-1.1-7b-it': 8.538,
+  'google/gemma-2-2b-it': 2.614,
+  'ByteDance-Seed/Seed-OSS-36B-Base': 36.15,
+  'google/gemma-2-9b': 9.242,
+  'google/gemma-2-27b': 27.23,
+  'meta-llama/Llama-2-7b-hf': 6.738,
+  'meta-llama/Llama-2-13b-chat-hf': 13.02,
+  'meta-llama/Llama-2-70b-hf': 68.98,
+  'meta-llama/Meta-Llama-3-8B': 8.03,
+  'meta-llama/Meta-Llama-3-70B-Instruct': 70.55,
+  'meta-llama/Llama-3.1-405B': 405.9,
+  'mistralai/Mixtral-8x7B-v0.1': 46.7,
+  'mistralai/Mixtral-8x22B-Instruct-v0.1': 140.63,
+  'nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16': 120.6,
+  'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 8.888,
+  'nvidia/NVIDIA-Nemotron-Nano-12B-v2-Base': 12.31,
+  // language models alone
+  'Qwen/Qwen2.5-VL-3B-Instruct': 3.086,
+  'Qwen/Qwen2.5-Omni-7B': 7.616,
+  'Qwen/Qwen3.5-9B-Base': 8.954,
+  'Qwen/Qwen3.5-35B-A3B': 34.661,
+  'Qwen/Qwen3.5-397B-A17B': 396.35,
+};
+
+describe('models by their names on the hub', () => {
+  for (const [name, billions] of Object.entries(published))
+    it(`${name} has ${billions}B parameters`, async () => {
+      const run = await load({ 'config.json': hubModel(name) ?? '' });
+      const error = (parametersOf(run) ?? 0) / (1e9 * billions) - 1;
+      assert.ok(Math.abs(error) < 1e-3, String(error));
+    });
+
+  it('are known by the names that files of launchers have for them', () => {
+    const names = {
+      'llama3.1_70B.yaml': 'meta-llama/Llama-3.1-70B',
+      llama31_70b: 'meta-llama/Llama-3.1-70B',
+      llama2_7B: 'meta-llama/Llama-2-7b-hf',
+      qwen3_235B_A22B: 'Qwen/Qwen3-235B-A22B',
+      qwen3_32b_pretrain_config: 'Qwen/Qwen3-32B',
+      'deepseek_v2_lite.yaml': 'deepseek-ai/DeepSeek-V2-Lite',
+      gpt_oss_20B: 'openai/gpt-oss-20b',
+    };
+    for (const [name, published] of Object.entries(names)) assert.equal(familiarModel(name), hubModel(published), name);
+    for (const name of ['llama3_9B', 'llama_8B', 'qwen3_235B_A22B_4layer', '__proto__', '']) assert.equal(familiarModel(name), null, name);
+  });
+
+  it('are none where other models or sizes have a similar name', () => {
+    for (const name of [
+      'Qwen/Qwen2.5-VL-5B-Instruct',
+      'Qwen/Qwen3-9B',
+      'Qwen/qwen3.5-9b-text',
+      'ours/Qwen3-8B',
+      'meta-llama/Llama-3.1',
+      '../Qwen/Qwen3-8B',
+      '',
+    ])
+      assert.equal(hubModel(name), null, name);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { before, describe, it } from 'mocha';
+import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { LauncherReader } from '../../../../src/core/formats/facts';
+import { glanceAt } from '../../../../src/core/launchers/launcher';
+import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
+import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/load/readers';
+import { rules } from '../../../../src/core/rules/table';
+import { shellReader } from './shell/shell-reader';
+import { ExpectedError } from '../../../../src/core/errors';
+import { say } from '../../../../src/core/sentence';
+
+const root = path.join(import.meta.dirname, '../../../..');
+
+/** A file of each launcher under test/fixtures/launchers. */
+const examples: Readonly<Record<LauncherFormat, string>> = {
+  deepspeed: 'deepspeed.json',
+  'megatron-yaml': 'megatron-arguments.yaml',
+  nemo: 'nemo.yaml',
+  'megatron-bridge': 'megatron-bridge.yaml',
+  'gpt-neox': 'gpt-neox.yml',
+  primus: 'primus.yaml',
+  'primus-torchtitan': 'primus-torchtitan.yaml',
+  'primus-bridge': 'primus-bridge.yaml',
+  flagscale: 'flagscale.yaml',
+  'nemo-rl': 'nemo-rl.yaml',
+  nanotron: 'nanotron.yaml',
+  'hf-trainer': 'hf-trainer.yaml',
+  accelerate: 'accelerate.yaml',
+  torchtitan: 'torchtitan-2025.toml',
+  'torchtitan-python': 'config_registry.py',
+  'bridge-python': 'recipes/bridge.py',
+  'megatron-shell': 'megatron-moe.sh',
+  verl: 'verl.sh',
+  'trainer-shell': 'trainer.sh',
+};
+
+/**
+ * Languages of VS Code by the endings of their files; a file of another ending is known by its pattern once something else has started the
+ * extension.
+ */
+const languages: Readonly<Record<string, string>> = { json: 'json', jsonc: 'jsonc', yaml: 'yaml', yml: 'yaml', toml: 'toml', sh: 'shellscript', bash: 'shellscript', slurm: 'shellscript', sbatch: 'shellscript' }; // prettier-ignore
+
+describe('launchers', () => {
+  let shell: LauncherReader;
+  before(async () => {
+    shell = await shellReader();
+  });
+
+  for (const format of launcherFormats) {
+    const file = examples[format];
+    const text = readFileSync(path.join(root, 'test/fixtures/launchers', file), 'utf8');
+
+    it(`${format}: its example is known by content, as its own alone`, () => {
+      const { endings, namedEndings = [] } = launchers[format];
+      assert.ok([...endings, ...namedEndings].some((ending) => file.endsWith(`.${ending}`)));
+      assert.equal(recogniseConfig(file, text), format);
+      const glance = glanceAt(text);
+      assert.deepEqual(launcherFormats.filter((other) => launchers[other].isIts(glance)), [format]); // prettier-ignore
+    });
+
+    it(`${format}: is read, with a place for every value that the file gives`, async () => {
+      const launcher = (await readerOf(format, () => Promise.resolve(shell)))(file, text);
+      assert.equal(launcher.format, format);
+      const given = Object.values(launcher.facts).filter(({ source }) => source.kind === 'file');
+      assert.ok(given.length > 3);
+      for (const { name, source } of given) assert.ok(name !== undefined, JSON.stringify(source));
+    });
+
+    it(`${format}: is held to rules, offered to whoever names a file that none is, and opened by VS Code`, () => {
+      assert.ok(rules.some(({ formats }) => formats.includes(format)));
+      const unknown = unknownFormat('run.yaml', 'a: 1');
+      assert.ok(unknown instanceof ExpectedError && say(unknown.remedy).includes(say(launchers[format].file)));
+      const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+        readonly activationEvents: readonly string[];
+      };
+      for (const ending of launchers[format].endings) {
+        assert.ok(configEndings.includes(ending));
+        assert.ok(
+          manifest.activationEvents.includes(`onLanguage:${languages[ending] ?? ending}`),
+          `package.json starts with no file of .${ending}`,
+        );
+      }
+    });
+  }
+});
