@@ -10,7 +10,7 @@ import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey, solvedAnyw
 import { candidateGroups } from '../../src/core/layout-search/space';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../src/core/domain/layout-choices';
-import { workFor } from '../../src/core/schedules/zero-bubble/plan';
+import { workFor } from '../../src/core/schedules/zero-bubble/automatic-search';
 import { runsStacks } from '../../src/core/planner/refusals';
 import { namedSchedules as allSchedules } from '../../src/core/domain/schedule-names';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';

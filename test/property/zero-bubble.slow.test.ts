@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import type { PassMemory, PassTimes, ScheduleKind, ScheduleProblem } from '../../src/core/schedules/kind';
 import { scheduleKind, scheduleKinds } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
-import { boundMs } from '../../src/core/schedules/zero-bubble/bound';
-import { improve } from '../../src/core/schedules/zero-bubble/improve';
+import { boundMs } from '../../src/core/schedules/zero-bubble/span-bound';
+import { improve } from '../../src/core/schedules/zero-bubble/anneal';
 import { fits, pipelineOf, ordersOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
-import { plannedOrder } from '../../src/core/schedules/zero-bubble/planned';
-import { measure, measureTails, timesOf } from '../../src/core/schedules/zero-bubble/times';
-import { queueOf, update } from '../../src/core/schedules/zero-bubble/update';
+import { plannedOrder } from '../../src/core/schedules/zero-bubble/automatic-order';
+import { measure, measureTails, timesOf } from '../../src/core/schedules/zero-bubble/order-times';
+import { queueOf, update } from '../../src/core/schedules/zero-bubble/retime-after-move';
 import { cases } from './cases';
 import { equalTimes, longestSpanMs, peaks, rowMemory, timelineOf, wholeProblem } from './planned';
 

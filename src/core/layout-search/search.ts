@@ -1,6 +1,6 @@
 import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { workFor } from '../schedules/zero-bubble/plan';
+import { workFor } from '../schedules/zero-bubble/automatic-search';
 import { scheduleLabel, traitsFor } from '../partition/scheduling';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';

@@ -1,5 +1,5 @@
 import type { ScheduleKind } from '../kind';
-import { emitHandMade } from '../zero-bubble/hand-made';
+import { emitHandMade } from '../zero-bubble/handcrafted-order';
 
 /**
  * ZB-H2 (arXiv 2401.10241, section 2.3): with at least 2 p - 1 micro-batches a bubble of (p - 1) (F + I - 2 W), and 2 p - 1 micro-batches

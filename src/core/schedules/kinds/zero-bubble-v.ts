@@ -1,9 +1,9 @@
 import type { ScheduleKind } from '../kind';
-import { plannedOrder, plannerUnmet } from '../zero-bubble/planned';
+import { plannedOrder, plannerUnmet } from '../zero-bubble/automatic-order';
 
 /**
  * As `ZeroBubble`, on two chunks a stage in a V: activations of the last chunks are short-lived, which leaves room (arXiv 2405.15362), by a
- * search of our own (`../zero-bubble/plan`).
+ * search of our own (`../zero-bubble/automatic-search`).
  */
 export const zeroBubbleV: ScheduleKind = {
   name: 'ZeroBubbleV',

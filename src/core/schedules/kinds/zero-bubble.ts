@@ -1,7 +1,7 @@
 import type { ScheduleKind } from '../kind';
-import { plannedOrder, plannerUnmet } from '../zero-bubble/planned';
+import { plannedOrder, plannerUnmet } from '../zero-bubble/automatic-order';
 
-/** Automatic scheduling of arXiv 2401.10241, section 3, by a search of our own (`../zero-bubble/plan`). */
+/** Automatic scheduling of arXiv 2401.10241, section 3, by a search of our own (`../zero-bubble/automatic-search`). */
 export const zeroBubble: ScheduleKind = {
   name: 'ZeroBubble',
   placement: 'one',

@@ -1,5 +1,5 @@
 import type { Pipeline } from './pipeline';
-import type { Times } from './times';
+import type { Times } from './order-times';
 
 /** Steps that are to be timed again, first come, first served. */
 interface Queue {

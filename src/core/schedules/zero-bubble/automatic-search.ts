@@ -1,10 +1,10 @@
 import { throwIfCancelled } from '../../errors';
-import { boundMs } from './bound';
-import { heldMicroBatches, recipesFor, type Recipe } from './candidates';
-import { improve, type Plan } from './improve';
+import { boundMs } from './span-bound';
+import { heldMicroBatches, recipesFor, type Recipe } from './starting-orders';
+import { improve, type Plan } from './anneal';
 import { fits, withMicroBatches, type Pipeline } from './pipeline';
-import { repeated } from './repeat';
-import { measure, timesOf } from './times';
+import { repeated } from './repeat-steady-state';
+import { measure, timesOf } from './order-times';
 
 /** Most steps timed while first and last orders are compared. */
 const mostTrials = 60e6;

@@ -7,8 +7,8 @@ import { vMin } from '../kinds/v-min';
 import { zbH1 } from '../kinds/zb-h1';
 import { zbH2 } from '../kinds/zb-h2';
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
-import { dispatch, type Rules } from './dispatch';
-import { emitHandMade } from './hand-made';
+import { dispatch, type Rules } from './greedy-order';
+import { emitHandMade } from './handcrafted-order';
 import { ordersOf, type Pipeline } from './pipeline';
 
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */

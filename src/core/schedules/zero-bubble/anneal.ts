@@ -1,7 +1,7 @@
 import { throwIfCancelled } from '../../errors';
 import { fits, type Pipeline } from './pipeline';
-import { criticalPath, estimateMs, longestMs, measure, measureTails, timesOf, type Times } from './times';
-import { queueOf, update } from './update';
+import { criticalPath, estimateMs, longestMs, measure, measureTails, timesOf, type Times } from './order-times';
+import { queueOf, update } from './retime-after-move';
 
 /** An order and its longest stage span. */
 export interface Plan {

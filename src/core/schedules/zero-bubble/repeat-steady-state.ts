@@ -1,5 +1,5 @@
 import type { Pipeline } from './pipeline';
-import type { Times } from './times';
+import type { Times } from './order-times';
 
 /**
  * Longer orders made of one for fewer micro-batches: at a moment of it every stage's next steps, one of each kind, are repeated. Moments

@@ -1,4 +1,4 @@
-import { countedFromMs, originsOf } from './times';
+import { countedFromMs, originsOf } from './order-times';
 import type { Pipeline } from './pipeline';
 
 /**

@@ -1,7 +1,7 @@
 import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
 import { pipelineOf, orderedKinds, sharedOut } from './pipeline';
-import { plan } from './plan';
+import { plan } from './automatic-search';
 import { sentence } from '../../sentence';
 
 /** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
