@@ -1,6 +1,6 @@
 import type { LauncherReader } from '../src/core/formats/facts';
 import type { ReadReferenced, Run } from '../src/core/formats/run';
-import { loadConfig } from '../src/core/load/load-config';
+import { loadConfig } from '../src/core/config-files/load-config';
 
 const noShell = (): Promise<LauncherReader> => Promise.reject(new Error('no shell script here'));
 

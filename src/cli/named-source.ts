@@ -3,7 +3,7 @@ import { configError } from '../core/config-errors';
 import { hubModel } from '../core/huggingface/hub-models';
 import { startOf } from '../core/languages/json/document';
 import type { LauncherReader } from '../core/formats/facts';
-import { loadConfig } from '../core/load/load-config';
+import { loadConfig } from '../core/config-files/load-config';
 import { orList, printable, quoted } from '../core/text';
 import { sentence } from '../core/sentence';
 import { kindOfPath, readNamedFile, readReferenced, type SourceText } from './read-file';

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/load/readers';
+import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/config-files/readers';
 import { configError } from '../core/config-errors';
 import { startOf } from '../core/languages/json/document';
 import { ExpectedError, messageOf } from '../core/errors';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { ResolveDefaults } from '../core/resolve/defaults';
+import type { ResolveDefaults } from '../core/plan-request/defaults';
 import { createPlannerClient, type PlannerClient } from '../worker/client';
 import { registerCodeLens } from './language/code-lens';
 import { comparisonHost } from './sessions/comparison-context';
@@ -30,7 +30,7 @@ import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
 import { reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
-import { configEndings } from '../core/load/readers';
+import { configEndings } from '../core/config-files/readers';
 import { pythonGlob } from './sessions/find-configs';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';

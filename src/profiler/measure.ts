@@ -1,8 +1,8 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatCount, formatNumber, formatPercent, plural } from '../core/format';
-import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/slice-times/design';
-import type { Domain } from '../core/slice-times/domain';
-import { fitErrors, fitPart } from '../core/slice-times/fit';
+import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/measured-profile/design';
+import type { Domain } from '../core/measured-profile/domain';
+import { fitErrors, fitPart } from '../core/measured-profile/fit';
 import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/domain/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../core/errors';
 import { defaultUnit, type PlanRequest } from '../core/domain/request';
 import { providerNames, type Profile, type ProviderName } from '../core/domain/profile';
-import { layerShapeOf, unlikeOneLayer } from '../core/slice-times/shape';
+import { layerShapeOf, unlikeOneLayer } from '../core/measured-profile/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';
 import { requireWritable, writeProfile } from './store';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
-import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/slice-times/file';
+import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/measured-profile/file';
 import type { NamedProfile, Profile } from '../core/domain/profile';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';

@@ -4,7 +4,7 @@ import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Run } from '../core/formats/run';
-import type { ResolveDefaults } from '../core/resolve/defaults';
+import type { ResolveDefaults } from '../core/plan-request/defaults';
 import type { Plan } from '../core/planner/plan';
 import type { PreparedRehearsal, RehearsalAsked } from '../core/rehearsal/prepare';
 import type { Remedy } from '../core/rules/plan/remedy';

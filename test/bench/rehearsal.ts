@@ -5,11 +5,11 @@ import { fittingDesign, type Scale } from '../../src/core/rehearsal/design';
 import { formatDuration, formatNumber, formatPercent } from '../../src/core/format';
 import { isRightGradient } from '../../src/core/rehearsal/gradient-error';
 import { comparedRehearsal, type Rehearsal } from '../../src/core/rehearsal/result';
-import { loadConfig } from '../../src/core/load/load-config';
+import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { RankedSchemes } from '../../src/core/rehearsal/schemes';
 import { sentence } from '../../src/core/sentence';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { rehearse, rehearseSchemes, type RehearsalOptions } from '../../src/profiler/rehearsal-run';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 

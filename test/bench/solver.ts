@@ -1,8 +1,8 @@
 // Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of
 // several runs each, and both optima.
 import process from 'node:process';
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { slicingCost } from '../../src/core/planner/slicing-cost';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/slicing/solve';
 import { readTeraPipeSamples, terapipeRequest, terapipeSettings } from '../golden/terapipe';

@@ -2,8 +2,8 @@
 // same run.
 import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
-import { loadConfig } from '../../src/core/load/load-config';
-import { recogniseConfig } from '../../src/core/load/readers';
+import { loadConfig } from '../../src/core/config-files/load-config';
+import { recogniseConfig } from '../../src/core/config-files/readers';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { longShell, longYaml, others } from './texts';
 import { sentence } from '../../src/core/sentence';

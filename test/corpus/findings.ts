@@ -5,7 +5,7 @@
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding } from '../../src/core/findings';
 import { startOf } from '../../src/core/languages/json/document';
-import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';

@@ -12,11 +12,11 @@ import { findingOfError, type Finding, type Severity } from '../../src/core/find
 import { startOf } from '../../src/core/languages/json/document';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import type { Run } from '../../src/core/formats/run';
-import { loadConfig, type LoadedConfig } from '../../src/core/load/load-config';
-import { hasLauncherEnding, recogniseConfig } from '../../src/core/load/readers';
+import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
+import { hasLauncherEnding, recogniseConfig } from '../../src/core/config-files/readers';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { resolveRun } from '../../src/core/resolve/resolve';
-import { assumedGpuName } from '../../src/core/resolve/defaults';
+import { resolveRun } from '../../src/core/plan-request/resolve';
+import { assumedGpuName } from '../../src/core/plan-request/defaults';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';

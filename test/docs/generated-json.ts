@@ -51,7 +51,7 @@ function schema(file: string): unknown {
 
 /**
  * JSON files that say what code says: the texts that translators copy, every GPU by the records of src/core/cluster, what a value of
- * terapipe.json may be by the rules of src/core/formats/fields.ts, and what a profile is by src/core/slice-times.
+ * terapipe.json may be by the rules of src/core/formats/fields.ts, and what a profile is by src/core/measured-profile.
  */
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'l10n/bundle.l10n.json', text: () => JSON.stringify(Object.fromEntries(usedStrings().map((english) => [english, english]))) },

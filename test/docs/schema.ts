@@ -20,7 +20,7 @@ import {
   trainingFields,
 } from '../../src/core/formats/fields';
 import { path as pathRule, type Rule } from '../../src/core/languages/json/value-rules';
-import { profileParts, profileSchema } from '../../src/core/slice-times/schema';
+import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */
 export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {

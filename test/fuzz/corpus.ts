@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { profileText } from '../../src/core/slice-times/file';
-import { profileWith } from '../unit/core/slice-times/profiles';
+import { profileText } from '../../src/core/measured-profile/file';
+import { profileWith } from '../unit/core/measured-profile/profiles';
 
 /** A config with its name, from its folder on. */
 export interface Fixture {

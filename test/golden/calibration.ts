@@ -1,5 +1,5 @@
 import { memoized } from '../../src/core/memoized';
-import { calibrated } from '../../src/core/resolve/calibrate';
+import { calibrated } from '../../src/core/plan-request/calibrate';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { once } from './data';
 import { errors } from './rows';

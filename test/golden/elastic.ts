@@ -5,7 +5,7 @@ import type { ElasticPlan, VariantId } from '../../src/core/elastic/plan';
 import type { ElasticRequest } from '../../src/core/elastic/request';
 import { resolveElastic } from '../../src/core/elastic/resolve';
 import type { WrittenElastic } from '../../src/core/formats/given-elastic';
-import { loadConfig } from '../../src/core/load/load-config';
+import { loadConfig } from '../../src/core/config-files/load-config';
 import { golden, once } from './data';
 
 /** A figure of the PipeTransformer paper beside ours. */

@@ -4,8 +4,8 @@ import { layoutText } from '../../src/core/layout-search/labels';
 import { launchedAgainstBest } from '../../src/core/layout-search/launched';
 import { freeNames, searchProblemOf } from '../../src/core/layout-search/problem';
 import { mayFit } from '../../src/core/memory-model/verdict';
-import { resolveRun } from '../../src/core/resolve/resolve';
-import { load } from '../unit/core/load/files';
+import { resolveRun } from '../../src/core/plan-request/resolve';
+import { load } from '../unit/core/config-files/files';
 import { golden } from './data';
 import { said } from '../unit/said';
 

@@ -1,4 +1,4 @@
-import type { MeasuredMemory, RuntimeMemory } from '../../src/core/memory-model/kept-free';
+import type { MeasuredMemory, RuntimeMemory } from '../../src/core/memory-model/search-margin';
 import { runtimeOf, runtimes, type Runtime } from '../../src/core/domain/runtime';
 import { b200Rows, type B200Row } from './b200';
 import { quantile } from './measured-kinds';

@@ -1,5 +1,5 @@
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { predict } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { predict } from '../../src/core/planner/predict/predict';
 import type { Candidate } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { goldenRows, once } from './data';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { predict } from '../../src/core/planner/predict';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { predict } from '../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { Scheme } from '../../src/core/domain/scheme';
 import { loadRun } from '../load-run';

@@ -1,10 +1,10 @@
 import { memoized } from '../../src/core/memoized';
-import { loadConfig } from '../../src/core/load/load-config';
+import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { pipelineOf } from '../../src/core/planner/pipeline';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { chosenOf, type Candidate } from '../../src/core/planner/plan';
-import { predict } from '../../src/core/planner/predict';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { predict } from '../../src/core/planner/predict/predict';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { golden } from './data';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
 import { findingsOf } from '../../src/core/rules/run-findings';
-import { load } from '../unit/core/load/files';
+import { load } from '../unit/core/config-files/files';
 import { cases } from './cases';
 import { say } from '../../src/core/sentence';
 

@@ -14,7 +14,7 @@ import { checkedNewLauncher, type NewFormat } from '../../src/core/export/launch
 
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';

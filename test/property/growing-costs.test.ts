@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { bruteForce } from './brute-force';
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { slicingCost } from '../../src/core/planner/slicing-cost';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
 import type { SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing } from '../../src/core/slicing/solve';
 import { cases } from './cases';

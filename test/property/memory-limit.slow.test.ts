@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { liveCurve } from '../../src/core/memory-model/curve';
-import { cutAlike } from '../../src/core/planner/makespan-problem';
-import { shortestCut, shortestSpec } from '../../src/core/planner/makespan-cut';
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { measure, predict } from '../../src/core/planner/predict';
+import { cutAlike } from '../../src/core/planner/candidates/makespan-problem';
+import { shortestCut, shortestSpec } from '../../src/core/planner/candidates/makespan-cut';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { measure, predict } from '../../src/core/planner/predict/predict';
 import { peakBytesOf } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { ScheduleName } from '../../src/core/domain/schedule-names';

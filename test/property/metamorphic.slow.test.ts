@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { peakBytesOf } from '../../src/core/planner/plan';
-import type { Prediction } from '../../src/core/planner/predict';
+import type { Prediction } from '../../src/core/planner/predict/predict';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 import { predictAll, relations, type Direction, type Relation } from './relations';

@@ -5,7 +5,7 @@ import { loadRun } from '../load-run';
 import { ExpectedError } from '../../src/core/errors';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { cases } from './cases';
 
 const group = fc.record({

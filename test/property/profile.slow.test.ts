@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
-import { importTimes } from '../../src/core/slice-times/csv';
-import { firstCells, nextCells } from '../../src/core/slice-times/design';
-import type { Domain } from '../../src/core/slice-times/domain';
-import { parseProfile, profileText } from '../../src/core/slice-times/file';
-import { fitMs, fitPart, timeFunction } from '../../src/core/slice-times/fit';
+import { importTimes } from '../../src/core/measured-profile/csv';
+import { firstCells, nextCells } from '../../src/core/measured-profile/design';
+import type { Domain } from '../../src/core/measured-profile/domain';
+import { parseProfile, profileText } from '../../src/core/measured-profile/file';
+import { fitMs, fitPart, timeFunction } from '../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/domain/profile';
-import { profileWith } from '../unit/core/slice-times/profiles';
+import { profileWith } from '../unit/core/measured-profile/profiles';
 import { cases } from './cases';
 
 const seed = 20261121;

@@ -1,5 +1,5 @@
-import { makespanProblem } from '../../src/core/planner/makespan-problem';
-import { pipelineOf } from '../../src/core/planner/pipeline';
+import { makespanProblem } from '../../src/core/planner/candidates/makespan-problem';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { analyticKinks } from '../../src/core/time-model/context-kinks';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { uniformLengths } from '../../src/core/slicing/baselines';

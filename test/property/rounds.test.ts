@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { pipelineOf } from '../../src/core/planner/pipeline';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { peakBytesOf } from '../../src/core/planner/plan';
-import { measure } from '../../src/core/planner/predict';
-import { roundsSpec } from '../../src/core/planner/rounds';
-import { slicedSpecs } from '../../src/core/planner/sliced';
-import { slicingCost } from '../../src/core/planner/slicing-cost';
+import { measure } from '../../src/core/planner/predict/predict';
+import { roundsSpec } from '../../src/core/planner/candidates/rounds';
+import { slicedSpecs } from '../../src/core/planner/candidates/terapipe-slices';
+import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
 import { roundsOf, type Scheme } from '../../src/core/domain/scheme';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { gpt, llama3, request } from '../golden/requests';

@@ -4,7 +4,7 @@ import { ExpectedError } from '../../src/core/errors';
 import { bestPerSchedule } from '../../src/core/planner/choose';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
-import { sameMemory, tie } from '../../src/core/planner/reasons';
+import { sameMemory, tie } from '../../src/core/planner/explain/reasons';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { sameTime, type SearchResult } from '../../src/core/layout-search/result';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';

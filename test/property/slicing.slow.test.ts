@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { candidateSpecs } from '../../src/core/planner/candidates';
-import { pipelineOf } from '../../src/core/planner/pipeline';
-import { measure } from '../../src/core/planner/predict';
+import { candidateSpecs } from '../../src/core/planner/candidates/candidate-specs';
+import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { measure } from '../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../src/core/domain/request';
-import { slicedStepTime } from '../../src/core/planner/slicing-time';
+import { slicedStepTime } from '../../src/core/planner/candidates/terapipe-time';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
 import { said } from '../unit/said';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { evaluatorOf } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { mostSolvedSlices } from '../../src/core/layout-search/solved-slices';
-import { cutAlike } from '../../src/core/planner/makespan-problem';
+import { cutAlike } from '../../src/core/planner/candidates/makespan-problem';
 import type { Scheme } from '../../src/core/domain/scheme';
 import { gpt, llama3, request } from '../golden/requests';
 import { cases } from './cases';

@@ -31,10 +31,13 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     about: 'token slices: the TeraPipe program with its proof, and cuts for the makespan of other schedules with a bound (`makespan/`)',
     imports: ['domain', 'schedules'],
   },
-  'slice-times': { about: 'measured slice times: the file, the fit, what to measure', imports: ['domain', 'model', 'cluster'] },
+  'measured-profile': {
+    about: 'the profile of a layer: measured slice times, their file, the fit, what to measure',
+    imports: ['domain', 'model', 'cluster'],
+  },
   'time-model': {
     about: 'time of a slice on a stage, of collectives and of P2P transfers',
-    imports: ['domain', 'model', 'cluster', 'slice-times'],
+    imports: ['domain', 'model', 'cluster', 'measured-profile'],
   },
   'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['domain', 'model', 'schedules'] },
   logs: {
@@ -61,7 +64,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
   launchers: {
     about:
-      "launchers' files: a folder for each launcher, `registry` lists them; `shell/` finds what a script launches, `tables/` says which flag or key sets what",
+      "launchers' files: a folder for each launcher, `registry` lists them; `shell/` finds what a script launches, `tables/` says which flag or key sets what, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
     imports: ['domain', 'languages', 'formats', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {
@@ -69,13 +72,14 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['domain', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'formats'],
   },
   planner: {
-    about: 'predicts the candidates of a request and chooses one',
+    about:
+      'plans a request (`make-plan`): `candidates/` lists ways to run the step, `predict/` simulates them, `choose` takes one, `explain/` says why; `lengths/` plans sequences of many lengths',
     imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'slice-runtimes', 'partition'],
   },
   rehearsal: {
     about:
       "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
-    imports: ['domain', 'schedules', 'slicing', 'slice-times', 'partition', 'planner'],
+    imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner'],
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
@@ -93,14 +97,14 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'planner',
     ],
   },
-  resolve: {
-    about: 'fills in what the files leave open, each assumption with its reason',
+  'plan-request': {
+    about: 'makes the plan request of a run: fills in what the files leave open, each assumption with its reason',
     imports: [
       'domain',
       'model',
       'cluster',
       'schedules',
-      'slice-times',
+      'measured-profile',
       'time-model',
       'memory-model',
       'logs',
@@ -128,13 +132,13 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'partition',
       'planner',
       'layout-search',
-      'resolve',
+      'plan-request',
     ],
   },
-  load: {
+  'config-files': {
     about:
       "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
-    imports: ['domain', 'slice-times', 'languages', 'formats', 'huggingface', 'terapipe', 'launchers', 'rules'],
+    imports: ['domain', 'measured-profile', 'languages', 'formats', 'huggingface', 'terapipe', 'launchers', 'rules'],
   },
   compare: {
     about: 'a plan against another plan, a trace, step times or the log of a run',
@@ -146,7 +150,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'languages', 'formats', 'resolve'],
+    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'languages', 'formats', 'plan-request'],
   },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
@@ -166,9 +170,9 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'planner',
       'rehearsal',
       'layout-search',
-      'resolve',
+      'plan-request',
       'rules',
-      'load',
+      'config-files',
       'compare',
       'elastic',
     ],

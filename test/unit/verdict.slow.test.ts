@@ -18,7 +18,7 @@ import { findingsOf } from '../../src/core/rules/run-findings';
 import { searchFindings } from '../../src/core/rules/plan/search-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
-import { resolveRun } from '../../src/core/resolve/resolve';
+import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
 import { planItems } from '../../src/extension/views/explorer-items';
@@ -27,7 +27,7 @@ import { english } from '../../src/core/translate';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { rowsOf } from '../../webview/tabs/layout/rows';
-import { loadObject } from './core/load/files';
+import { loadObject } from './core/config-files/files';
 import { say } from '../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -8,7 +8,7 @@ import { answerSearch } from '../../src/core/layout-search/answer';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
 import type { SearchResult } from '../../src/core/layout-search/result';
 import { chosenOf } from '../../src/core/planner/plan';
-import { stepPartNames, stepParts, type StepPart } from '../../src/core/planner/step-part-names';
+import { stepPartNames, stepParts, type StepPart } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageKind, PageState } from '../../src/protocol/page';

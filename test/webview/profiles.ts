@@ -1,4 +1,4 @@
-import { fitErrors, fitPart } from '../../src/core/slice-times/fit';
+import { fitErrors, fitPart } from '../../src/core/measured-profile/fit';
 import type { Profile, Sample } from '../../src/core/domain/profile';
 import { randomNumbers } from '../../src/core/random';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';

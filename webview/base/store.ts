@@ -5,7 +5,7 @@ import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/protocol/comparison';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, operationAt, type Operation, type Operations } from './operations';
-import { tailOf, type Tail } from '../../src/core/planner/tail';
+import { tailOf, type Tail } from '../../src/core/planner/explain/tail';
 import { readViewState, type Selection, type ViewState } from './view-state';
 import { initialComparisonSettings } from './view-settings/comparison';
 import { initialLayoutSettings } from './view-settings/layout';

@@ -1,12 +1,12 @@
 import { column, formatBytes, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
 import { runtimeOf, type RuntimeProfile } from '../../src/core/domain/runtime';
-import { lengthsText } from '../../src/core/resolve/sequence-lengths';
+import { lengthsText } from '../../src/core/plan-request/sequence-lengths';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedules/parts';
 import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { WorkUnit } from '../../src/core/schedules/schedule';
 import type { PageState } from '../../src/protocol/page';
-import { stepCosts } from '../../src/core/planner/limit-labels';
+import { stepCosts } from '../../src/core/planner/explain/limit-labels';
 import { fill, h, type Child } from '../base/dom';
 import { partAttributes } from '../base/parts';
 import { partName } from '../tabs/layout/labels';

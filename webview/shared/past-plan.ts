@@ -1,7 +1,7 @@
 import { formatDuration } from '../../src/core/format';
 import type { PastPlan } from '../../src/protocol/what-if';
 import { t } from '../base/strings';
-import { isAsFast } from '../../src/core/planner/slower';
+import { isAsFast } from '../../src/core/planner/explain/slower';
 
 /** How much longer a step takes: `+1.2 s`, `as fast`. */
 export function differenceText(before: PastPlan, after: PastPlan): string {

@@ -1,7 +1,7 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/domain/located';
 import { memoized } from '../../src/core/memoized';
-import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/assumption-texts';
+import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/explain/assumption-texts';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { PageState } from '../../src/protocol/page';
@@ -161,7 +161,7 @@ const known = new WeakMap<PlanRequest, Promise<readonly WeighedAssumption[]>>();
 /** They simulate: code that a page loads only now. */
 function movesOf(plan: Plan): Promise<readonly WeighedAssumption[]> {
   return memoized(known, plan.request, async () => {
-    const { weighedAssumptions } = await import('../../src/core/planner/assumed');
+    const { weighedAssumptions } = await import('../../src/core/planner/explain/assumed');
     return weighedAssumptions(plan.request, chosenOf(plan));
   });
 }

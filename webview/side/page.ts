@@ -22,7 +22,7 @@ import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/sli
 import { sliceLines } from '../tabs/slices/slice-lines';
 import { t } from '../base/strings';
 import { operationsOf, tailOfCandidate, type Store } from '../base/store';
-import { tailAt } from '../../src/core/planner/tail';
+import { tailAt } from '../../src/core/planner/explain/tail';
 import { makeSurface } from '../base/surface';
 import { onThemeChange, theme } from '../base/theme';
 import { drawTail, tailName } from '../tabs/timeline/draw-tail';

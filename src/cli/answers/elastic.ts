@@ -11,7 +11,7 @@ import { elasticJson } from '../../core/export/elastic-json';
 import { elasticHtml } from '../../core/export/html/elastic-report';
 import { column, formatCount, formatDuration, plural } from '../../core/format';
 import { reportedAssumptions } from '../../core/domain/request';
-import type { ResolveDefaults } from '../../core/resolve/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import { whereText, type Answer, type PrintedFinding } from '../answer';

@@ -2,7 +2,7 @@ import { column, formatBytes, formatDuration, formatPercent, formatTokens, plura
 import { launchOf, regretOf, type ServedEngine } from '../../core/export/prefill-answer';
 import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
 import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
-import { costOf } from '../../core/planner/slower';
+import { costOf } from '../../core/planner/explain/slower';
 import { say } from '../../core/sentence';
 import type { PlanRequest } from '../../core/domain/request';
 import { printable } from '../../core/text';

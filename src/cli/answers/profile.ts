@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
-import type { ResolveDefaults } from '../../core/resolve/defaults';
-import { resolveRun } from '../../core/resolve/resolve';
+import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/formats/run';
-import { importTimes } from '../../core/slice-times/csv';
-import { importedFor } from '../../core/slice-times/imported';
-import { compareProfiles } from '../../core/slice-times/match';
+import { importTimes } from '../../core/measured-profile/csv';
+import { importedFor } from '../../core/measured-profile/imported';
+import { compareProfiles } from '../../core/measured-profile/match';
 import { overridden } from '../../core/domain/located';
 import type { FitError, Profile, ProviderName, Sample } from '../../core/domain/profile';
 import { printable } from '../../core/text';

@@ -2,12 +2,12 @@ import type { CancelSignal } from '../../core/errors';
 import { searchJson } from '../../core/export/search-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
-import type { LoadedConfig } from '../../core/load/load-config';
+import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import { findingsOf } from '../../core/rules/run-findings';
-import type { ResolveDefaults } from '../../core/resolve/defaults';
-import { lengthsText } from '../../core/resolve/sequence-lengths';
-import { resolveRun } from '../../core/resolve/resolve';
+import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import { lengthsText } from '../../core/plan-request/sequence-lengths';
+import { resolveRun } from '../../core/plan-request/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { searchProblemOf } from '../../core/layout-search/problem';
@@ -27,7 +27,7 @@ import {
   stageLayersText,
   runtimesNeeded,
 } from '../../core/layout-search/labels';
-import { costsText, sharesOf } from '../../core/planner/limit-labels';
+import { costsText, sharesOf } from '../../core/planner/explain/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';

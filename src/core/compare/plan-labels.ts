@@ -2,7 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 import { clausesOf, counted, listOf, sentence, type Sentence, type Value } from '../sentence';
-import { isAsFast, worthSaying } from '../planner/slower';
+import { isAsFast, worthSaying } from '../planner/explain/slower';
 
 /** Peaks this close are alike. */
 const sameMemory = 0.02;

@@ -2,7 +2,7 @@ import { tightestOf } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
 import { gpusUsed, sequenceTokens } from '../domain/request';
-import { meanParts, stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
+import { meanParts, stepPartNames, stepParts, type StepPart } from '../planner/explain/step-part-names';
 import { mean } from '../numbers';
 import { requestDifferences, type RequestDifference } from './request-diff';
 import { sentence, type Sentence, type Value } from '../sentence';

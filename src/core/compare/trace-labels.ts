@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../for
 import type { PredictedMeasured, TraceComparison, TransferAgainst } from './against-trace';
 import { passText } from './pass-labels';
 import { counted, sentence, type Sentence } from '../sentence';
-import { isAsFast } from '../planner/slower';
+import { isAsFast } from '../planner/explain/slower';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;

@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
-import type { LoadedConfig } from '../load/load-config';
+import type { LoadedConfig } from '../config-files/load-config';
 import type { Plan } from '../planner/plan';
 import type { Remedy } from '../rules/plan/remedy';
 import { findingsOf } from '../rules/run-findings';

@@ -1,5 +1,5 @@
 import { formatDuration, formatPercent } from '../format';
-import type { Tail, TailPart } from '../planner/tail';
+import type { Tail, TailPart } from '../planner/explain/tail';
 import { partOf, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 

@@ -2,7 +2,7 @@ import { scheduleKind } from '../schedules/registry';
 import { leastBoundaryMs } from '../time-model/boundary';
 import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { StageContents } from '../memory-model/layer-tensors';
-import { shareOf } from '../planner/pipeline';
+import { shareOf } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
 import { paysForChunks, runtimeOf } from '../domain/runtime';
 import { isPostValidated, kindFor, traitsFor } from '../partition/scheduling';

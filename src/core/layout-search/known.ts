@@ -13,7 +13,7 @@ import { layerGroups, layersByKind, partOfModel } from '../model/layers';
 import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
-import { partCosts } from '../planner/pipeline';
+import { partCosts } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
 import { kindFor } from '../partition/scheduling';
 import { chunkLayers } from '../partition/stages';

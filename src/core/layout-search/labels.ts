@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { costOf, worthSaying } from '../planner/slower';
+import { costOf, worthSaying } from '../planner/explain/slower';
 import { neededFor } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../format';
 import { verdictText } from '../memory-model/verdict';
-import { costOf } from '../planner/slower';
+import { costOf } from '../planner/explain/slower';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../domain/cluster';
 import type { ScheduleName } from '../domain/schedule-names';

@@ -1,7 +1,7 @@
 import type { Given } from '../formats/given';
 import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
-import { keptFreeFor } from '../memory-model/kept-free';
+import { keptFreeFor } from '../memory-model/search-margin';
 import { notInFile } from '../domain/capabilities';
 import type { Located } from '../domain/located';
 import type { PlanRequest } from '../domain/request';

@@ -1,16 +1,16 @@
 import type { Scheme } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
-import type { KeptFree } from '../memory-model/kept-free';
+import type { KeptFree } from '../memory-model/search-margin';
 import type { MemoryVerdict } from '../memory-model/verdict';
 import type { CostProvenance } from '../domain/slice-cost';
-import type { StepPart } from '../planner/step-part-names';
+import type { StepPart } from '../planner/explain/step-part-names';
 import type { SearchPoint } from './known';
 import type { MeasuredChoices } from './measured';
 import type { SearchCounts } from './search';
 import type { SearchKey } from '../domain/layout-choices';
 import type { Sentence, Value } from '../sentence';
 
-export { stepPartNames, stepParts, type StepPart } from '../planner/step-part-names';
+export { stepPartNames, stepParts, type StepPart } from '../planner/explain/step-part-names';
 
 /** Whether layouts of an answer keep memory free that predictions may be off by, and whether its best does. */
 export interface KeptFreeAnswer extends KeptFree {

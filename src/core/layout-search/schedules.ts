@@ -1,7 +1,7 @@
 import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../domain/request';
 import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../domain/schedule-names';
-import { maximumPlannedOperations } from '../planner/candidates';
+import { maximumPlannedOperations } from '../planner/candidates/candidate-specs';
 import { requestedSchedule } from '../planner/choose';
 import { fewestLayers, kindFor, runsVirtualStages, traitsFor, type NamedKind } from '../partition/scheduling';
 import { runsStacks } from '../planner/refusals';

@@ -1,5 +1,5 @@
 import type { ScheduleName } from '../domain/schedule-names';
-import type { KeptFree } from '../memory-model/kept-free';
+import type { KeptFree } from '../memory-model/search-margin';
 import type { SearchKey } from '../domain/layout-choices';
 import type { PlanRequest } from '../domain/request';
 

@@ -1,9 +1,9 @@
 import type { CancelSignal } from '../errors';
 import { leastCommonMultiple } from '../numbers';
-import { shortestCut, type CutEffort, type CutListener } from '../planner/makespan-cut';
-import { cutAlike } from '../planner/makespan-problem';
-import type { Pipeline } from '../planner/pipeline';
-import { slicingCost } from '../planner/slicing-cost';
+import { shortestCut, type CutEffort, type CutListener } from '../planner/candidates/makespan-cut';
+import { cutAlike } from '../planner/candidates/makespan-problem';
+import type { Pipeline } from '../planner/predict/pipeline';
+import { slicingCost } from '../planner/candidates/terapipe-cost';
 import { scheduleKind } from '../schedules/registry';
 import type { SliceMs } from '../slicing/problem';
 import { solveSlicing } from '../slicing/solve';

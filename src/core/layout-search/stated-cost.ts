@@ -1,5 +1,5 @@
 import type { CancelSignal } from '../errors';
-import { coveringAssumed } from '../planner/assumed';
+import { coveringAssumed } from '../planner/explain/assumed';
 import type { PlanRequest } from '../domain/request';
 import type { CostProvenance } from '../domain/slice-cost';
 import { requestOf } from './request-of';

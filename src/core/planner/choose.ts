@@ -1,6 +1,6 @@
 import type { ScheduleName } from '../domain/schedule-names';
 import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
-import { sameMemory, tie } from './reasons';
+import { sameMemory, tie } from './explain/reasons';
 import { plainName } from '../partition/scheduling';
 import { isRun, type RunBy } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';

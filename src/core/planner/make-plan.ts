@@ -6,20 +6,20 @@ import { sharesOf } from '../domain/lengths';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { CostProvenance } from '../domain/slice-cost';
-import { askedSpecs, candidateSpecs } from './candidates';
+import { askedSpecs, candidateSpecs } from './candidates/candidate-specs';
 import { choose, isAskedFor, requestedSchedule } from './choose';
-import { coveringAssumed } from './assumed';
-import { limitsOf, partsOf, provenanceOf, reasonsOf } from './explain';
+import { coveringAssumed } from './explain/assumed';
+import { limitsOf, partsOf, provenanceOf, reasonsOf } from './explain/explain';
 import type { OverLengths } from './lengths/found';
 import { lengthReasons } from './lengths/length-reasons';
 import { overLengths } from './lengths/over-lengths';
-import { pipelineOf, type Pipeline } from './pipeline';
+import { pipelineOf, type Pipeline } from './predict/pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
-import { predictAll, type CandidateSpec, type Outcome } from './predict';
+import { predictAll, type CandidateSpec, type Outcome } from './predict/predict';
 import { isRun } from '../schedules/needs';
 import { nothingToPlan, requireRunnable } from './refusals';
-import type { SlicingListener } from './sliced';
-import { chosenVirtualStages, withOpenStages, withStagesOf } from './virtual-stages';
+import type { SlicingListener } from './candidates/terapipe-slices';
+import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';
 
 /** `onIncumbent` hears of the best slices so far while they are solved for. */
 export interface PlanOptions extends SlicingListener {

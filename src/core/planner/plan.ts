@@ -8,7 +8,7 @@ import type { Scheme } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { Sentence, Value } from '../sentence';
 import type { OverLengths } from './lengths/found';
-import type { StepTimes } from './step-part-names';
+import type { StepTimes } from './explain/step-part-names';
 
 /**
  * terapipe: solved slices. rounds: the same in rounds of as many sequences as fit memory, where not all do. uniform: best equal slices.

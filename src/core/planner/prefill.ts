@@ -8,11 +8,11 @@ import { elementBytes } from '../domain/number-formats';
 import type { PlanRequest } from '../domain/request';
 import type { SliceCost } from '../domain/slice-cost';
 import { analyticKinks } from '../time-model/context-kinks';
-import { pipelineOf, type Pipeline } from './pipeline';
-import { transfersOf } from './transfers';
+import { pipelineOf, type Pipeline } from './predict/pipeline';
+import { transfersOf } from './predict/transfers';
 import type { LengthShare } from '../domain/lengths';
 import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
-import { sliceWork } from './slice-work';
+import { sliceWork } from './candidates/slice-work';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends PrefillCut {

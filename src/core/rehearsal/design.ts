@@ -5,7 +5,7 @@ import { chunksOf, kindFor } from '../partition/scheduling';
 import { chosenOf, type Plan } from '../planner/plan';
 import { generateSchedule, problemOf } from '../schedules/registry';
 import { unitsOf, type Schedule } from '../schedules/schedule';
-import { layerShapeOf } from '../slice-times/shape';
+import { layerShapeOf } from '../measured-profile/shape';
 import type { LayerShape } from '../domain/profile';
 import { wholeLayers, type Recompute } from '../domain/recompute';
 import type { PlanRequest } from '../domain/request';

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../errors';
-import { unlikeOneLayer } from '../slice-times/shape';
+import { unlikeOneLayer } from '../measured-profile/shape';
 import type { PlanRequest } from '../domain/request';
 import { counted, sentence, type Sentence } from '../sentence';
 

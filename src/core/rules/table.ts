@@ -17,7 +17,7 @@ import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
 import { runRules } from './checks/run-rules';
 import { guidance, type Guidance } from './guidance';
-import { remarks, type Documented } from './remarks';
+import { remarks, type Documented } from './codes-outside-rules';
 
 /** Every rule, over one view of a config: each names the formats that it applies to. */
 export const rules: readonly Rule[] = [

@@ -8,7 +8,7 @@ import { largest } from '../formats/limits';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
 import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
-import { recipeCut } from '../resolve/recipe-cut';
+import { recipeCut } from '../plan-request/recipe-cut';
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec } from '../domain/cluster';
 import type { Refusal } from '../domain/capabilities';

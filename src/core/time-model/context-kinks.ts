@@ -1,4 +1,4 @@
-import { timeKinks } from '../slice-times/fit';
+import { timeKinks } from '../measured-profile/fit';
 import type { Profile } from '../domain/profile';
 import { runtimeOf } from '../domain/runtime';
 import { usualKind } from '../model/layers';

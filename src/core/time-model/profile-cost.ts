@@ -1,5 +1,5 @@
 import { wholeLayers } from '../domain/recompute';
-import { timeFunction } from '../slice-times/fit';
+import { timeFunction } from '../measured-profile/fit';
 import type { Profile } from '../domain/profile';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';

@@ -3,7 +3,7 @@ import { CancelledError } from '../../core/errors';
 import { formatCount } from '../../core/format';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';
-import { scenarioNames } from '../../core/resolve/scenario';
+import { scenarioNames } from '../../core/plan-request/scenario';
 import type { Located, Place } from '../../core/domain/located';
 import { say } from '../../core/sentence';
 import { rangeOf } from '../language/ranges';

@@ -13,7 +13,7 @@ import { stepOfFound } from '../../core/export/launchers/launch-settings';
 import { checkedNewLauncher, type NewFormat, type NewLauncher } from '../../core/export/launchers/new-launcher';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { printable } from '../../core/text';
-import { readerOf } from '../../core/load/readers';
+import { readerOf } from '../../core/config-files/readers';
 import type { Plan } from '../../core/planner/plan';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';

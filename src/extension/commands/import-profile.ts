@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { importTimes } from '../../core/slice-times/csv';
-import { importedFor } from '../../core/slice-times/imported';
+import { importTimes } from '../../core/measured-profile/csv';
+import { importedFor } from '../../core/measured-profile/imported';
 import { writeProfile } from '../../profiler/store';
 import { readText } from '../sessions/sources';
 import { showInputBox, showQuickPick } from '../platform/ui';

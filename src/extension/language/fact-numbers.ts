@@ -13,7 +13,7 @@ import {
   titanStagesOf,
   virtualStagesOf,
   vocabStepOf,
-} from '../../core/rules/derived';
+} from '../../core/launchers/layout-sizes';
 import { gpusInAllOf } from './launcher-facts';
 import type { Translate } from '../platform/translate';
 

@@ -2,7 +2,15 @@ import { launcherTraitsOf } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/formats/facts';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { formatNumber, plural } from '../../core/format';
-import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, titanStagesOf, virtualStagesOf } from '../../core/rules/derived';
+import {
+  dataOf,
+  layersPerStageOf,
+  microBatchesOf,
+  paddedVocabOf,
+  sizeOf,
+  titanStagesOf,
+  virtualStagesOf,
+} from '../../core/launchers/layout-sizes';
 import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';

@@ -2,7 +2,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../../core/formats/fac
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { modelSpecOf } from '../../core/formats/written-model';
 import { plural } from '../../core/format';
-import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/rules/derived';
+import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';

@@ -1,6 +1,6 @@
 import type { FactName } from '../../core/formats/facts';
 import { formatCount, formatNumber, plural } from '../../core/format';
-import { microBatchesOf } from '../../core/rules/derived';
+import { microBatchesOf } from '../../core/launchers/layout-sizes';
 import type { Place } from '../../core/domain/located';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';

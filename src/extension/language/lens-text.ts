@@ -1,13 +1,13 @@
 import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
 import { formatDuration, formatTokens, plural } from '../../core/format';
-import { microBatchesOf } from '../../core/rules/derived';
+import { microBatchesOf } from '../../core/launchers/layout-sizes';
 import { isLauncher } from '../../core/launchers/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
-import { scenarioNames, type ScenarioChange } from '../../core/resolve/scenario';
-import { scenarioText } from '../../core/resolve/scenario-text';
+import { scenarioNames, type ScenarioChange } from '../../core/plan-request/scenario';
+import { scenarioText } from '../../core/plan-request/scenario-text';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { PrefillSession } from '../sessions/prefills';

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { isApplied } from '../../core/export/apply-layout';
 import type { Finding, Fix, TextEdit } from '../../core/findings';
 import { chosenOf } from '../../core/planner/plan';
-import { costOf } from '../../core/planner/slower';
+import { costOf } from '../../core/planner/explain/slower';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { configEndings, recogniseConfig } from '../../core/load/readers';
+import { configEndings, recogniseConfig } from '../../core/config-files/readers';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { ExpectedError } from '../../core/errors';
 import { isScheduleCsv, sniffed } from '../../core/schedules/pytorch-csv/cells';

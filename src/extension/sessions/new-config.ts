@@ -1,7 +1,7 @@
 import type { Run } from '../../core/formats/run';
 import { modelSpecOf } from '../../core/formats/written-model';
-import type { ResolveDefaults } from '../../core/resolve/defaults';
-import { sequenceLengths } from '../../core/resolve/sequence-lengths';
+import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import { sequenceLengths } from '../../core/plan-request/sequence-lengths';
 import { gpuPresets } from '../../core/cluster/presets';
 import { printable } from '../../core/text';
 

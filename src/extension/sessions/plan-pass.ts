@@ -1,13 +1,13 @@
 import { readNamedNorms } from '../../core/elastic/named-norms';
 import type { ElasticAnswer } from '../../core/elastic/answer';
 import { resolveElastic } from '../../core/elastic/resolve';
-import { scenarioOf } from '../../core/resolve/scenario';
+import { scenarioOf } from '../../core/plan-request/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { startErrors, type Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/formats/run';
-import { loadConfig, type LoadedConfig } from '../../core/load/load-config';
-import { recogniseConfig } from '../../core/load/readers';
+import { loadConfig, type LoadedConfig } from '../../core/config-files/load-config';
+import { recogniseConfig } from '../../core/config-files/readers';
 import type { Plan } from '../../core/planner/plan';
 import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import type { PlanRequest } from '../../core/domain/request';
-import { profileMismatch } from '../../core/slice-times/match';
+import { profileMismatch } from '../../core/measured-profile/match';
 import type { NamedProfile, Profile } from '../../core/domain/profile';
 import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfiles } from '../../profiler/store';

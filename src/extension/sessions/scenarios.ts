@@ -1,6 +1,6 @@
 import type * as vscode from 'vscode';
-import { reasonOfFace, type ResolveDefaults } from '../../core/resolve/defaults';
-import { scenarioChanges, scenarioOf, type Scenario, type ScenarioChange, type ScenarioKey } from '../../core/resolve/scenario';
+import { reasonOfFace, type ResolveDefaults } from '../../core/plan-request/defaults';
+import { scenarioChanges, scenarioOf, type Scenario, type ScenarioChange, type ScenarioKey } from '../../core/plan-request/scenario';
 import { sentence, type Sentence } from '../../core/sentence';
 import type { PlanRequest } from '../../core/domain/request';
 import type { PlanSessions } from './plan-sessions';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { ConfigFormat } from '../../core/formats/config-format';
 import { isLauncher } from '../../core/launchers/registry';
-import { mayBeConfig } from '../../core/load/readers';
+import { mayBeConfig } from '../../core/config-files/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';

@@ -2,7 +2,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
-import { scenarioOf, type Scenario } from '../../core/resolve/scenario';
+import { scenarioOf, type Scenario } from '../../core/plan-request/scenario';
 import { sentence } from '../../core/sentence';
 import type { PlanSessions } from './plan-sessions';
 

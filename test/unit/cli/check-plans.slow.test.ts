@@ -9,7 +9,7 @@ import { planNearby } from '../../../src/cli/planned';
 import { readConfig } from '../../../src/cli/read-config';
 import type { PrintedFinding } from '../../../src/cli/answer';
 import { say } from '../../../src/core/sentence';
-import { noMachine, type Machine } from '../../../src/core/resolve/machine';
+import { noMachine, type Machine } from '../../../src/core/plan-request/machine';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 
 const fixtures = path.join(import.meta.dirname, '../../fixtures/launchers');

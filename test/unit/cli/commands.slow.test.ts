@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fixtures } from '../core/load/files';
+import { fixtures } from '../core/config-files/files';
 import { openCommandLine, type CommandLine } from './command-line';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
 import type { LauncherReader } from '../../../src/core/formats/facts';
 import { readSlices } from '../../../src/core/export/slices/slices-file';
-import { fixtures } from '../core/load/files';
+import { fixtures } from '../core/config-files/files';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 
 interface Edit {

@@ -2,7 +2,7 @@ import type { Answer } from '../../../src/cli/answer';
 import { searchAnswer } from '../../../src/cli/answers/search';
 import { planRun, type Planned } from '../../../src/cli/planned';
 import { ExpectedError } from '../../../src/core/errors';
-import { loadConfig, type LoadedConfig } from '../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../src/core/config-files/load-config';
 import { sentence } from '../../../src/core/sentence';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 

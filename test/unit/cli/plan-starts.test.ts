@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { comparedPlansAnswer } from '../../../src/cli/answers/compare';
 import { planAnswer } from '../../../src/cli/answers/plan';
 import { planRun } from '../../../src/cli/planned';
-import { loadConfig } from '../../../src/core/load/load-config';
+import { loadConfig } from '../../../src/core/config-files/load-config';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 

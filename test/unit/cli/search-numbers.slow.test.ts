@@ -12,8 +12,8 @@ import {
   plural,
 } from '../../../src/core/format';
 import { sameTime } from '../../../src/core/layout-search/result';
-import { costOf } from '../../../src/core/planner/slower';
-import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/step-part-names';
+import { costOf } from '../../../src/core/planner/explain/slower';
+import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/explain/step-part-names';
 import { say } from '../../../src/core/sentence';
 import { numberedRuns, searchedOf } from './numbered-runs';
 

@@ -7,7 +7,7 @@ import type { Finding } from '../../../src/core/findings';
 import { launchFindings } from '../../../src/core/rules/launch-findings';
 import { findingsOf } from '../../../src/core/rules/run-findings';
 import { anyOf, counted, lowerFirst, say, sentence, upperFirst, type Sentence, type Value } from '../../../src/core/sentence';
-import { load, loadObject } from './load/files';
+import { load, loadObject } from './config-files/files';
 import { launcherOf } from './rules/launcher';
 import { pairs } from './rules/pairs';
 import { ownPairs } from './rules/run-pairs';

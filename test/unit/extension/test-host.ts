@@ -8,7 +8,7 @@ import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
-import { resolveRun } from '../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../src/core/plan-request/resolve';
 import type { IncumbentTimes } from '../../../src/core/slicing/solve';
 import { createPlanSessions, type PlanSessions } from '../../../src/extension/sessions/plan-sessions';
 import type { SessionHost } from '../../../src/extension/sessions/session-host';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { pipelineOf } from '../../../src/core/planner/pipeline';
-import { predict } from '../../../src/core/planner/predict';
-import { schemeAlike, splitLengths } from '../../../src/core/planner/splits';
+import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
+import { predict } from '../../../src/core/planner/predict/predict';
+import { schemeAlike, splitLengths } from '../../../src/core/planner/candidates/splits';
 import { scheduleKind } from '../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../src/core/domain/schedule-names';
 import { chosenOf } from '../../../src/core/planner/plan';

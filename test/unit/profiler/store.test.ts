@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { profileText } from '../../../src/core/slice-times/file';
+import { profileText } from '../../../src/core/measured-profile/file';
 import type { Profile } from '../../../src/core/domain/profile';
 import { profilesFolder, readProfile, readProfiles, requireWritable, writeProfile } from '../../../src/profiler/store';
 

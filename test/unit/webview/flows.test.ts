@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { pipelineOf } from '../../../src/core/planner/pipeline';
-import { predict } from '../../../src/core/planner/predict';
+import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
+import { predict } from '../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind } from '../../../src/core/schedules/schedule';
 import { operationAt, indexOperations, sumRange } from '../../../webview/base/operations';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { part } from '../../../src/core/schedules/parts';
 import { indexOperations } from '../../../webview/base/operations';
-import { tailAt, tailOf } from '../../../src/core/planner/tail';
+import { tailAt, tailOf } from '../../../src/core/planner/explain/tail';
 import { initialLook, lookedAt, readLook, shadingOf } from '../../../webview/base/view-settings/look';
 import { unitName } from '../../../webview/tabs/timeline/labels';
 import { timelineOf } from './timelines';

@@ -11,7 +11,7 @@ import { chosenOf } from '../../../src/core/planner/plan';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { loadRun } from '../../load-run';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
-import { resolveRun } from '../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../src/core/plan-request/resolve';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/core/elastic/answer';
 import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search/answer';

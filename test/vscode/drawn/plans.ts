@@ -3,7 +3,7 @@ import path from 'node:path';
 import { loadRun } from '../../load-run';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { candidateIds, type Candidate, type Plan } from '../../../src/core/planner/plan';
-import { resolveRun } from '../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../src/core/plan-request/resolve';
 
 /** The plan that the extension makes of a config with its settings as they come. */
 export async function planOfFile(file: string): Promise<Plan> {

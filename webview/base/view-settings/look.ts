@@ -2,7 +2,7 @@ import { partOf, type Part } from '../../../src/core/schedules/parts';
 import { isRecord } from '../../../src/core/records';
 import type { Timeline } from '../../../src/core/schedules/schedule';
 import { at, indexOperations, type Operations } from '../operations';
-import type { TailPart } from '../../../src/core/planner/tail';
+import type { TailPart } from '../../../src/core/planner/explain/tail';
 
 /** What the shades of a colour tell apart. `auto`: the chunks of a stage where it has several, else micro-batches. */
 const shadings = ['auto', 'micro-batch', 'slice', 'chunk'] as const;

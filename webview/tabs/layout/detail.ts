@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
-import { sharesOf } from '../../../src/core/planner/limit-labels';
+import { sharesOf } from '../../../src/core/planner/explain/limit-labels';
 import { stepParts } from '../../../src/core/layout-search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../../src/protocol/layout';
 import { h, type Child } from '../../base/dom';

@@ -1,6 +1,6 @@
 import { peersOf, rankGroups, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { chosenOf, type Plan } from '../../../src/core/planner/plan';
-import { meanParts } from '../../../src/core/planner/step-part-names';
+import { meanParts } from '../../../src/core/planner/explain/step-part-names';
 
 /** Links that a group's ranks talk over: inside a node (or what NVLink joins), and the network. */
 export type LinkClass = 'node' | 'network';

@@ -9,7 +9,7 @@ import {
   formatTokens,
   plural,
 } from '../../../src/core/format';
-import { costOf } from '../../../src/core/planner/slower';
+import { costOf } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
 import { fill, h, icon } from '../../base/dom';
 import { partAttributes } from '../../base/parts';

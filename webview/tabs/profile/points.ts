@@ -1,4 +1,4 @@
-import { timeFunction } from '../../../src/core/slice-times/fit';
+import { timeFunction } from '../../../src/core/measured-profile/fit';
 import type { PartFit, Profile, ProfilePart, Sample } from '../../../src/core/domain/profile';
 
 /** The two passes, in the order they are listed. */

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../src/core/format';
 import type { Candidate, Plan } from '../../../src/core/planner/plan';
-import { costOf } from '../../../src/core/planner/slower';
+import { costOf } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';

@@ -1,7 +1,7 @@
-import { predict } from '../../../src/core/planner/predict';
-import { pipelineOf, type Pipeline } from '../../../src/core/planner/pipeline';
+import { predict } from '../../../src/core/planner/predict/predict';
+import { pipelineOf, type Pipeline } from '../../../src/core/planner/predict/pipeline';
 import type { Candidate, Cut, Plan } from '../../../src/core/planner/plan';
-import { sliceWork } from '../../../src/core/planner/slice-work';
+import { sliceWork } from '../../../src/core/planner/candidates/slice-work';
 import { unlessUnmet } from '../../../src/core/partition/scheduling';
 import { scheduleKind } from '../../../src/core/schedules/registry';
 import type { PlanRequest } from '../../../src/core/domain/request';

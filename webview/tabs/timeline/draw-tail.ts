@@ -1,6 +1,6 @@
 import { css, mix, readableOn, withAlpha } from '../../base/color';
 import { t } from '../../base/strings';
-import type { Tail, TailPart } from '../../../src/core/planner/tail';
+import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import type { Theme } from '../../base/theme';
 import { xAt, type Viewport } from '../../base/viewport';
 import { seenRows, type LaneArea, type RowBox } from './draw-lanes';

@@ -3,7 +3,7 @@ import { fill, h } from '../../base/dom';
 import { part } from '../../../src/core/schedules/parts';
 import { operationKind } from '../../../src/core/schedules/schedule';
 import type { Operations } from '../../base/operations';
-import type { Tail } from '../../../src/core/planner/tail';
+import type { Tail } from '../../../src/core/planner/explain/tail';
 import { whenChanged } from '../../shared/when-changed';
 import { chunksOnStages, shadingOf, type LegendKind, type Shading, type TimelineLook } from '../../base/view-settings/look';
 

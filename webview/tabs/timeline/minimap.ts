@@ -3,7 +3,7 @@ import { h } from '../../base/dom';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
-import type { Tail, TailPart } from '../../../src/core/planner/tail';
+import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import { drawTail } from './draw-tail';
 import { drawLanes, makeLaneBuffers, type LaneArea } from './draw-lanes';
 import { gutters } from './draw-frame';

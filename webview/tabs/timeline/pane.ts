@@ -5,7 +5,7 @@ import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
 import type { Selection } from '../../base/view-state';
 import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutters } from './draw-frame';
-import type { Tail, TailPart } from '../../../src/core/planner/tail';
+import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';

@@ -4,7 +4,7 @@ import { gpusUsed, type PlanRequest } from '../../../src/core/domain/request';
 import { rankOrderOf } from '../../../src/core/domain/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
-import type { Tail } from '../../../src/core/planner/tail';
+import type { Tail } from '../../../src/core/planner/explain/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../memory/summary';
 import { laneRows, type RowList, type RowSettings } from '../../base/view-settings/rows';

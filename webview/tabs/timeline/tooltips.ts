@@ -1,7 +1,7 @@
 import { formatPercent } from '../../../src/core/format';
 import { t } from '../../base/strings';
 import { hit, sumRange, type Operation, type Operations } from '../../base/operations';
-import { tailAt, type Tail } from '../../../src/core/planner/tail';
+import { tailAt, type Tail } from '../../../src/core/planner/explain/tail';
 import { timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { tailName } from './draw-tail';
 import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from './labels';

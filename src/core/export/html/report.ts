@@ -10,18 +10,18 @@ import {
   plural,
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
-import { lengthsText } from '../../resolve/sequence-lengths';
+import { lengthsText } from '../../plan-request/sequence-lengths';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { hasAttention, stateOf } from '../../model/mixers';
 import type { ModelSpec, StateMixer } from '../../domain/model';
 import { operationKind } from '../../schedules/schedule';
-import { limitedBy } from '../../planner/limit-labels';
-import { isTie } from '../../planner/reasons';
+import { limitedBy } from '../../planner/explain/limit-labels';
+import { isTie } from '../../planner/explain/reasons';
 import { stageLayersText } from '../../layout-search/labels';
 import { stacksText } from '../../partition/stack-cut';
 import { printable } from '../../text';
-import { tailOf, type Tail } from '../../planner/tail';
+import { tailOf, type Tail } from '../../planner/explain/tail';
 import { tailPartName, timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';

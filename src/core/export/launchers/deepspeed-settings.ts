@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
-import { countOf } from '../../rules/derived';
+import { countOf } from '../../launchers/layout-sizes';
 import { schedulesOf } from '../../schedules/registry';
 import { accumulationSteps, type LaunchSettings } from './launch-settings';
 import {

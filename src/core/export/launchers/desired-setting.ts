@@ -3,7 +3,7 @@ import type { LauncherFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
-import type { countOf } from '../../rules/derived';
+import type { countOf } from '../../launchers/layout-sizes';
 import { sentence, type Sentence } from '../../sentence';
 
 /** A value as it is written; undefined: the setting is not there. */

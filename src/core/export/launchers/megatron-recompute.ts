@@ -1,5 +1,5 @@
 import type { Facts } from '../../formats/facts';
-import { countOf } from '../../rules/derived';
+import { countOf } from '../../launchers/layout-sizes';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { never, removed, type DesiredSetting, type SettingEdit } from './desired-setting';
 import type { LaunchSettings } from './launch-settings';

@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
-import { worldOf } from '../../rules/derived';
+import { worldOf } from '../../launchers/layout-sizes';
 import { runsSlices, type LaunchSettings } from './launch-settings';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { plainName } from '../../partition/scheduling';

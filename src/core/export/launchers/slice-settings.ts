@@ -1,7 +1,7 @@
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { FlagWord } from '../../slice-runtimes/slice-runtime';
 import type { Facts } from '../../formats/facts';
-import { splitName } from '../../planner/splits';
+import { splitName } from '../../planner/candidates/splits';
 import type { SequenceSplit } from '../../domain/sequence-split';
 import { never, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
 import { sentence } from '../../sentence';

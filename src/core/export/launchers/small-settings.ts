@@ -3,7 +3,7 @@ import { engineOf } from '../../launchers/nanotron/engines';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
-import { countOf } from '../../rules/derived';
+import { countOf } from '../../launchers/layout-sizes';
 import { accumulationSteps, runsSlices, type LaunchSettings } from './launch-settings';
 import { gpusSetting, nodesOf } from './gpus-setting';
 import {

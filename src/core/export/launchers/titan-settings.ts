@@ -1,11 +1,11 @@
 import type { Facts } from '../../formats/facts';
-import { countOf, titanStagesPerRankOf } from '../../rules/derived';
+import { countOf, titanStagesPerRankOf } from '../../launchers/layout-sizes';
 import { traitsFor } from '../../partition/scheduling';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../domain/schedule-names';
 import { runsSlices, type LaunchSettings } from './launch-settings';
-import { titanStages, titanStagesOf } from '../../rules/launchers/stage-layers';
+import { titanStages, titanStagesOf } from '../../launchers/stage-layers';
 import { isSame, moduleNames, splitPoints } from './stage-layers';
 import {
   never,

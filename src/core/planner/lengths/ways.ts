@@ -3,7 +3,7 @@ import type { BatchSlice } from '../../domain/scheme';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { WayOfLengths } from './found';
 import type { ModelSpec } from '../../domain/model';
-import { sliceWork } from '../slice-work';
+import { sliceWork } from '../candidates/slice-work';
 import { packed, type Pack } from './packs';
 
 /** What makes micro-batches of the documents of a step. */

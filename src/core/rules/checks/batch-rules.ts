@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { batchStepOf, countOf, dataOf } from '../derived';
+import { batchStepOf, countOf, dataOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
-import { countOf, dataOf, product, quotient, sizeOf } from '../derived';
+import { countOf, dataOf, product, quotient, sizeOf } from '../../launchers/layout-sizes';
 import { emptyStagesOf } from '../../partition/stages';
 import { deepspeedFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';

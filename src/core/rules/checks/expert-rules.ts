@@ -3,7 +3,7 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, product, sizeOf, worldOf } from '../derived';
+import { countOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';

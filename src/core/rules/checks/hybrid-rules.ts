@@ -3,7 +3,7 @@ import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid'
 import { formatNumber } from '../../format';
 import { divisorsOf, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from '../derived';
+import { countOf, sizeOf } from '../../launchers/layout-sizes';
 import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, isInterleaved, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf } from '../derived';
+import { countOf, isInterleaved, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import { refusalIn } from './refusal-rules';

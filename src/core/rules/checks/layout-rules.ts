@@ -3,7 +3,7 @@ import type { Fact, Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../derived';
+import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { dividesHeads, fitsWorld, largerWorld } from './sizes';

@@ -6,7 +6,7 @@ import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../domain/model';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../derived';
+import { countOf, countOrZeroOf, sizeOf, titanLayersOf } from '../../launchers/layout-sizes';
 import { megatronFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';

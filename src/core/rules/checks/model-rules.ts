@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { paddedVocab } from '../../model/parameters';
-import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../derived';
+import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 import { dividesHeads } from './sizes';

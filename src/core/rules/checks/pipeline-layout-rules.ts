@@ -2,7 +2,7 @@ import { formatNumber } from '../../format';
 import { lettersIn, unrolledLayout } from '../../launchers/megatron/pipeline-layout';
 import { sentence, type Sentence } from '../../sentence';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from '../derived';
+import { countOf, sizeOf } from '../../launchers/layout-sizes';
 import { megatronFormats } from '../formats';
 import { many, type Issue, type Rule } from '../rule';
 import type { ConfigView } from '../view';

@@ -3,7 +3,7 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from '../derived';
+import { countOf, sizeOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronFormats } from '../formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';

@@ -3,7 +3,7 @@ import { formatNumber } from '../../format';
 import { greatestCommonDivisor, sum } from '../../numbers';
 import { kindFor, runsVirtualStages } from '../../partition/scheduling';
 import { namedSchedules } from '../../domain/schedule-names';
-import { countOf, dataOf } from '../derived';
+import { countOf, dataOf } from '../../launchers/layout-sizes';
 import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';

@@ -3,7 +3,16 @@ import type { Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber, formatPercent } from '../../format';
-import { batchStepOf, bubbleOf, countOf, isInterleaved, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../derived';
+import {
+  batchStepOf,
+  bubbleOf,
+  countOf,
+  isInterleaved,
+  microBatchesOf,
+  sizeOf,
+  totalStagesOf,
+  virtualStagesOf,
+} from '../../launchers/layout-sizes';
 import { scheduleKinds } from '../../schedules/registry';
 import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';

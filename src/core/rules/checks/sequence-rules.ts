@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf, greatestCommonDivisor, leastCommonMultiple } from '../../numbers';
-import { countOf, quotient, sizeOf } from '../derived';
+import { countOf, quotient, sizeOf } from '../../launchers/layout-sizes';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { dividesHeads, fitsWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';

@@ -5,7 +5,7 @@ import { formatNumber } from '../../format';
 import { isHybrid } from '../../formats/hybrid';
 import type { ModelTraits } from '../../formats/written-model';
 import { hasAttention } from '../../model/mixers';
-import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../derived';
+import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../../launchers/layout-sizes';
 import { megatronAndRuns } from '../formats';
 import { many, setTo, type Change } from '../rule';
 import { greatestCommonDivisor } from '../../numbers';

@@ -3,7 +3,7 @@ import type { SliceLimit } from '../../slice-runtimes/slice-runtime';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { allOf, sentence, type Sentence } from '../../sentence';
-import { countOf, sizeOf } from '../derived';
+import { countOf, sizeOf } from '../../launchers/layout-sizes';
 import { megatronLmFormats } from '../formats';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import type { ConfigView } from '../view';

@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, sizeOf } from '../derived';
+import { countOf, sizeOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { attends, dividesHeads, dividesWidth, fitsTensor, joinedGpusOf, widthsOf } from './sizes';

@@ -3,7 +3,7 @@ import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';
-import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../derived';
+import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../../launchers/layout-sizes';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 

@@ -2,7 +2,7 @@ import type { FactName, Facts, LauncherFile } from '../../formats/facts';
 import type { Finding } from '../../findings';
 import { formatNumber } from '../../format';
 import { baseName, quoted } from '../../text';
-import { countOf, vocabStepOf } from '../derived';
+import { countOf, vocabStepOf } from '../../launchers/layout-sizes';
 import { findingOf } from '../launch-findings';
 import { setTo } from '../rule';
 import { sentence, type Sentence, type Value } from '../../sentence';

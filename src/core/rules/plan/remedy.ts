@@ -1,5 +1,5 @@
 import type { Plan } from '../../planner/plan';
-import { costOf } from '../../planner/slower';
+import { costOf } from '../../planner/explain/slower';
 import { sentence, type Sentence } from '../../sentence';
 
 /** A value of terapipe.json. */

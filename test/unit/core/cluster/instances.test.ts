@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { instanceNames, instances } from '../../../../src/core/cluster/instances';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { inspectAnswer } from '../../../../src/cli/answers/inspect';
 import type { Run } from '../../../../src/core/formats/run';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 import type { ExpectedError } from '../../../../src/core/errors';
 import { say } from '../../../../src/core/sentence';
 

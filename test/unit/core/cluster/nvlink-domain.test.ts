@@ -4,7 +4,7 @@ import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { crossingText } from '../../../../src/core/layout-search/labels';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { joinedGpus, type NodeGroup } from '../../../../src/core/domain/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
@@ -12,7 +12,7 @@ import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
 import { gpt, mixtral, request } from '../../../golden/requests';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 import { said } from '../../said';
 

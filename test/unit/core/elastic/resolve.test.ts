@@ -9,7 +9,7 @@ import { resolveElastic } from '../../../../src/core/elastic/resolve';
 import { unitsOf } from '../../../../src/core/elastic/units';
 import { ExpectedError } from '../../../../src/core/errors';
 import { golden } from '../../../golden/data';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 
 const sample = path.join(import.meta.dirname, '../../../../media/samples/vit-elastic');

@@ -8,7 +8,7 @@ import { analyticCosts, profiledCosts } from '../../../../src/core/elastic/unit-
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { decoderEnds } from '../../../../src/core/model/ends';
 import type { ModelSpec } from '../../../../src/core/domain/model';
-import { profileWith } from '../slice-times/profiles';
+import { profileWith } from '../measured-profile/profiles';
 import { bertLarge, gptSmall, layoutOfOne, trainingOf } from './models';
 
 const { gpu, links } = gpuPresets['V100-16GB'];

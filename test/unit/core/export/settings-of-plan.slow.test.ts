@@ -6,10 +6,10 @@ import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/formats/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
-import { loadConfig } from '../../../../src/core/load/load-config';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { readReferenced } from '../../../../src/cli/read-file';
 import { shellReader } from '../launchers/shell/shell-reader';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { timelineSvg, type SvgOptions } from '../../../../src/core/export/svg';
-import { tailOf } from '../../../../src/core/planner/tail';
+import { tailOf } from '../../../../src/core/planner/explain/tail';
 import { timelineOf } from '../../webview/timelines';
 
 const options: SvgOptions = {

@@ -8,8 +8,8 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
 import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { load } from '../load/files';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { load } from '../config-files/files';
 import { saidSource } from '../../said';
 
 function read(config: object) {

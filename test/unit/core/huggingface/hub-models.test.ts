@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { familiarModel, hubModel } from '../../../../src/core/huggingface/hub-models';
 import { parametersOf } from '../../../../src/core/huggingface/count';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 
 /** Billions of parameters, tied embeddings once, as the pages of the models on the hub say (`model.safetensors` of each). */
 const published: Readonly<Record<string, number>> = {

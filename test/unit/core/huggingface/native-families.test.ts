@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { recogniseConfig } from '../../../../src/core/load/readers';
+import { recogniseConfig } from '../../../../src/core/config-files/readers';
 import { parametersOf } from '../../../../src/core/huggingface/count';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 
 const llama = { norm_eps: 1e-5, multiple_of: 256, vocab_size: -1 };
 const latent = { kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 };

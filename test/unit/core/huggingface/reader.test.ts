@@ -7,7 +7,7 @@ import { families } from '../../../../src/core/huggingface/families';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { fixtures } from '../load/files';
+import { fixtures } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 import { saidSource } from '../../said';
 

@@ -5,7 +5,7 @@ import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { layerGroups } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
 import type { LayerKind } from '../../../../src/core/domain/model';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 import { say, sentence } from '../../../../src/core/sentence';
 
 function read(config: object) {

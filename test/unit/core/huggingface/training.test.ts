@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { loadConfig } from '../../../../src/core/load/load-config';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
 
 const sizes = { num_hidden_layers: 4, hidden_size: 1024, num_attention_heads: 16, intermediate_size: 4096, vocab_size: 30522 };
 const bert = { model_type: 'bert', ...sizes };

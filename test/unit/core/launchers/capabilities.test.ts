@@ -5,10 +5,10 @@ import type { Run } from '../../../../src/core/formats/run';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { refusedTogether, notInFile } from '../../../../src/core/domain/capabilities';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;
 

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { Facts } from '../../../../src/core/formats/facts';
-import { loadConfig, type LoadedConfig } from '../../../../src/core/load/load-config';
-import { recogniseConfig } from '../../../../src/core/load/readers';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
+import { recogniseConfig } from '../../../../src/core/config-files/readers';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');

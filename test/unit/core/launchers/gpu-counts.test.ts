@@ -4,7 +4,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/launchers/composition';
 import { startOf } from '../../../../src/core/languages/json/document';
 import { readGptNeox } from '../../../../src/core/launchers/neox/gpt-neox';
-import { loadConfig } from '../../../../src/core/load/load-config';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { sentence } from '../../../../src/core/sentence';
 import { shellReader } from './shell/shell-reader';
 

@@ -5,7 +5,7 @@ import type { Fact, Facts, FactValues, LauncherFile } from '../../../../src/core
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 function launcher(values: Partial<FactValues>): LauncherFile {
   const place = { file: 'train.sh', range: { start: 0, end: 1 } };

@@ -6,7 +6,7 @@ import type { LauncherFormat } from '../../../../src/core/formats/config-format'
 import type { LauncherReader } from '../../../../src/core/formats/facts';
 import { glanceAt } from '../../../../src/core/launchers/launcher';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
-import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/load/readers';
+import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/config-files/readers';
 import { rules } from '../../../../src/core/rules/table';
 import { shellReader } from './shell/shell-reader';
 import { ExpectedError } from '../../../../src/core/errors';

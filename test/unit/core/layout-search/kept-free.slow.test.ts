@@ -6,12 +6,12 @@ import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
-import { keepsFree, keptFreeFor } from '../../../../src/core/memory-model/kept-free';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { keepsFree, keptFreeFor } from '../../../../src/core/memory-model/search-margin';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { sentence } from '../../../../src/core/sentence';
 import { cases } from '../../../property/cases';
 import { llama3, request } from '../../../golden/requests';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 import { said } from '../../said';
 
 const because = sentence`runs took more than predicted`;

@@ -12,9 +12,9 @@ import { scheduleKind } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { layoutAnswerOf } from '../../../../src/protocol/layout';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 

@@ -8,9 +8,9 @@ import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
 import { whatIfs } from '../../../../src/core/layout-search/improvements';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
 import { stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
-import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
+import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
-import { layerShapeOf } from '../../../../src/core/slice-times/shape';
+import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
 import { gpt, request } from '../../../golden/requests';
 import { said } from '../../said';
 

@@ -9,11 +9,11 @@ import type { SearchProgress } from '../../../../src/core/layout-search/search';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { stageLayersText } from '../../../../src/core/layout-search/labels';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { comparedSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { said } from '../../said';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 
 /** Sixteen A100 and a model that needs two of them. */
 const base = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { totalBytes, staticBytes } from '../../../../src/core/memory-model/static';
 import { cutContents } from '../../../../src/core/partition/stages';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 
 const model = { layers: 16, hidden: 2048, heads: 16, ffn: 8192, vocab: 32_000 };
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;

@@ -5,8 +5,8 @@ import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
 import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
 import { staticBytes, totalBytes } from '../../../../src/core/memory-model/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory-model/split-backward';
-import { pipelineOf } from '../../../../src/core/planner/pipeline';
-import { predict } from '../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { predict } from '../../../../src/core/planner/predict/predict';
 import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 

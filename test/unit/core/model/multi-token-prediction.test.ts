@@ -8,12 +8,12 @@ import { modelFlopsPerSequence, parameterCount } from '../../../../src/core/mode
 import type { ModelSpec } from '../../../../src/core/domain/model';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
-import { load } from '../load/files';
+import { load } from '../config-files/files';
 
 const defaults = { gpu: 'H200', nodes: 1, gpusPerNode: 8 } as const;
 const flash = {

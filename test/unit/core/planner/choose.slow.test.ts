@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { loadObject } from '../load/files';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { loadObject } from '../config-files/files';
 import { said } from '../../said';
 
 /** Llama-3 70B, sequences of 131,072 tokens, 128 H100. */

@@ -4,7 +4,7 @@ import type { NodeGroup } from '../../../../src/core/domain/cluster';
 import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 export const llama70b = {
   layers: 80,

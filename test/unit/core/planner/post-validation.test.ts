@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { kindFor } from '../../../../src/core/partition/scheduling';
-import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import type { Candidate } from '../../../../src/core/planner/plan';
-import { predict } from '../../../../src/core/planner/predict';
+import { predict } from '../../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../../src/core/schedules/simulate/gaps';
 import { busyTimes } from '../../../../src/core/schedules/simulate/idle';
 import type { Runtime } from '../../../../src/core/domain/runtime';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { gpt, request } from '../../../golden/requests';
 import { loadRun } from '../../../load-run';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 function predicted(schedule: ScheduleName, runtime: Runtime, maxPendingBackward?: number): Candidate {
   const microBatches = 16;

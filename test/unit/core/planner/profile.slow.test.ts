@@ -4,11 +4,11 @@ import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/formats/run';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { profileText } from '../../../../src/core/slice-times/file';
-import { fitErrors, fitPart } from '../../../../src/core/slice-times/fit';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { profileText } from '../../../../src/core/measured-profile/file';
+import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
-import { layerShapeOf } from '../../../../src/core/slice-times/shape';
+import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
 import { said } from '../../said';
 
 const model = { layers: 8, hidden: 512, heads: 8, vocab: 1000 };

@@ -4,7 +4,7 @@ import { loadRun } from '../../../load-run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 const model = { layers: 16, hidden: 1024, heads: 16, vocab: 50304 };
 const cluster = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 };

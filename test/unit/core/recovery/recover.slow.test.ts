@@ -3,8 +3,8 @@ import { recoveryAnswer } from '../../../../src/cli/answers/recovery';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { recover, type Failure, type Recovery, type WayId } from '../../../../src/core/recovery/recover';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { load } from '../load/files';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { load } from '../config-files/files';
 import { said } from '../../said';
 
 const face = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Finding } from '../../../../src/core/findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { formatFindings } from '../../../../src/core/rules/plan/format-findings';
 import { say } from '../../../../src/core/sentence';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
-import { loadObject } from '../load/files';
+import { loadObject } from '../config-files/files';
 import { shellReader } from '../launchers/shell/shell-reader';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { loadConfig } from '../../../../src/core/load/load-config';
-import { readerOf } from '../load/files';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { readerOf } from '../config-files/files';
 import { shellReader } from '../launchers/shell/shell-reader';
 
 const verl = (actor: string) => `python3 -m verl.trainer.main_ppo data.train_batch_size=64 \\

@@ -17,8 +17,8 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { findRemedies, mostTrials } from '../../../../src/core/rules/plan/remedies';
 import { remedyText } from '../../../../src/core/rules/plan/remedy';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
-import { errorOf, load, loadFixture, loadObject } from '../load/files';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { errorOf, load, loadFixture, loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 
 const root = path.join(import.meta.dirname, '../../../..');

@@ -5,7 +5,7 @@ import { issuesWithFixes } from '../../../../src/core/rules/launch-findings';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { rules } from '../../../../src/core/rules/table';
 import { viewOfLauncher } from '../../../../src/core/rules/view';
-import { load, loadObject } from '../load/files';
+import { load, loadObject } from '../config-files/files';
 import { launcherOf } from './launcher';
 import { pairs } from './pairs';
 import { model, ownPairs, routed } from './run-pairs';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import { errorOf, load, loadObject, pointedAt } from '../load/files';
+import { errorOf, load, loadObject, pointedAt } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 
 const model = { layers: 8, hidden: 1024, heads: 16 };

@@ -3,7 +3,7 @@ import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/terapipe/overrides';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
-import { loadFixture, loadObject } from '../load/files';
+import { loadFixture, loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 import type { ExpectedError } from '../../../../src/core/errors';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { changeJson } from '../../../../src/core/terapipe/change-json';
 import { withOldNames } from '../../../../src/core/terapipe/renamed-keys';
-import { errorOf, load, loadFixture } from '../load/files';
+import { errorOf, load, loadFixture } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 
 const now = `{

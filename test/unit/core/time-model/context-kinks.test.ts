@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { analyticKinks, profileKinks } from '../../../../src/core/time-model/context-kinks';
 import { stageCost } from '../../../../src/core/time-model/stage-time';
-import { pipelineOf } from '../../../../src/core/planner/pipeline';
+import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { timeFunction, timeKinks } from '../../../../src/core/slice-times/fit';
+import { timeFunction, timeKinks } from '../../../../src/core/measured-profile/fit';
 import type { TimeFit } from '../../../../src/core/domain/profile';
 import { gpt, llama3, request } from '../../../golden/requests';
 

@@ -4,7 +4,7 @@ import { profiledStageCost } from '../../../../src/core/time-model/profile-cost'
 import { profileProvenance, rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
-import { profileWith } from '../slice-times/profiles';
+import { profileWith } from '../measured-profile/profiles';
 import { said } from '../../said';
 
 describe('error bar of an analytic cost', () => {

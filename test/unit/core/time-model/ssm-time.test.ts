@@ -8,7 +8,7 @@ import { layerSizes, layerWorkingSets } from '../../../../src/core/memory-model/
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
 import { stateWidths } from '../../../../src/core/model/mixers';
-import { unlikeOneLayer } from '../../../../src/core/slice-times/shape';
+import { unlikeOneLayer } from '../../../../src/core/measured-profile/shape';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
 import { modelSpecOf } from '../../../../src/core/formats/written-model';

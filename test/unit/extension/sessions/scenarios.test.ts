@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { ResolveDefaults } from '../../../../src/core/resolve/defaults';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import type { ResolveDefaults } from '../../../../src/core/plan-request/defaults';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { createScenarios } from '../../../../src/extension/sessions/scenarios';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';

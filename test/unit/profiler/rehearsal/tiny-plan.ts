@@ -1,8 +1,8 @@
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
-import { loadConfig } from '../../../../src/core/load/load-config';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
 import type { Plan } from '../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { Scale } from '../../../../src/core/rehearsal/design';
 
 export const asPlanned: Scale = { layers: null, hidden: null, sequence: null, batch: null, stages: null };

@@ -1,10 +1,10 @@
 import { ExpectedError } from '../../../errors';
 import { formatBytes, plural } from '../../../format';
-import { pipelineOf } from '../../../planner/pipeline';
+import { pipelineOf } from '../../../planner/predict/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
-import { measure, predict, type CandidateSpec } from '../../../planner/predict';
-import { withOpenStages } from '../../../planner/virtual-stages';
-import { solvedAlike } from '../../../planner/sliced';
+import { measure, predict, type CandidateSpec } from '../../../planner/predict/predict';
+import { withOpenStages } from '../../../planner/candidates/virtual-stages';
+import { solvedAlike } from '../../../planner/candidates/terapipe-slices';
 import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../domain/request';
 import { roundsOf, type Scheme } from '../../../domain/scheme';

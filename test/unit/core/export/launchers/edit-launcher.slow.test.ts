@@ -9,7 +9,7 @@ import { yamlReaders } from '../../launchers/tables/yaml-readers';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import { editors, type EditableFormat } from '../../../../../src/core/export/launchers/editors';
 import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
-import { readerOf } from '../../../../../src/core/load/readers';
+import { readerOf } from '../../../../../src/core/config-files/readers';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
 import { traitFiles } from '../../../../fixtures/traits';

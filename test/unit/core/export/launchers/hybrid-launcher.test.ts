@@ -6,7 +6,7 @@ import { modelSpecOf } from '../../../../../src/core/formats/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
-import { megatronStages } from '../../../../../src/core/rules/launchers/stage-layers';
+import { megatronStages } from '../../../../../src/core/launchers/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../../src/core/domain/model';
 import { shellReader } from '../../launchers/shell/shell-reader';

@@ -6,13 +6,13 @@ import { ExpectedError } from '../../../../../src/core/errors';
 import { launchedFindings } from '../../../../../src/core/export/launched-findings';
 import { settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials } from '../../../../../src/core/rules/plan/remedies';
 import { remedyText } from '../../../../../src/core/rules/plan/remedy';
-import { withSizes } from '../../../../../src/core/resolve/with-sizes';
-import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { withSizes } from '../../../../../src/core/plan-request/with-sizes';
+import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { say, sentence } from '../../../../../src/core/sentence';
 

@@ -9,7 +9,7 @@ import { completeInline } from '../../../../../src/core/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
-import { recogniseConfig } from '../../../../../src/core/load/readers';
+import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';

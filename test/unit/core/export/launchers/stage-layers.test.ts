@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { patternOf } from '../../../../../src/core/export/launchers/stage-layers';
-import { stagesOfPattern, titanStages } from '../../../../../src/core/rules/launchers/stage-layers';
+import { stagesOfPattern, titanStages } from '../../../../../src/core/launchers/stage-layers';
 
 describe("layers of a launcher's stages", () => {
   it("reads the layout of Megatron's DeepSeek-V3 proxy", () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
-import { readerOf } from '../../../../../src/core/load/readers';
+import { readerOf } from '../../../../../src/core/config-files/readers';
 import { planWith } from './plans';
 import { said } from '../../../said';
 

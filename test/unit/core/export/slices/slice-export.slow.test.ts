@@ -7,12 +7,12 @@ import { estimatedPeakGiB } from '../../../../../src/core/export/slices/dp-resul
 import { sliceExports } from '../../../../../src/core/export/slices/registry';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { sliceRuntimes } from '../../../../../src/core/slice-runtimes/registry';
-import { loadConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../../src/core/planner/pipeline';
-import { measure } from '../../../../../src/core/planner/predict';
+import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { measure } from '../../../../../src/core/planner/predict/predict';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { loadRun } from '../../../../load-run';

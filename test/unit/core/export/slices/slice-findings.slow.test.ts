@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { sliceFindings } from '../../../../../src/core/export/slices/slice-findings';
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
-import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { shellReader } from '../../launchers/shell/shell-reader';

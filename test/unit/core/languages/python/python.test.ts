@@ -7,7 +7,7 @@ import type { Facts } from '../../../../../src/core/formats/facts';
 import { documentOf } from '../../../../../src/core/languages/python/as-settings';
 import { resultOf } from '../../../../../src/core/languages/python/evaluate';
 import { parsePython } from '../../../../../src/core/languages/python/module';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { environmentOnly } from '../../../../../src/core/languages/yaml/references';
 import { settingsOf } from '../../../../../src/core/launchers/tables/settings';
 import { say, sentence } from '../../../../../src/core/sentence';

@@ -4,7 +4,7 @@ import { ExpectedError } from '../../../../../src/core/errors';
 import type { LauncherFile, LauncherReader } from '../../../../../src/core/formats/facts';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { forks } from '../../../../../src/core/launchers/megatron/forks';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { shellReader } from '../shell/shell-reader';
 
 let reader: LauncherReader;

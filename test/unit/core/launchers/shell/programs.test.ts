@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
-import { recogniseConfig } from '../../../../../src/core/load/readers';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
+import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { resolveRun } from '../../../../../src/core/resolve/resolve';
+import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { shellReader, values } from './shell-reader';
 

@@ -4,7 +4,7 @@ import { ExpectedError } from '../../../../../src/core/errors';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
 import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';
 import { startOf } from '../../../../../src/core/languages/json/document';
-import { loadConfig, type LoadedConfig } from '../../../../../src/core/load/load-config';
+import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { shellReader } from '../shell/shell-reader';
 

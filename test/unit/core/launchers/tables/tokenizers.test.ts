@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { vocabOfName, vocabOfType } from '../../../../../src/core/launchers/tables/tokenizers';
-import { load } from '../../load/files';
+import { load } from '../../config-files/files';
 
 const words = (outcome: ReturnType<typeof vocabOfType.of>): number | null => ('value' in outcome ? outcome.value : null);
 const neox =

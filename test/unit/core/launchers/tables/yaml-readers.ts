@@ -3,7 +3,7 @@ import { readMegatronYaml } from '../../../../../src/core/launchers/megatron/meg
 import { readMegatronBridge } from '../../../../../src/core/launchers/megatron-bridge/megatron-bridge';
 import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';
 import { readGptNeox } from '../../../../../src/core/launchers/neox/gpt-neox';
-import { recogniseConfig } from '../../../../../src/core/load/readers';
+import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 
 type YamlFormat = 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'gpt-neox';
 

@@ -1,0 +1,213 @@
+import { adaptersNotPlanned } from '../formats/adapters';
+import { ExpectedError } from '../errors';
+import type { Finding } from '../findings';
+import type { ComposingReader } from '../launchers/composition';
+import type { Facts, LauncherFile, LauncherReader } from '../formats/facts';
+import type { Purpose } from '../formats/purpose';
+import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
+import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
+import { asLaunched } from '../launchers/as-launched';
+import { runOfLauncher } from '../launchers/launcher-run';
+import { titleOf } from './title';
+import { namedModelOf } from '../launchers/named-models';
+import { isLauncher } from '../launchers/registry';
+import type { ReadReferenced, Run } from '../formats/run';
+import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
+import { readComposed } from './compose';
+import { crossFindings } from '../rules/launchers/cross-findings';
+import { refuseBeyondLimits } from '../formats/limits';
+import { launchFindings } from '../rules/launch-findings';
+import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
+import { startOf } from '../languages/json/document';
+import { loadTerapipe } from './load-terapipe';
+import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
+import { withStageLayers } from '../launchers/stage-layers';
+import { sentence, type Sentence } from '../sentence';
+import type { Place } from '../domain/located';
+
+/** How the terminal or VS Code reads further files. */
+export interface ConfigHost {
+  readonly read: ReadReferenced;
+  /** The reader of shell scripts, whose grammar is loaded the first time. */
+  readonly shell: () => Promise<ComposingReader>;
+}
+
+/** A config with everything its files say. */
+export interface LoadedConfig {
+  readonly format: ConfigFormat;
+  /** Null for a model config or a terapipe.json. */
+  readonly launcher: LauncherFile | null;
+  /** Reads changed texts of the launcher's file, over the files that it builds on; null where `launcher` is. */
+  readonly reread: LauncherReader | null;
+  /** The model config joined to a launcher, as facts. */
+  readonly model: LauncherFile | null;
+  /** What is planned; null when the model's sizes are nowhere, `noRun` says so. */
+  readonly run: Run | null;
+  readonly noRun: ExpectedError | null;
+  /** What is wrong in the launch, before anything is planned; without a run also in a terapipe.json. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json
+ * beside it.
+ * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value
+ * that names the file.
+ */
+export async function loadConfig(
+  file: string,
+  text: string,
+  host: ConfigHost,
+  options: { readonly withProfile?: boolean } = {},
+): Promise<LoadedConfig> {
+  const format = recogniseConfig(file, text, 'named');
+  if (format === null) throw unknownFormat(file, text);
+  if (isLauncher(format)) {
+    const reader = await readerOf(format, host.shell);
+    const { launcher, reread } = await readComposed({ file, text }, reader, host.read);
+    return { ...(await loadLauncher(launcher, format, host.read)), reread };
+  }
+  const alone = { format, launcher: null, reread: null, model: null, findings: [] };
+  if (format === 'huggingface') return { ...alone, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
+  const loaded = await loadTerapipe(file, text, host.read, options);
+  if (loaded.run !== null) return { ...alone, run: loaded.run, noRun: null };
+  if (loaded.remarks.length === 0) throw loaded.noRun;
+  return { ...alone, run: null, noRun: loaded.noRun, findings: loaded.remarks };
+}
+
+/** A model config alone: nothing but the model is given. */
+function runOfHuggingFace(config: HuggingFaceModel): Run {
+  const { document, model, remarks, training } = config;
+  const { file, text } = document;
+  const { source } = model.modelType;
+  return {
+    file,
+    files: [file],
+    format: 'huggingface',
+    title: titleOf(file),
+    place: source.kind === 'file' ? source.place : startOf(file),
+    ...describedBy(config),
+    training,
+    layout: {},
+    constants: {},
+    remarks,
+    texts: new Map([[file, text]]),
+  };
+}
+
+async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<Omit<LoadedConfig, 'reread'>> {
+  refuseBeyondLimits(launcher.facts);
+  const joined = await joinedModel(launcher, read);
+  const named = joined === null ? namedModelOf(launcher) : null;
+  const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
+  const facts = joined === null ? null : factsOfHuggingFace(joined.config);
+  const known = named === null ? (facts?.facts ?? {}) : factsOfHuggingFace(named.config).facts;
+  const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
+  return {
+    format,
+    launcher,
+    model: facts,
+    run,
+    noRun,
+    findings: [
+      ...ownFindings(launcher, known),
+      ...(facts === null ? [] : crossFindings(launcher, facts)),
+      ...(await csvFindings(launcher, read)),
+      ...remarks,
+      ...((launcher.purpose ?? 'training') === 'training' ? optimizerRemarks(launcher.facts) : []),
+      ...(named === null ? [] : [named.remark]),
+    ],
+  };
+}
+
+/** What rules find; of a run that builds on other files no information about those, and nothing at all while one of them is missing. */
+function ownFindings(launcher: LauncherFile, model: Facts): readonly Finding[] {
+  if (launcher.remarks.some(({ code }) => code === 'base-not-found')) return [];
+  return launchFindings(launcher, model).filter(({ severity, place }) => severity !== 'information' || place.file === launcher.file);
+}
+
+/** What is wrong with the schedule file that a TorchTitan config names. */
+async function csvFindings(launcher: LauncherFile, read: ReadReferenced): Promise<Finding[]> {
+  const named = launcher.facts.scheduleCsv;
+  if (named === undefined || named.value === '') return [];
+  try {
+    return scheduleCsvFindings(launcher, await read(launcher.file, named.value));
+  } catch (error) {
+    if (error instanceof ExpectedError) return scheduleCsvFindings(launcher, null);
+    throw error;
+  }
+}
+
+/** The model of a launcher, with the texts it was read from. */
+interface Joined {
+  readonly config: HuggingFaceModel;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is
+ * seldom one here.
+ */
+async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
+  // A launcher may name the model's folder.
+  const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));
+  for (const path of [...named, 'config.json']) {
+    try {
+      const { file: found, text } = await read(file, path);
+      if (recogniseJson(found, text) !== 'huggingface') continue;
+      const config = readHuggingFace(found, text);
+      return { config, texts: new Map([[found, config.document.text]]) };
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+    }
+  }
+  return null;
+}
+
+/** That a launcher leaves the model to another file is nothing wrong with it. */
+function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedError): ExpectedError {
+  const remark = remarks.find(({ code }) => code === 'sizes-unknown');
+  if (remark !== undefined) return new ExpectedError('model-not-planned', remark.message, remark.remedy, remark.place);
+  return new ExpectedError(
+    'model-not-planned',
+    sentence`${what}: this launcher leaves them to another file`,
+    sentence`put the config.json of the model beside it to plan the run`,
+    place,
+  );
+}
+
+const purposeWords = {
+  conversion: sentence`This converts or changes a checkpoint: nothing is trained, so nothing is planned`,
+  evaluation: sentence`This evaluates a model: nothing is trained, so nothing is planned`,
+  serving: sentence`This generates text or serves a model: nothing is trained, so nothing is planned`,
+  data: sentence`This prepares data: nothing is trained, so nothing is planned`,
+} as const satisfies Record<Exclude<Purpose, 'training'>, Sentence>;
+
+/** A script that starts something else than training is read, and nothing is planned. */
+function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): ExpectedError {
+  return new ExpectedError('model-not-planned', purposeWords[purpose], sentence`name a script or a config that trains`, place);
+}
+
+/** A Trainer trains with the dropout of the model's config; launchers on Megatron Core have settings of their own for it. */
+function withDropout(run: Run, { training: { dropout } }: HuggingFaceModel): Run {
+  const runtime = run.training.runtime?.value ?? 'megatron';
+  if (dropout === undefined || run.training.dropout !== undefined || runtime === 'megatron' || runtime === 'terapipe') return run;
+  return { ...run, training: { ...run.training, dropout } };
+}
+
+function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+  const { purpose = 'training' } = written;
+  if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
+  const { adapters } = written;
+  if (adapters?.unlike !== undefined) return { run: null, noRun: adaptersNotPlanned(adapters) };
+  const launcher = asLaunched(written, joined !== null);
+  try {
+    const described = joined === null ? null : { ...describedBy(joined.config), texts: joined.texts };
+    const run = runOfLauncher(launcher, titleOf(launcher.file), described);
+    return { run: withStageLayers(joined === null ? run : withDropout(run, joined.config), launcher), noRun: null };
+  } catch (error) {
+    if (error instanceof ExpectedError)
+      return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };
+    throw error;
+  }
+}

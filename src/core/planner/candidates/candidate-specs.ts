@@ -1,0 +1,228 @@
+import { scheduleKind } from '../../schedules/registry';
+import { ExpectedError } from '../../errors';
+import { formatCount } from '../../format';
+import { askedSchedules, otherSchedules, type ScheduleName } from '../../domain/schedule-names';
+import type { Scheme } from '../../domain/scheme';
+import { chunksOn, kindOn, type Pipeline } from '../predict/pipeline';
+import { isAskedFor, requestedSchedule } from '../choose';
+import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
+import { equalSlicesSpec } from './equal-slices';
+import { measure, type CandidateSpec } from '../predict/predict';
+import type { PlanRequest } from '../../domain/request';
+import { fitsOn, operationCount, plainName, runsVirtualStages } from '../../partition/scheduling';
+import { roundsSpec } from './rounds';
+import { slicedSpecs, type SlicingListener } from './terapipe-slices';
+import { comparedSplits, splitSpec } from './splits';
+import { maximumOperations, maximumUnits, runsStacks } from '../refusals';
+import { counted, sentence } from '../../sentence';
+
+/**
+ * Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual
+ * ones.
+ */
+export const maximumOtherOperations = 100_000;
+/**
+ * The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as
+ * simulating.
+ */
+export const maximumPlannedOperations = 1_000;
+
+/** The ways to run a request that are predicted, and the schedules that were left out because they take too long to plan or simulate. */
+export interface CandidateSpecs {
+  readonly specs: readonly CandidateSpec[];
+  readonly skipped: readonly ScheduleName[];
+}
+
+/**
+ * The usual ways to run a request (`usualSpecs`), and every other schedule of the registry.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpecs {
+  const usual = usualSpecs(request, pipeline, listener);
+  const { specs, skipped } = otherSpecs(request, pipeline, usual, listener);
+  return { specs: [...usual, ...specs, ...comparedSplits(request, pipeline, listener)], skipped };
+}
+
+/**
+ * The ways to run the schedule that was asked for, as far as they can be told without solving for slices or looking for them.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+export function askedSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
+  const asked = requestedSchedule(request);
+  if (asked === null) return [];
+  const plain = [...givenSpecs(request), ...microBatchSpecs(request)];
+  const isCut = scheduleKind(asked).sliced && request.slicing.scheme === null;
+  const { specs } = isCut ? { specs: [] } : otherSpecs({ ...request, runs: [] }, pipeline, plain, listener);
+  return [...plain, ...specs].filter((spec) => isAskedFor(request, spec) === true);
+}
+
+/**
+ * The usual ways to run a request: slices as given, TeraPipe's three, 1F1B (interleaved over virtual stages) and GPipe, as far as they fit
+ * the layout and the most operations.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
+  const { training, layout } = request;
+  const batch = training.globalBatch / layout.data;
+  const given = givenSpecs(request);
+  const isSliced =
+    batch <= affordableUnits(request) &&
+    layout.virtualStages === 1 &&
+    request.model.stacks === undefined &&
+    (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced));
+  const own = isSliced ? withRounds(request, pipeline, batch, slicedSpecs(request, pipeline, batch, listener), listener) : [];
+  return [...given, ...own, ...microBatchSpecs(request)];
+}
+
+/** Micro-batches or slices that one stage runs at most. */
+function affordableUnits({ layout }: PlanRequest): number {
+  return Math.min(maximumUnits, maximumOperations / 2 / layout.pipeline);
+}
+
+/** Slices as given. @throws ExpectedError `plan-scheme-incomplete`. */
+function givenSpecs({ training, layout, slicing }: PlanRequest): readonly CandidateSpec[] {
+  const { scheme, split } = slicing;
+  if (scheme === null) return [];
+  requireComplete(scheme, training.globalBatch / layout.data, training.sequenceLength);
+  return split === undefined ? [{ id: 'given', name: sentence`slices as given`, schedule: 'TeraPipe', scheme, certificate: null }] : [];
+}
+
+/** 1F1B (interleaved over virtual stages) and GPipe. */
+function microBatchSpecs(request: PlanRequest): readonly CandidateSpec[] {
+  const { training, layout } = request;
+  const microBatchCount = training.globalBatch / layout.data / training.microBatch;
+  if (!Number.isInteger(microBatchCount) || microBatchCount > affordableUnits(request)) return [];
+  const scheme = repeated(training.microBatch, [training.sequenceLength], microBatchCount);
+  const one: CandidateSpec = {
+    id: '1f1b',
+    name: layout.virtualStages > 1 ? sentence`interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
+    schedule: namesInterleaving(request) ?? '1F1B',
+    scheme,
+    certificate: null,
+  };
+  return layout.virtualStages === 1 ? [one, { id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme, certificate: null }] : [one];
+}
+
+/** TeraPipe's own, and where the whole batch at once does not fit, its best rounds after the first. */
+function withRounds(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  batch: number,
+  [whole, ...others]: readonly CandidateSpec[],
+  listener: SlicingListener,
+): readonly CandidateSpec[] {
+  if (whole === undefined || fitsOn(chunksOn(pipeline, 'TeraPipe'), whole.scheme, pipeline.gpuMemory)) return [whole ?? [], others].flat();
+  return [whole, roundsSpec(request, pipeline, batch, whole, listener) ?? [], others].flat();
+}
+
+/** The schedule that was asked for, where it is an interleaving by its own name: the candidate of 1F1B runs it. */
+function namesInterleaving({ schedule, layout }: PlanRequest): ScheduleName | null {
+  return schedule === null || plainName(schedule, layout) === schedule ? null : schedule;
+}
+
+function repeated(batch: number, tokens: readonly number[], times: number): Scheme {
+  return Array.from({ length: times }, () => ({ batch, tokens }));
+}
+
+function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
+  const sequences = scheme.reduce((sum, chunk) => sum + chunk.batch, 0);
+  const broken = scheme.find((chunk) => chunk.tokens.reduce((sum, length) => sum + length, 0) !== tokens);
+  if (sequences !== batch || broken !== undefined)
+    throw new ExpectedError(
+      'plan-scheme-incomplete',
+      sentence`The scheme covers ${formatCount(sequences)} of ${formatCount(batch)} sequences${broken === undefined ? '' : sentence`, one of them not to its end`}`,
+      sentence`cut ${counted(batch, 'sequence')} of ${formatCount(tokens)} tokens`,
+    );
+}
+
+/**
+ * Every other schedule that is compared, and those that are there only where they are asked for: of whole micro-batches, and those made for
+ * slices of the slices given or solved for. Those that are asked for are there whatever they cost.
+ *
+ * @param usual what `usualSpecs` made.
+ */
+function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], listener: SlicingListener): CandidateSpecs {
+  const { model, layout, slicing } = request;
+  const asked = request.schedule === null ? null : plainName(request.schedule, layout);
+  const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
+  const sliced = slicing.scheme ?? solved;
+  const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
+  const specs: CandidateSpec[] = [];
+  const skipped: ScheduleName[] = [];
+  for (const schedule of [...otherSchedules, ...askedSchedules]) {
+    if (model.stacks !== undefined && !runsStacks(schedule)) continue;
+    const kind = kindOn(pipeline, schedule);
+    if (plainName(schedule, layout) !== schedule) continue;
+    const isAskedOnly = askedSchedules.some((name) => name === kind.name);
+    if (isAskedOnly && schedule !== asked && !(request.runs ?? []).some((name) => name === kind.name)) continue;
+    if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
+    const scheme = kind.sliced ? (sliced ?? (isAskedOnly ? microBatches : null)) : microBatches;
+    if (scheme === null) continue;
+    const operations = operationCount(kind, layout, scheme);
+    const most =
+      schedule === asked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations;
+    if (operations > most) skipped.push(schedule);
+    else {
+      const { split } = slicing;
+      if (kind.sliced && split !== undefined) {
+        specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
+        continue;
+      }
+      const isCut = kind.sliced && slicing.scheme === null && (schedule === asked || isAskedOnly);
+      if (kind.exchangesAttention === true) {
+        const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, schedule, listener) : null;
+        specs.push(equal ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
+        continue;
+      }
+      const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
+      const name = pipeline.virtualStages.has(schedule) ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
+      specs.push(own ?? { id: schedule, name, schedule, scheme, certificate: null });
+      if (kind.ownCut === 'equal-work')
+        specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
+    }
+  }
+  return { specs, skipped };
+}
+
+/** How long slices are looked for with the makespan of the schedule that is asked for: one to two seconds. */
+const effort: CutEffort = { mostSteps: 1.2e8, mostOperations: 400_000, tolerance: 0 };
+
+/**
+ * A schedule with slices that are looked for with its own simulated makespan, where they are faster than those solved for by equation 5;
+ * null where they are not, or none fits.
+ */
+function ownCut(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  schedule: ScheduleName,
+  solved: Scheme,
+  { signal }: SlicingListener,
+): CandidateSpec | null {
+  const { microBatch } = request.training;
+  const [first] = solved;
+  const isAlike =
+    first?.batch === microBatch && solved.every(({ batch, tokens }) => batch === microBatch && tokens.join() === first.tokens.join());
+  const found = shortestCut(request, pipeline, schedule, { effort, known: isAlike ? [first.tokens] : [], signal });
+  if (found === null) return null;
+  const spec = shortestSpec(request, schedule, found);
+  if (isAlike) return spec;
+  const [own, other] = [spec, { ...spec, scheme: solved, certificate: null }].map((each) => measure(pipeline, each, signal));
+  return own !== undefined && other !== undefined && other.fits && other.iterationMs < own.iterationMs ? null : spec;
+}
+
+/**
+ * A schedule with the cut of its authors (Seq1F1B), slices of equal compute, where that differs from the cut solved for and has no more
+ * units than are affordable.
+ */
+function equalWorkSpecs(schedule: ScheduleName, usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
+  const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
+  const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];
+  const batch = scheme.reduce((sequences, chunk) => sequences + chunk.batch, 0);
+  const isSame = scheme.every((chunk) => chunk.batch === 1 && chunk.tokens.join() === tokens.join());
+  if (tokens.length < 2 || isSame || tokens.length * batch > affordableUnits) return [];
+  const name = sentence`${schedule}, ${counted(tokens.length, 'slice')} of equal work`;
+  return [{ id: 'equal-work', name, schedule, scheme: repeated(1, tokens, batch), certificate: null }];
+}

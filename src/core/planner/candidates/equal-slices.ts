@@ -1,0 +1,48 @@
+import { counted, sentence } from '../../sentence';
+import type { ScheduleName } from '../../domain/schedule-names';
+import { defaultUnit, type PlanRequest } from '../../domain/request';
+import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { cutAlike } from './makespan-problem';
+import type { Pipeline } from '../predict/pipeline';
+import { candidateIdOf, peakBytesOf } from '../plan';
+import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
+import type { SlicingListener } from './terapipe-slices';
+
+/**
+ * A schedule of equal slices (SlimPipe) with the number of them, of all into which the sequence can be cut, with which its step is
+ * shortest; of those that fit memory, where some do. Null where micro-batches do not come out even or it cannot run.
+ * @throws CancelledError.
+ */
+export function equalSlicesSpec(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  schedule: ScheduleName,
+  { signal }: Pick<SlicingListener, 'signal'>,
+): CandidateSpec | null {
+  const { training, layout, slicing } = request;
+  const { sequenceLength: tokens, microBatch } = training;
+  const microBatches = training.globalBatch / layout.data / microBatch;
+  if (!Number.isInteger(microBatches)) return null;
+  const kind = kindFor(schedule, layout);
+  const unit = slicing.unit ?? defaultUnit(tokens);
+  let best: { readonly spec: CandidateSpec; readonly measured: Prediction } | null = null;
+  for (let slices = 1; slices <= Math.min(kind.mostSlices ?? Infinity, Math.ceil(tokens / unit)); slices++) {
+    if (tokens % slices !== 0) continue;
+    const scheme = cutAlike(
+      { microBatches, microBatch },
+      Array.from({ length: slices }, () => tokens / slices),
+    );
+    if (operationCount(kind, layout, scheme) > mostTriedOperations) break;
+    const name = sentence`${schedule}, ${counted(slices, 'equal slice')}`;
+    const spec: CandidateSpec = { id: candidateIdOf[schedule], name, schedule, scheme, certificate: null };
+    const measured = unlessUnmet(() => measure(pipeline, spec, signal));
+    if (measured !== null && (best === null || isBetter(measured, best.measured))) best = { spec, measured };
+  }
+  return best?.spec ?? null;
+}
+
+/** Of two that do not fit the one that takes less memory; else the faster one of those that fit. */
+function isBetter(a: Prediction, b: Prediction): boolean {
+  if (a.fits !== b.fits) return a.fits;
+  return a.fits ? a.iterationMs < b.iterationMs : peakBytesOf(a) < peakBytesOf(b);
+}

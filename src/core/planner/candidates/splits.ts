@@ -1,0 +1,198 @@
+import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import type { CancelSignal } from '../../errors';
+import { equalWorkLengths, workOf } from '../../slicing/chunk-rules';
+import { splitRules, type SequenceSplit, type SplitRule } from '../../domain/sequence-split';
+import type { PlanRequest } from '../../domain/request';
+import type { Scheme } from '../../domain/scheme';
+import type { Pipeline } from '../predict/pipeline';
+import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
+import { solvedAlike } from './terapipe-slices';
+import { counted, sentence, type Sentence } from '../../sentence';
+
+/** What decides how a runtime cuts a sequence. */
+type Cut = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
+
+/** Slices must be of a multiple of so many tokens: sequence parallelism divides each over the tensor-parallel ranks. */
+export function sliceMultiple({ training, layout }: Pick<Cut, 'training' | 'layout'>): number {
+  return training.sequenceParallel ? layout.tensor : 1;
+}
+
+/**
+ * The tokens of each slice, as `get_splits` of Seq1F1B and the forks after it gives them: equal ones, or those of equal arithmetic by its
+ * own count, which knows neither gates nor grouped heads, rounded down to what sequence parallelism divides; the first takes the rest.
+ * @returns null where the runtime would stop: the sequence is no multiple of the slices, or a slice would be empty.
+ */
+export function splitLengths(
+  { model, training, layout }: Cut,
+  { slices, rule, lengths, ffn }: Omit<SequenceSplit, 'runtime'>,
+): readonly number[] | null {
+  const tokens = training.sequenceLength;
+  const multiple = sliceMultiple({ training, layout });
+  const fits = (cut: readonly number[]): boolean =>
+    cut.length === slices && cut.every((length) => length > 0 && length % multiple === 0) && sumOf(cut) === tokens;
+  if (rule === 'list') return fits(lengths) ? lengths : null;
+  if (rule === 'average') {
+    const cut = Array.from({ length: slices }, () => Math.floor(tokens / slices));
+    return fits(cut) ? cut : null;
+  }
+  const cut = equalWorkLengths(tokens, slices, multiple, {
+    ...workOf({
+      ...model,
+      ffn: ffn ?? model.denseFfn ?? model.ffn,
+      headDim: Math.floor(model.hidden / model.heads),
+      vocab: paddedVocab(model.vocab, layout.tensor),
+    }),
+  });
+  return cut !== null && fits(cut) ? cut : null;
+}
+
+/** As Megatron-LM pads it: to a multiple of 128 times the tensor size. */
+function paddedVocab(vocab: number, tensor: number): number {
+  return Math.ceil(vocab / (128 * tensor)) * 128 * tensor;
+}
+
+const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
+
+/** The whole batch of a replica, every micro-batch cut alike; null where it is no whole number of micro-batches. */
+export function schemeAlike({ training, layout }: Pick<Cut, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {
+  const microBatches = training.globalBatch / layout.data / training.microBatch;
+  if (!Number.isInteger(microBatches)) return null;
+  return Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: lengths }));
+}
+
+/** `8 equal slices`, `5 slices of equal work`, `6 slices`. */
+export function splitName({ slices, rule }: Pick<SequenceSplit, 'slices' | 'rule'>): Sentence {
+  switch (rule) {
+    case 'average':
+      return sentence`${slices} equal slices`;
+    case 'equal-work':
+      return sentence`${slices} slices of equal work`;
+    case 'list':
+      return counted(slices, 'slice');
+  }
+}
+
+/** Numbers of slices that are tried, and operations of all tries together at most. */
+const triedSlices = [...Array.from({ length: 15 }, (_, index) => index + 2), 20, 24, 32, 48, 64];
+const mostOperations = 1_500_000;
+
+/** A split with what it is predicted to take. */
+export interface PredictedSplit {
+  readonly split: SequenceSplit;
+  readonly prediction: Prediction;
+}
+
+/**
+ * The best way in which a runtime's own rules, and a list where it takes one, cut every sequence: of those that fit the fastest, of splits
+ * within a thousandth of it the one with fewest slices; where none fits, the one with the least memory.
+ * @param given tried first, whatever its number. @returns null where no rule cuts the sequence.
+ */
+export function bestSplit(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  runtime: SliceRuntime,
+  listener: { readonly signal?: CancelSignal | undefined } = {},
+): PredictedSplit | null {
+  const rules: readonly SplitRule[] = runtime.rule === null ? ['average'] : splitRules;
+  const ffn = request.slicing.split?.ffn;
+  const byRule = rules.flatMap((rule) => splitsBy(request, rule, runtime, ffn));
+  const listed = runtime.lengths === null ? [] : solvedSplits(request, pipeline, runtime.id, listener);
+  return fastestOf(predictedSplits(request, pipeline, [...byRule, ...listed], listener));
+}
+
+/** The best list of lengths that is known for the schedule, whatever a runtime's flags can say. */
+export function bestList(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  runtime: string,
+  listener: { readonly signal?: CancelSignal | undefined } = {},
+): PredictedSplit | null {
+  return fastestOf(predictedSplits(request, pipeline, solvedSplits(request, pipeline, runtime, listener), listener));
+}
+
+function splitsBy(request: PlanRequest, rule: SplitRule, { id }: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
+  return triedSlices.flatMap((slices): SequenceSplit[] => {
+    const lengths = splitLengths(request, { slices, rule, lengths: [], ...(ffn === undefined ? {} : { ffn }) });
+    return lengths === null ? [] : [{ runtime: id, slices, rule, lengths: [...lengths], ...(ffn === undefined ? {} : { ffn }) }];
+  });
+}
+
+/** Lists worth simulating: the dynamic program's for units of several lengths, equal slices and those of equal work on these. */
+function solvedSplits(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  runtime: string,
+  listener: { readonly signal?: CancelSignal | undefined },
+): SequenceSplit[] {
+  const lists = new Map<string, readonly number[]>();
+  for (const lengths of solvedAlike(request, pipeline, sliceMultiple(request), listener)) lists.set(lengths.join(), lengths);
+  return [...lists.values()]
+    .filter((lengths) => lengths.length > 1)
+    .map((lengths) => ({ runtime, slices: lengths.length, rule: 'list', lengths }));
+}
+
+function predictedSplits(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  splits: readonly SequenceSplit[],
+  { signal }: { readonly signal?: CancelSignal | undefined },
+): PredictedSplit[] {
+  let operations = 0;
+  return splits.flatMap((split): PredictedSplit[] => {
+    const scheme = schemeAlike(request, split.lengths);
+    if (scheme === null) return [];
+    operations += 2 * scheme.length * split.lengths.length * request.layout.pipeline;
+    if (operations > mostOperations) return [];
+    return [{ split, prediction: measure(pipeline, splitSpec(split, scheme), signal) }];
+  });
+}
+
+/** A split as a candidate of Seq1F1B. */
+export function splitSpec(split: SequenceSplit, scheme: Scheme): CandidateSpec {
+  return { id: 'Seq1F1B', name: sentence`Seq1F1B, ${splitName(split)}`, schedule: 'Seq1F1B', scheme, certificate: null };
+}
+
+/** Times closer than this share are alike. */
+const alike = 1e-3;
+
+function fastestOf(found: readonly PredictedSplit[]): PredictedSplit | null {
+  const fitting = found.filter(({ prediction }) => prediction.fits);
+  if (fitting.length === 0)
+    return found.reduce<PredictedSplit | null>((best, each) => (best === null || peakOf(each) < peakOf(best) ? each : best), null);
+  const leastMs = Math.min(...fitting.map(({ prediction }) => prediction.iterationMs));
+  return fitting
+    .filter(({ prediction }) => prediction.iterationMs <= leastMs * (1 + alike))
+    .reduce((best, each) => (each.split.slices < best.split.slices ? each : best));
+}
+
+function peakOf({ prediction }: PredictedSplit): number {
+  return Math.max(...prediction.memory.stages.map(({ peakBytes }) => peakBytes));
+}
+
+/** Slices as the given split's runtime cannot be asked for by flags, and its own rules': what a plan of given slices is compared with. */
+export function comparedSplits(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  listener: { readonly signal?: CancelSignal | undefined },
+): CandidateSpec[] {
+  const { split } = request.slicing;
+  const runtime = split === undefined ? undefined : sliceRuntimeOf(split.runtime);
+  if (split === undefined || runtime === undefined) return [];
+  const found = [
+    ['best-split', bestSplit(request, pipeline, runtime, listener)],
+    ['solved', bestList(request, pipeline, runtime.id, listener)],
+  ] as const;
+  return found.flatMap(([id, best]) => {
+    const isGiven = best === null || best.split.lengths.join() === (request.slicing.scheme?.[0]?.tokens ?? []).join();
+    return isGiven
+      ? []
+      : [
+          {
+            ...splitSpec(best.split, best.prediction.scheme),
+            id,
+            ...(id === 'solved' ? { name: sentence`Seq1F1B, solved slices` } : {}),
+          },
+        ];
+  });
+}

@@ -1,0 +1,71 @@
+import type { CancelSignal } from '../../errors';
+import { kindFor, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { isRun } from '../../schedules/needs';
+import { scheduleKinds } from '../../schedules/registry';
+import { sentence } from '../../sentence';
+import type { PlanRequest } from '../../domain/request';
+import type { ScheduleName } from '../../domain/schedule-names';
+import { maximumOtherOperations } from './candidate-specs';
+import type { Pipeline } from '../predict/pipeline';
+import { candidateIdOf, peakBytesOf, type Candidate } from '../plan';
+import { measure, type Prediction } from '../predict/predict';
+
+const mostVirtualStages = 16;
+
+/** The request with virtual stages as open as the files leave them. */
+export function withOpenStages(request: PlanRequest): PlanRequest {
+  if (request.freeVirtualStages !== true) return request;
+  const assumptions = request.assumptions.filter(({ key }) => key !== 'layout.virtualStages');
+  return { ...request, layout: { ...request.layout, virtualStages: 1 }, assumptions };
+}
+
+/** The request with the virtual stages of a candidate, where no file gives any. */
+export function withStagesOf(
+  request: PlanRequest,
+  { chunksPerStage, schedule }: Pick<Candidate, 'chunksPerStage' | 'schedule'>,
+): PlanRequest {
+  const open = withOpenStages(request);
+  if (open.freeVirtualStages !== true || chunksPerStage === 1) return open;
+  const assumption = { key: 'layout.virtualStages', value: String(chunksPerStage), reason: sentence`chosen with ${schedule}` };
+  return { ...open, layout: { ...open.layout, virtualStages: chunksPerStage }, assumptions: [...open.assumptions, assumption] };
+}
+
+/**
+ * Where no file gives virtual stages: their number for each schedule that runs several and that the runtime runs, or that is asked for. Of
+ * the numbers that cut the layers into equal chunks the fastest that fits, else the one with the least memory.
+ *
+ * @throws CancelledError.
+ */
+export function chosenVirtualStages(request: PlanRequest, pipeline: Pipeline, signal?: CancelSignal): ReadonlyMap<ScheduleName, number> {
+  const { model, training, layout } = request;
+  const microBatches = training.globalBatch / layout.data / training.microBatch;
+  if (request.freeVirtualStages !== true || layout.pipeline === 1 || !Number.isInteger(microBatches)) return new Map();
+  const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
+  const names = scheduleKinds
+    .filter(
+      ({ name, chunksPerStage, sliced }) => chunksPerStage === 'several' && !sliced && (name === request.schedule || isRun(name, request)),
+    )
+    .map(({ name }) => name);
+  const counts = Array.from({ length: mostVirtualStages - 1 }, (_, index) => index + 2).filter(
+    (count) => model.layers % (layout.pipeline * count) === 0,
+  );
+  const found = names.flatMap((schedule) => {
+    const tried = counts.flatMap((count) => {
+      const kind = kindFor(schedule, { virtualStages: count });
+      if (operationCount(kind, layout, scheme) > maximumOtherOperations) return [];
+      const own = { ...pipeline, chunks: new Map(), virtualStages: new Map([[schedule, count]]) };
+      const spec = { id: candidateIdOf[schedule], name: schedule, schedule, scheme, certificate: null };
+      return unlessUnmet(() => [measure(own, spec, signal)]) ?? [];
+    });
+    const best = fastestThatFits(tried);
+    return best === undefined ? [] : [[schedule, best.chunksPerStage] as const];
+  });
+  return new Map(found);
+}
+
+function fastestThatFits(tried: readonly Prediction[]): Prediction | undefined {
+  const fitting = tried.filter(({ fits }) => fits);
+  return fitting.length > 0
+    ? fitting.toSorted((a, b) => a.iterationMs - b.iterationMs)[0]
+    : tried.toSorted((a, b) => peakBytesOf(a) - peakBytesOf(b))[0];
+}

@@ -1,0 +1,51 @@
+import { clausesOf, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
+import { reportedAssumptions, type Assumption } from '../../domain/request';
+import { costOf } from './slower';
+
+/*
+ * What is said of assumptions. What they move is in assumed.ts, which simulates: pages load it when they are idle.
+ */
+
+/** What decides most, in the order in which it is said where effects are not known. */
+export const deciding = [
+  'cluster.gpu',
+  'cluster.nodes',
+  'training.globalBatch',
+  'cluster.links.nicGBps',
+  'training.attentionKernel',
+  'training.recompute',
+] as const;
+export type DecidingKey = (typeof deciding)[number];
+
+/** Another value of what is assumed, and the step for as many tokens with it, over that of the plan, less 1. */
+export interface AssumedMove {
+  readonly to: Value;
+  readonly slower: number;
+}
+
+/** An assumption with what other values of it would make of the step; none where that is not known. */
+export interface WeighedAssumption extends Assumption {
+  readonly moves: readonly AssumedMove[];
+}
+
+/** The assumptions that people see, those that decide most first, then the others in their order; without their effects. */
+export function assumptionsByWeight(assumptions: readonly Assumption[]): readonly Assumption[] {
+  const place = ({ key }: Assumption): number => {
+    const at = (deciding as readonly string[]).indexOf(key);
+    return at < 0 ? deciding.length : at;
+  };
+  return reportedAssumptions(assumptions).toSorted((a, b) => place(a) - place(b));
+}
+
+/** `flash2: 68 % slower; flash3: 38 % faster`; null where nothing is known. */
+export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence | null {
+  if (moves.length === 0) return null;
+  const alike: { readonly names: Value[]; readonly cost: Sentence }[] = [];
+  for (const { to, slower } of moves) {
+    const cost = costOf(slower);
+    const last = alike.at(-1);
+    if (last !== undefined && say(last.cost) === say(cost)) last.names.push(to);
+    else alike.push({ names: [to], cost });
+  }
+  return sentence`${clausesOf(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
+}

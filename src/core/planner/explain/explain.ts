@@ -1,0 +1,107 @@
+import { memoized } from '../../memoized';
+import type { CancelSignal } from '../../errors';
+import { stageLimits, type StageLimits } from '../../time-model/limits';
+import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
+import type { CostInputs } from '../../time-model/rates';
+import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance, withLeftOut } from '../../time-model/provenance';
+import type { CostProvenance } from '../../domain/slice-cost';
+import type { ScheduleName } from '../../domain/schedule-names';
+import type { PlanRequest } from '../../domain/request';
+import type { WorkUnit } from '../../schedules/schedule';
+import { groupsAlone } from '../../partition/groups-alone';
+import { offloadReason, offloadWaits } from '../../partition/offload';
+import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { AnalyticPlan, Candidate, Plan } from '../plan';
+import { orderReason } from './order-reasons';
+import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
+import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
+import { stackReason } from '../refusals';
+import { partsByStage } from './step-parts';
+import { boundarySendsMs } from '../predict/transfers';
+import type { Sentence } from '../../sentence';
+
+/** What a plan is explained by. */
+interface Explained {
+  readonly request: PlanRequest;
+  readonly pipeline: Pipeline;
+  readonly candidates: readonly Candidate[];
+  readonly chosen: Candidate;
+  readonly skipped: readonly ScheduleName[];
+  readonly analytic: AnalyticPlan | null;
+  readonly cost: CostProvenance;
+}
+
+/** One line each: why this plan. @throws CancelledError. */
+export function reasonsOf(
+  { request, pipeline, candidates, chosen, skipped, analytic, cost }: Explained,
+  signal: CancelSignal | undefined,
+): readonly Sentence[] {
+  return [
+    ...ruleOfChoice(chosen, candidates, request),
+    ...runtimeNeeded(chosen, candidates, request),
+    ...reasonsFor(chosen, candidates, cost.errorPercent),
+    ...slicesFound(chosen),
+    ...orderReason(request, chosen, signal),
+    ...groupsAlone(request, signal),
+    ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
+    ...betterElsewhere(chosen, candidates, request),
+    ...notCompared(skipped),
+    ...(request.model.stacks === undefined || request.layout.pipeline === 1 ? [] : [stackReason]),
+    ...(analytic === null ? [] : [againstAnalytic(chosen, candidates, analytic)]),
+  ];
+}
+
+/** Where each stage's time goes; equal stages are computed once. */
+export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+  const [first] = scheme;
+  if (costTable !== null || profile !== null || first === undefined) return null;
+  let context = 0;
+  const slices = first.tokens.map((tokens) => {
+    const slice = { batch: first.batch, tokens, context };
+    context += tokens;
+    return slice;
+  });
+  const { stages, nodeKinds } = pipeline;
+  const { stageContents, stageOfChunk } = chunksOn(pipeline, schedule);
+  const known = new Map<string, StageLimits>();
+  return stages.map(({ inputs: own, contents: usual }, stage) => {
+    const contents = stageContents[stage] ?? usual;
+    const send = (unit: Pick<WorkUnit, 'batch' | 'tokens'>): number => boundarySendsMs(pipeline, stage, stageOfChunk, unit);
+    const key = `${nodeKinds.indexOf(own)},${contentsKey(contents)},${send({ batch: 1, tokens: 1 })}`;
+    const limits = (): StageLimits =>
+      stageLimits(own, { ...contents, offloadMs: offloadMs(own, contents, slices) }, slices, (batch, tokens) => send({ batch, tokens }));
+    return memoized(known, key, limits);
+  });
+}
+
+/** What the step of a candidate goes to on each stage; null for measured times. */
+export function partsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, candidate: Candidate): Plan['partsByStage'] {
+  return costTable === null && profile === null ? partsByStage(pipeline, candidate) : null;
+}
+
+/** What a stage waits for copies to and from the host in the passes of some slices, ms. */
+function offloadMs(
+  inputs: CostInputs,
+  contents: StageContents,
+  slices: readonly { batch: number; tokens: number; context: number }[],
+): number {
+  const waits = offloadWaits(inputs, contents);
+  return slices.reduce((sum, { batch, tokens, context }) => {
+    const { forwardMs, backwardMs } = waits(batch, tokens, context);
+    return sum + forwardMs + backwardMs;
+  }, 0);
+}
+
+/** What the times of a pipeline rest on. */
+export function provenanceOf(request: PlanRequest, pipeline: Pipeline): CostProvenance {
+  return withLeftOut(timesOf(request, pipeline), request.leftOut ?? []);
+}
+
+function timesOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
+  if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
+  if (profile !== null) return profileProvenance(profile, pipeline.inputs);
+  const [first = pipeline.inputs, ...others] = pipeline.nodeKinds;
+  const ofStage = (inputs: CostInputs): CostProvenance =>
+    rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
+  return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
+}

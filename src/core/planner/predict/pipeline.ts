@@ -1,0 +1,138 @@
+import { memoized } from '../../memoized';
+import type { ClusterSpec } from '../../domain/cluster';
+import { mtpDepths } from '../../model/multi-token-prediction';
+import type { CostInputs } from '../../time-model/rates';
+import { profiledStageCost } from '../../time-model/profile-cost';
+import { splitLike, type SliceCost } from '../../domain/slice-cost';
+import { tableCost } from '../../time-model/table';
+import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
+import type { GpuMemory } from '../../memory-model/profile';
+import { usualSchedule, type ScheduleName } from '../../domain/schedule-names';
+import type { PlanRequest } from '../../domain/request';
+import { chunkCost } from '../../partition/offload';
+import { chunksOf, kindFor, type Chunks, type NamedKind } from '../../partition/scheduling';
+import { gpuMemoryOf, stageInputsOf } from '../../partition/stage-inputs';
+import { cutContents, usualCut } from '../../partition/stages';
+
+/** A stage of a pipeline. */
+export interface Stage {
+  /** What its times are predicted from; one object for all stages on nodes of one kind. */
+  readonly inputs: CostInputs;
+  readonly contents: StageContents;
+  /** Of a slice; stages of one shape on one kind of node share a function. */
+  readonly cost: SliceCost;
+}
+
+/** The layers as the chunks of a schedule hold them, with what each chunk costs. */
+export interface PipelineChunks extends Chunks {
+  readonly costs: readonly SliceCost[];
+}
+
+/** What a pipeline is made of. */
+export interface PipelineParts {
+  readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
+  /** Of each stage. */
+  readonly stageContents: readonly StageContents[];
+  /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
+  readonly stageLayers: readonly number[] | null;
+  /**
+   * The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has.
+   */
+  readonly costOf: (inputs: CostInputs, contents: StageContents, share: number) => SliceCost;
+  /** Times come from a table that already holds the transfers. */
+  readonly measured: boolean;
+}
+
+/** The stages of a request: what every candidate of it shares. */
+export interface Pipeline extends Omit<PipelineParts, 'stageContents'> {
+  readonly stages: readonly Stage[];
+  /** The inputs of `stages` that differ: one for each kind of node. */
+  readonly nodeKinds: readonly CostInputs[];
+  readonly gpuMemory: GpuMemory;
+  /** Of schedules that run several, where the layout leaves them open; absent: the usual number. */
+  readonly virtualStages: ReadonlyMap<ScheduleName, number>;
+  /** What `chunksOn` made, by schedule. */
+  readonly chunks: Map<ScheduleName, PipelineChunks>;
+}
+
+/** The pipeline of some parts. */
+export function pipelineFrom({ stageContents, ...parts }: PipelineParts): Pipeline {
+  const { inputs, costOf } = parts;
+  const stageInputs = stageInputsOf(inputs);
+  const stages = stageContents.map((contents, stage): Stage => {
+    const own = stageInputs[stage] ?? inputs;
+    return { inputs: own, contents, cost: costOf(own, contents, shareOf(inputs, contents)) };
+  });
+  const gpuMemory = gpuMemoryOf(inputs.cluster, inputs.layout);
+  return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, virtualStages: new Map(), chunks: new Map() };
+}
+
+/**
+ * The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers
+ * than chunks.
+ */
+export function chunksOn(pipeline: Pipeline, schedule: ScheduleName): PipelineChunks {
+  const { inputs, stages, stageLayers, costOf, chunks: known } = pipeline;
+  const found = known.get(schedule);
+  if (found !== undefined) return found;
+  const chunks = chunksOf(inputs, kindOn(pipeline, schedule), stageLayers);
+  const costs = chunks.chunkContents.map((contents, chunk) => {
+    const own = stages[chunks.stageOfChunk[chunk] ?? 0]?.inputs ?? inputs;
+    return costOf(own, contents, shareOf(inputs, contents));
+  });
+  const made = { ...chunks, costs };
+  known.set(schedule, made);
+  return made;
+}
+
+/** The kind that runs a schedule on a pipeline. */
+export function kindOn({ inputs, virtualStages }: Pick<Pipeline, 'inputs' | 'virtualStages'>, schedule: ScheduleName): NamedKind {
+  const kind = kindFor(schedule, inputs.layout);
+  return { ...kind, chunks: virtualStages.get(schedule) ?? kind.chunks };
+}
+
+/** The stages of a request with their costs. */
+export function pipelineOf(request: PlanRequest): Pipeline {
+  const { model, training, layout, cluster, constants, costTable } = request;
+  const inputs = { model, training, layout, cluster, constants };
+  const stageLayers = layout.stageLayers ?? null;
+  const stageContents =
+    stageLayers === null
+      ? cutContents(usualCut(model, training, layout.pipeline), model)
+      : chunksOf(inputs, kindFor(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
+  const known = new Map<CostInputs, Map<string, SliceCost>>();
+  const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
+    const ofKind = memoized(known, own, () => new Map<string, SliceCost>());
+    const alike = endsTakeTime(request) ? contents : { ...contents, first: false, last: false };
+    return memoized(ofKind, `${contentsKey(alike)},${costTable === null ? 1 : share}`, () => partCosts(request, own)(contents, share));
+  };
+  return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
+}
+
+/** Whether stages at the ends may take longer for what is outside the layers: not so of a model of layers alone, as papers time them. */
+function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boolean {
+  const isOfLayers = model.vocab === 0 && model.stacks === undefined && mtpDepths(model) === 0;
+  return !isOfLayers || (training.activationOffloadLayers ?? 0) > 0 || profile !== null || costTable !== null;
+}
+
+/**
+ * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a
+ * whole: gradients of weights take the share of it that the analytic model gives them for the same slice. A table is of one whole stage of
+ * as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
+ */
+export function partCosts(
+  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
+  inputs: CostInputs,
+): (contents: StageContents, share: number) => SliceCost {
+  const table = costTable === null ? null : tableCost(costTable);
+  return (contents, share) => {
+    const analytic = chunkCost(inputs, contents);
+    if (table !== null) return splitLike(table, analytic, share);
+    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, contents.layers, contents), analytic);
+  };
+}
+
+/** Layers of a part of the model over those of a stage on average. */
+export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageContents, 'layers'>): number {
+  return (layers * layout.pipeline) / model.layers;
+}

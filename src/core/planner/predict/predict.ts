@@ -1,0 +1,298 @@
+import { optimizerTime } from '../../time-model/optimizer-time';
+import { gradientCollectives, type OverlappedCollectives } from '../../time-model/stage-time';
+import { linearPeak } from '../../time-model/rates';
+import type { SliceCost } from '../../domain/slice-cost';
+import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
+import { countMemory } from '../../memory-model/count';
+import { fitsMemory, verdictOf } from '../../memory-model/verdict';
+import type { StageContents } from '../../memory-model/layer-tensors';
+import { sequenceFlops } from '../../model/flops';
+import { mean } from '../../numbers';
+import { roundingShare } from '../../schedules/simulate/gaps';
+import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle';
+import type { ScheduleKind } from '../../schedules/kind';
+import { scheduleKinds } from '../../schedules/registry';
+import { operationKind, type Timeline, type WorkUnit } from '../../schedules/schedule';
+import type { ScheduleName } from '../../domain/schedule-names';
+import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
+import type { Durations, Transfers } from '../../schedules/simulate/transfers';
+import type { Scheme } from '../../domain/scheme';
+import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from '../plan';
+import {
+  isPostValidated,
+  operationCount,
+  orderOf,
+  unitCount,
+  unlessUnmet,
+  type NamedKind,
+  type PlannedFor,
+} from '../../partition/scheduling';
+import { maximumOperations, maximumUnits } from '../refusals';
+import { chunksOn, kindOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
+import { sequenceTokens } from '../../domain/request';
+import { withExchange } from './attention-exchange';
+import { slowestSendMs, transfersOf } from './transfers';
+import type { Value } from '../../sentence';
+
+/** Timelines with more operations than this are used for the numbers but not kept for drawing. */
+export const maximumTimelineOperations = 2_000_000;
+
+/** One way to run the step, as a name and what it needs. */
+export interface CandidateSpec {
+  readonly id: CandidateId;
+  readonly name: Value;
+  /** `1F1B` on a layout with virtual stages is interleaved. */
+  readonly schedule: ScheduleName;
+  readonly scheme: Scheme;
+  readonly certificate: Certificate | null;
+}
+
+/** A candidate without its timeline and its idle times. */
+export type Prediction = Omit<Candidate, 'idle' | 'timeline'>;
+
+/**
+ * Predicts time and memory of one candidate by simulating its schedule.
+ * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches; CancelledError.
+ */
+export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Candidate {
+  const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
+  return {
+    ...measured,
+    idle: withinStep(idleTimes(timeline, durations, transfers), timeline.makespanMs - measured.pipelineMs),
+    timeline: timeline.kind.length <= maximumTimelineOperations ? timeline : null,
+  };
+}
+
+/** A way to run the step, and what it takes: the error where its schedule cannot run, null where it has too many operations. */
+export interface Outcome {
+  readonly spec: CandidateSpec;
+  readonly outcome: Candidate | ExpectedError | null;
+}
+
+/** Predicts all of several candidates. @throws CancelledError. */
+export function predictAll(
+  pipeline: Pipeline,
+  specs: readonly CandidateSpec[],
+  { signal, onProgress }: { readonly signal?: CancelSignal | undefined; readonly onProgress?: (fraction: number) => void },
+): readonly Outcome[] {
+  return specs.map((spec, index) => {
+    throwIfCancelled(signal);
+    const outcome = outcomeOf(pipeline, spec, signal);
+    onProgress?.((index + 1) / specs.length);
+    return { spec, outcome };
+  });
+}
+
+function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
+  const { layout } = pipeline.inputs;
+  if (unitCount(spec.scheme) > maximumUnits) return null;
+  if (operationCount(kindOn(pipeline, spec.schedule), layout, spec.scheme) > maximumOperations) return null;
+  try {
+    return predict(pipeline, spec, signal);
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return error;
+    throw error;
+  }
+}
+
+/** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
+export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Prediction {
+  return simulated(pipeline, spec, signal).measured;
+}
+
+interface Simulated {
+  readonly measured: Prediction;
+  readonly timeline: Timeline;
+  readonly durations: Durations;
+  readonly transfers: Transfers;
+}
+
+function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
+  const chunks = chunksOn(pipeline, spec.schedule);
+  const { kind } = chunks;
+  const planned = simulatedAs(pipeline, spec, chunks, signal);
+  // Fixed orders heed no limit but the GPU's.
+  if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return planned;
+  return fixedInPlaceOf(kind)
+    .flatMap((fixed) => unlessUnmet(() => simulatedAs(pipeline, spec, { ...chunks, kind: { ...chunks.kind, ...fixed } }, signal)) ?? [])
+    .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), planned);
+}
+
+/** Whether a step is shorter, or as short in less memory. */
+function isBetter({ measured: a }: Simulated, { measured: b }: Simulated): boolean {
+  if (a.iterationMs < b.iterationMs * (1 - rounding)) return true;
+  return a.iterationMs <= b.iterationMs * (1 + rounding) && peakBytesOf(a) < peakBytesOf(b);
+}
+
+/** Sums of the same times in another order differ by no more than this share. */
+const rounding = 1e-12;
+
+/**
+ * Schedules with orders of their own on the chunks of a planned one: what is planned is never worse than one of them that fits, with sends
+ * and memory counted in full.
+ */
+function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly ScheduleKind[] {
+  return scheduleKinds.filter(
+    (kind) => kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced,
+  );
+}
+
+/** Ms of a step of a schedule whose order is fixed, without its memory. @throws ExpectedError `schedule-unmet` as `predict`. */
+export function stepMs(pipeline: Pipeline, spec: Pick<CandidateSpec, 'schedule' | 'scheme'>, signal?: CancelSignal): number {
+  return timedAs(pipeline, spec, chunksOn(pipeline, spec.schedule), signal).times.iterationMs;
+}
+
+/** @param chunks whose kind says the order; the name of the schedule stays. */
+function timedAs(
+  pipeline: Pipeline,
+  spec: Pick<CandidateSpec, 'schedule' | 'scheme'>,
+  chunks: PipelineChunks,
+  signal: CancelSignal | undefined,
+) {
+  const { kind } = chunks;
+  const schedule = {
+    ...orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
+    name: chunksOn(pipeline, spec.schedule).kind.name,
+  };
+  const own = durationsOf(chunks, schedule.units);
+  const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
+  const transfers = transfersOf(pipeline, schedule);
+  throwIfCancelled(signal);
+  const timeline = simulate(schedule, durations, transfers, signal);
+  throwIfCancelled(signal);
+  const { busyMs, spanMs } = busyTimes(timeline);
+  const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
+  const after = afterwards(pipeline, chunks, timeline);
+  const iterationMs = pipelineMs + after.gradientExchangeMs + after.optimizerMs;
+  const times = { iterationMs, pipelineMs, ...after, bubbleRate: bubbleOfStep(busyMs, pipelineMs, iterationMs), busyMs };
+  return { schedule, durations, transfers, timeline, times };
+}
+
+/** Idle time of the stages in the pipeline part, their mean, as a share of the step; what rounding leaves of none is none. */
+function bubbleOfStep(busyMs: Float64Array, pipelineMs: number, iterationMs: number): number {
+  const share = (pipelineMs - mean(busyMs)) / iterationMs;
+  return share > roundingShare ? share : 0;
+}
+
+function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {
+  const { kind, chunkContents } = chunks;
+  const { schedule, durations, transfers, timeline, times } = timedAs(pipeline, spec, chunks, signal);
+  const { iterationMs } = times;
+  throwIfCancelled(signal);
+  const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
+  const { training, model } = pipeline.inputs;
+  const modelFlops = training.globalBatch * sequenceFlops(model, training);
+  const measured: Prediction = {
+    ...spec,
+    chunksPerStage: kind.chunks,
+    ...times,
+    tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
+    mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
+    memory,
+    fits: fitsMemory(memory),
+    tight: verdictOf(memory).tight,
+  };
+  return { measured, timeline, durations, transfers };
+}
+
+/** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, and what of the exchange ran beside it, ms. */
+function afterwards(
+  { stages, inputs }: Pipeline,
+  { stageContents }: PipelineChunks,
+  timeline: Timeline,
+): Pick<Prediction, 'gradientExchangeMs' | 'hiddenExchangeMs' | 'optimizerMs'> {
+  const beside = besideExchange(timeline);
+  const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
+    Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
+  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, beside[index]));
+  const { overlapGradReduce, overlapParamGather } = inputs.training;
+  const alone = { overlapGradReduce: false, overlapParamGather: false };
+  const hiddenExchangeMs =
+    overlapGradReduce === true || overlapParamGather === true
+      ? slowest(({ inputs: own }, contents) => gradientCollectives({ ...own, training: { ...own.training, ...alone } }, contents)) -
+        gradientExchangeMs
+      : 0;
+  return {
+    gradientExchangeMs,
+    ...(hiddenExchangeMs > 0 ? { hiddenExchangeMs } : {}),
+    optimizerMs: slowest(({ inputs }, contents) => optimizerTime(inputs, contents)),
+  };
+}
+
+/**
+ * The work that can hide each stage's gradient exchange and weight gather: for weights the first forward on the first stage, before which
+ * nothing runs; for gradients that of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
+ * longer never ends the step sooner.
+ */
+function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlappedCollectives[] {
+  const lastMs = new Float64Array(stageOfChunk.length);
+  let firstEndMs = Infinity;
+  for (let row = 0; row < kind.length; row++) {
+    firstEndMs = Math.min(firstEndMs, endMs[row] ?? Infinity);
+    if (kind[row] === operationKind.backward || kind[row] === operationKind.backwardWeight)
+      lastMs[chunk[row] ?? 0] = Math.max(lastMs[chunk[row] ?? 0] ?? 0, startMs[row] ?? 0);
+  }
+  return Array.from({ length: stages }, (_, stage) => {
+    const starts = lastMs.filter((__, index) => stageOfChunk[index] === stage).sort((a, b) => b - a);
+    return {
+      weights: { share: 1 / starts.length, ms: firstEndMs },
+      gradients: Array.from(starts, (ms, after) => ({ share: (after + 1) / starts.length, ms: makespanMs - ms })),
+    };
+  });
+}
+
+/** Peak of all GPUs together, FLOP per second. */
+function peakFlopsOf({ inputs, stages, nodeKinds }: Pipeline): number {
+  const { tensor, data, context } = inputs.layout;
+  return nodeKinds.reduce((sum, own) => {
+    const gpus = tensor * stages.filter((stage) => stage.inputs === own).length * data * context;
+    return sum + gpus * linearPeak(own.cluster, own.training);
+  }, 0);
+}
+
+function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]): Durations {
+  const forwardMs = new Float64Array(costs.length * units.length);
+  const backwardMs = new Float64Array(costs.length * units.length);
+  const backwardWeightMs = new Float64Array(costs.length * units.length);
+  const splitWaitMs = new Float64Array(costs.length * units.length);
+  const chunkOf = new Map<SliceCost, number>();
+  costs.forEach((cost, chunk) => {
+    const from = chunk * units.length;
+    const same = chunkOf.get(cost);
+    if (same !== undefined) {
+      for (const column of [forwardMs, backwardMs, backwardWeightMs, splitWaitMs])
+        column.copyWithin(from, same * units.length, (same + 1) * units.length);
+      return;
+    }
+    chunkOf.set(cost, chunk);
+    units.forEach(({ batch, tokens, context, documents }, unit) => {
+      const time = cost(batch, tokens, context, documents);
+      forwardMs[from + unit] = time.forwardMs;
+      backwardMs[from + unit] = time.backwardMs;
+      backwardWeightMs[from + unit] = time.backwardWeightMs;
+      splitWaitMs[from + unit] = time.splitWaitMs ?? 0;
+    });
+  });
+  if (!kind.splitsBackward) return wholeBackward(forwardMs, backwardMs);
+  const backwardInputMs = backwardMs.map((ms, cell) => ms - (backwardWeightMs[cell] ?? 0) + (splitWaitMs[cell] ?? 0));
+  return { forwardMs, backwardInputMs, backwardWeightMs };
+}
+
+/** What planners plan for: the first unit's times on each chunk, and the end of the step as the runtime has it. */
+function plannedFor(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PlannedFor {
+  const { stageOfChunk, kind } = chunks;
+  const { forwardMs, backwardInputMs, backwardWeightMs } = durationsOf(chunks, [first]);
+  const { mode, held, ...sends } = transfersOf(pipeline, { units: [first], stageOfChunk });
+  const busy = mode === 'blocking' ? sends : held;
+  const withSends = (pass: Float64Array, send: Float64Array | undefined): Float64Array =>
+    pass.map((ms, chunk) => ms + (send?.[sends.perChunk === true ? chunk : 0] ?? 0));
+  return {
+    times: {
+      forwardMs: withSends(forwardMs, busy?.forwardMs),
+      backwardInputMs: withSends(backwardInputMs, busy?.backwardMs),
+      backwardWeightMs,
+    },
+    sendMs: slowestSendMs(pipeline, stageOfChunk, first),
+    objective: isPostValidated(kind, pipeline.inputs.training) ? 'span' : 'makespan',
+  };
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'mocha';
+import { ExpectedError } from '../../../../src/core/errors';
+import type { ComposingReader } from '../../../../src/core/launchers/composition';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { say, sentence } from '../../../../src/core/sentence';
+import type { PlanRequest } from '../../../../src/core/domain/request';
+import { shellReader } from '../launchers/shell/shell-reader';
+
+let reader: ComposingReader;
+before(async () => {
+  reader = await shellReader();
+});
+
+const llama = {
+  model_type: 'llama',
+  hidden_size: 2048,
+  intermediate_size: 5632,
+  num_attention_heads: 32,
+  num_key_value_heads: 4,
+  num_hidden_layers: 6,
+  vocab_size: 32_000,
+  tie_word_embeddings: false,
+};
+const script =
+  'torchrun --nproc_per_node 4 tune.py --model_name_or_path here --bf16 True --per_device_train_batch_size 2 --gradient_accumulation_steps 2 --max_seq_length 1024';
+
+async function requestOf(text: string, config: object = llama, file = 'run.sh'): Promise<PlanRequest> {
+  const read = (from: string, path: string) =>
+    path.endsWith('config.json')
+      ? Promise.resolve({ file: path, text: JSON.stringify(config) })
+      : Promise.reject(new ExpectedError('file-not-found', sentence`no ${from}`, sentence`none`));
+  const { run, noRun } = await loadConfig(file, text, { read, shell: () => Promise.resolve(reader) });
+  if (run === null) throw noRun ?? new Error('no run');
+  return resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null });
+}
+
+const flags = (more: string): Promise<PlanRequest> => requestOf(`${script} ${more}\n`);
+
+describe('adapters of a run', () => {
+  it('have the rank, modules, dropout and bits that flags say', async () => {
+    const { training } = await flags(
+      '--use_lora --lora_r 64 --lora_alpha 16 --lora_dropout 0.1 --lora_target_modules q_proj k_proj v_proj o_proj --load_in_4bit True --double_quant --modules_to_save embed_tokens,lm_head,norm',
+    );
+    assert.deepEqual(training.adapter, {
+      rank: 64,
+      targets: ['query', 'key', 'value', 'output'],
+      dropout: true,
+      baseBits: 4,
+      doubleQuantised: true,
+      saved: ['embedding', 'head'],
+    });
+    const eight = await flags('--finetuning_type lora --quantization_bit 8 --lora_target q_proj,v_proj');
+    assert.deepEqual(eight.training.adapter, { rank: 8, targets: ['query', 'value'], baseBits: 8 });
+  });
+
+  it('have what the library takes where flags are silent, and that is said', async () => {
+    const { training, assumptions } = await flags('--use_peft');
+    assert.deepEqual(training.adapter, { rank: 16, targets: ['query', 'value'], dropout: true });
+    const reasons = assumptions.filter(({ key }) => key.startsWith('training.adapter')).map(({ reason }) => say(reason));
+    assert.deepEqual(reasons, [
+      "TRL's default (ModelConfig)",
+      "peft's default for llama; a script may ask for others",
+      "TRL's default (ModelConfig)",
+    ]);
+    const swift = await flags('--train_type lora');
+    assert.deepEqual(swift.training.adapter?.targets.length, 7);
+    assert.equal((await flags('--train_type full')).training.adapter, undefined);
+  });
+
+  it('stand beside joined matrices where the model has them', async () => {
+    const neox = { ...llama, model_type: 'gpt_neox', num_key_value_heads: 32 };
+    const { training } = await requestOf(`${script} --use_lora --lora_r 4 --lora_target_modules query_key_value dense\n`, neox);
+    assert.deepEqual(training.adapter?.targets, ['qkv', 'output']);
+    assert.deepEqual((await requestOf(`${script} --use_lora\n`, neox)).training.adapter?.targets, ['qkv']);
+  });
+
+  it('are those of an Axolotl or TRL YAML', async () => {
+    const axolotl =
+      'base_model: here\nadapter: qlora\nlora_r: 32\nlora_target_linear: true\nlora_dropout: 0.05\nsequence_len: 1024\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ndatasets: []\n';
+    const { training } = await requestOf(axolotl, llama, 'train.yml');
+    assert.deepEqual([training.adapter?.rank, training.adapter?.baseBits, training.adapter?.targets.length], [32, 4, 7]);
+  });
+
+  it('are not planned on experts, beside latent attention, with DoRA, or on modules that nobody knows', async () => {
+    const refusal = async (asked: Promise<PlanRequest>): Promise<string> => {
+      const error = await asked.then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      assert.ok(error instanceof ExpectedError && error.code === 'model-not-planned' && error.place !== undefined);
+      return error.message;
+    };
+    const mixtral = { ...llama, model_type: 'mixtral', num_local_experts: 4, num_experts_per_tok: 2 };
+    const lora = `${script} --use_lora --lora_r 8 --lora_target_modules`;
+    assert.match(await refusal(requestOf(`${lora} all-linear\n`, mixtral)), /^The run trains adapters \(--use_lora\) on experts/);
+    assert.deepEqual((await requestOf(`${lora} q_proj\n`, mixtral)).training.adapter?.targets, ['query']);
+    assert.match(await refusal(flags('--use_lora --lora_target_modules q_proj strange_proj')), /on strange_proj/);
+    assert.match(await refusal(flags('--use_lora --use_dora True')), /which is not planned/);
+    assert.match(await refusal(flags('--train_type adalora')), /which is not planned/);
+  });
+});
+
+describe('a plan of a run that trains adapters', () => {
+  it('takes less time and memory than one of all weights, and says what its MFU counts', async () => {
+    const [full, adapted] = [makePlan(await flags('')), makePlan(await flags('--use_lora --lora_r 8 --lora_target_modules q_proj v_proj'))];
+    assert.ok(chosenOf(adapted).iterationMs < chosenOf(full).iterationMs);
+    assert.ok(peakBytesOf(chosenOf(adapted)) < 0.6 * peakBytesOf(chosenOf(full)));
+    assert.ok(adapted.cost.errorPercent >= 35);
+    assert.ok(adapted.reasons.some((reason) => say(reason).startsWith('MFU counts')));
+    assert.ok(!full.reasons.some((reason) => say(reason).startsWith('MFU counts')));
+  });
+
+  it('still runs schedules that split the backward, with next to nothing in its second half', async () => {
+    const request = await flags('--use_lora --lora_r 8 --lora_target_modules q_proj v_proj');
+    for (const schedule of ['ZB-H1', '1F1B'] as const) {
+      const layout = { ...request.layout, pipeline: 2, data: 2 };
+      const plan = makePlan({ ...request, layout, schedule, training: { ...request.training, runtime: 'megatron', zeroStage: 0 } });
+      const { iterationMs } = chosenOf(plan);
+      assert.ok(Number.isFinite(iterationMs) && iterationMs > 0, schedule);
+    }
+  });
+});
