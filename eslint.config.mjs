@@ -16,7 +16,7 @@ const manyParameters = {
     'src/core/slicing/{affine-rows,methods,prune,suffix-costs,tabulated-rows}.ts',
     'src/core/slicing/makespan/slice-times.ts',
     'src/core/schedules/zero-bubble/{times,update}.ts',
-    'webview/tabs/{elastic/draw,memory/bars,memory/lane-draw,timeline/draw-lanes,timeline/pane}.ts',
+    'webview/{charts/lanes/{draw-lanes,pane},charts/memory/bars,tabs/elastic/draw,tabs/timeline/memory-lane-draw}.ts',
     // The operands of an operator, in the operator's order.
     'src/profiler/graph/{emit,experts,norms,sources}.ts',
   ],

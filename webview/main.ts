@@ -37,7 +37,7 @@ async function start(): Promise<void> {
   const store = makeStore(host, kind);
   connected.store = store;
   if (document.body.classList.contains('vscode-using-screen-reader')) store.setView({ table: true });
-  const page = kind === 'tab' ? (await import('./tab/page')).tabPage : (await import('./side/page')).sidePage;
+  const page = kind === 'tab' ? (await import('./editor-tab/page')).tabPage : (await import('./side-view/page')).sidePage;
   page(root, store);
   host.post({ type: 'ready' });
   watchFocus((on) => host.post({ type: 'focus', on }));

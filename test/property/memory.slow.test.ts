@@ -10,7 +10,7 @@ import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../..
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Scheme } from '../../src/core/domain/scheme';
-import { pointAt } from '../../webview/tabs/memory/curve';
+import { pointAt } from '../../webview/charts/memory/curve';
 import { gpt, llama3, mixtral, request } from '../golden/requests';
 import { cases } from './cases';
 

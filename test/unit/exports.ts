@@ -27,7 +27,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/extension/sessions/scenarios#chosenKeys',
     'src/extension/sessions/schedule-size#maximumDrawnCells',
     'webview/base/view-state#initialViewState',
-    'webview/tabs/timeline/columns#wideFromPx',
+    'webview/charts/lanes/columns#wideFromPx',
   ],
   'a step that is compared with a formula or a slower algorithm': [
     'src/core/compare/measured#isTrace',

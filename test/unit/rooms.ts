@@ -253,22 +253,11 @@ export const houses: Readonly<Record<string, House>> = {
   },
 };
 
-/** A folder of the page: what is in it, and which others it may import, types included. Everybody may use `base`. */
+/** A folder of the page: what is in it, and which others it may import, types included. Everybody may use `base`; no tab another. */
 export interface WebviewRoom {
   readonly about: string;
   readonly imports: readonly string[];
 }
-
-/** What the folder of a tab may import besides `base` and `shared`. */
-const importsOfTabs: Readonly<Record<string, readonly string[]>> = {
-  timeline: ['tabs/memory'],
-  memory: ['tabs/timeline'],
-  slices: ['tabs/layout', 'tabs/memory', 'tabs/timeline'],
-  compare: ['tabs/layout', 'tabs/timeline'],
-  profile: ['tab', 'tabs/timeline'],
-  prefill: ['tabs/elastic'],
-  elastic: ['tabs/timeline'],
-};
 
 const folderOfTabs = join(import.meta.dirname, '../../webview/tabs');
 
@@ -279,31 +268,38 @@ export const tabFolders: readonly string[] = readdirSync(folderOfTabs).filter((n
 function tabRoom(name: string): WebviewRoom {
   const declared = readFileSync(join(folderOfTabs, name, 'tab.ts'), 'utf8');
   const [, about = ''] = /\/\*\* (.+?)\.? \*\/\nexport const \w+Tab: Tab/.exec(declared) ?? [];
-  return { about: about.charAt(0).toLowerCase() + about.slice(1), imports: ['shared', ...(importsOfTabs[name] ?? [])] };
+  return { about: about.charAt(0).toLowerCase() + about.slice(1), imports: ['charts', 'shared'] };
 }
 
 export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
-  '': { about: '`main` starts the page', imports: ['side', 'tab'] },
+  '': { about: '`main` starts the page', imports: ['side-view', 'editor-tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` and `view-settings/` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `chart/` draws axes, curves and points; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
+      '`host` talks to the extension, `store` holds what it said, `view-state` and `view-settings/` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
     imports: [],
   },
-  shared: { about: 'what both pages show: numbers, notices, reasons, findings, assumptions, the list of keys', imports: ['tabs/layout'] },
+  charts: {
+    about:
+      'what canvases draw: axes, curves and points; `lanes/` the operations of each stage over time, with mouse and keys; `memory/` the parts of memory, as bars and over time',
+    imports: [],
+  },
+  shared: {
+    about: 'what both pages show: numbers, notices, reasons, findings, assumptions, the list of keys',
+    imports: [],
+  },
   tabs: {
     about: '`registry` lists the tabs, each a folder with a `tab` that declares it',
     imports: tabFolders.map((name) => `tabs/${name}`),
   },
   ...Object.fromEntries(tabFolders.map((name) => [`tabs/${name}`, tabRoom(name)])),
-  'tabs/schedule': { about: 'the page of a schedule CSV', imports: ['inspector', 'shared', 'tab', 'tabs/timeline'] },
-  inspector: { about: 'details of what is selected', imports: ['shared', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'] },
-  side: {
-    about: 'the narrow live view',
-    imports: ['shared', 'tabs/elastic', 'tabs/memory', 'tabs/profile', 'tabs/slices', 'tabs/timeline'],
+  inspector: { about: 'details of what is selected', imports: ['charts', 'shared'] },
+  'side-view': {
+    about: 'the narrow live view in the side bar',
+    imports: ['charts', 'shared', 'tabs/elastic', 'tabs/profile', 'tabs/slices'],
   },
-  tab: {
-    about: 'the editor tab: toolbar, exports, and the tabs put together',
-    imports: ['inspector', 'shared', 'tabs', 'tabs/elastic', 'tabs/layout', 'tabs/schedule', 'tabs/timeline'],
+  'editor-tab': {
+    about: 'the page in the editor: toolbar, exports, and the tabs put together; of a schedule CSV `schedule-page`',
+    imports: ['charts', 'inspector', 'shared', 'tabs', 'tabs/elastic', 'tabs/timeline'],
   },
 };
 

@@ -13,7 +13,7 @@ import { partAttributes } from '../base/parts';
 import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
-import { openedLayout } from '../tabs/layout/opened';
+import { openedLayout } from './opened-layout';
 import { whenChanged } from './when-changed';
 
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */

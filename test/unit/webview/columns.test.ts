@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../webview/tabs/timeline/columns';
+import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../webview/charts/lanes/columns';
 import { indexOperations } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { indexOperations, operationAt } from '../../../webview/base/operations';
 import { fitAll, zoomTime, type Extent } from '../../../webview/base/viewport';
-import { criticalPath } from '../../../webview/tabs/timeline/dependencies';
-import { pathShape } from '../../../webview/tabs/timeline/path-shape';
+import { criticalPath } from '../../../webview/charts/lanes/dependencies';
+import { pathShape } from '../../../webview/charts/lanes/path-shape';
 import { timelineOf } from './timelines';
 
 const timeline = timelineOf(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { findRows, nextMatch, parseQuery, type Query } from '../../../webview/tabs/timeline/find';
 import { indexOperations, operationAt, type Operation, type Operations } from '../../../webview/base/operations';
-import { operationName } from '../../../webview/tabs/timeline/labels';
+import { operationName } from '../../../webview/charts/lanes/labels';
 import { timelineOf } from './timelines';
 
 function findNext(operations: Operations, query: Query, after: number, direction: 1 | -1 = 1): Operation | null {

@@ -5,8 +5,8 @@ import { predict } from '../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind } from '../../../src/core/schedules/schedule';
 import { operationAt, indexOperations, sumRange } from '../../../webview/base/operations';
-import { flowsOf } from '../../../webview/tabs/timeline/dependencies';
-import { idleInRange } from '../../../webview/tabs/timeline/range';
+import { flowsOf } from '../../../webview/charts/lanes/dependencies';
+import { idleInRange } from '../../../webview/charts/lanes/range';
 import { gpt, request } from '../../golden/requests';
 import { timelineOf } from './timelines';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { asTsv, operationRows } from '../../../webview/tabs/timeline/table-rows';
+import { asTsv } from '../../../webview/shared/table-text';
+import { operationRows } from '../../../webview/tabs/timeline/table-rows';
 import { pageAround } from '../../../webview/base/pages';
 import { indexOperations } from '../../../webview/base/operations';
 import { busiestStage, groupScheme, schemeText, sliceRows } from '../../../webview/tabs/slices/groups';

@@ -3,7 +3,7 @@ import { part } from '../../../src/core/schedules/parts';
 import { indexOperations } from '../../../webview/base/operations';
 import { tailAt, tailOf } from '../../../src/core/planner/explain/tail';
 import { initialLook, lookedAt, readLook, shadingOf } from '../../../webview/base/view-settings/look';
-import { unitName } from '../../../webview/tabs/timeline/labels';
+import { unitName } from '../../../webview/charts/lanes/labels';
 import { timelineOf } from './timelines';
 
 const sum = (column: Float64Array): number => column.at(-1) ?? 0;

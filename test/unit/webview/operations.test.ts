@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { criticalPath, alongMicroBatch, waitOf } from '../../../webview/tabs/timeline/dependencies';
+import { criticalPath, alongMicroBatch, waitOf } from '../../../webview/charts/lanes/dependencies';
 import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../webview/base/operations';
 import { anyTimeline, timelineOf } from './timelines';
 

@@ -37,8 +37,7 @@ describe('tabs of the page', () => {
 
   it('have a folder each, which declares a tab', () => {
     const folders = readdirSync(path.join(root, 'webview/tabs'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    // The page of a schedule file has no tabs.
-    assert.deepEqual(folders.map(({ name }) => name).sort(), [...tabFolders, 'schedule'].sort());
+    assert.deepEqual(folders.map(({ name }) => name).sort(), [...tabFolders].sort());
     assert.deepEqual([...registry.matchAll(/^ {2}(\w+): \w+Tab,$/gm)].map(([, name]) => name).sort(), [...tabFolders].sort());
   });
 

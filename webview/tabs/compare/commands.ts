@@ -2,7 +2,7 @@ import type { PageAction } from '../../base/actions';
 import { ease } from '../../base/frame';
 import type { Operation } from '../../base/operations';
 import { between, fitAll, fitOperation, reveal, type Extent, type Viewport } from '../../base/viewport';
-import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
+import { edgeOf, movedBy, stepFrom } from '../../charts/lanes/navigate';
 import type { ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
 import type { SideId } from '../../base/view-settings/comparison';

@@ -1,7 +1,7 @@
 import { formatDuration, formatPercent } from '../../../src/core/format';
 import type { PartDifference } from '../../../src/core/compare/plans';
 import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../src/protocol/comparison';
-import { partName } from '../layout/labels';
+import { partName } from '../../shared/step-parts';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { SideId } from '../../base/view-settings/comparison';

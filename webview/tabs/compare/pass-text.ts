@@ -2,7 +2,7 @@ import { formatDuration } from '../../../src/core/format';
 import type { ComparisonAnswer } from '../../../src/protocol/comparison';
 import type { Operation, Operations } from '../../base/operations';
 import { t } from '../../base/strings';
-import { operationName, unitText } from '../timeline/labels';
+import { operationName, unitText } from '../../charts/lanes/labels';
 import { otherSide, sideOperations } from './compared-sides';
 import { counterpartOf } from './counterpart';
 import { badges } from './labels';

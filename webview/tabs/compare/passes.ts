@@ -4,7 +4,7 @@ import { h } from '../../base/dom';
 import { makePagedTable, type Column } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import type { Operation, Operations } from '../../base/operations';
-import { kindName } from '../timeline/labels';
+import { kindName } from '../../charts/lanes/labels';
 import { passPairs, type PassPair } from './counterpart';
 import { sideOperations } from './compared-sides';
 import type { ComparedPass, SideId } from '../../base/view-settings/comparison';

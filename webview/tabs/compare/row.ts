@@ -9,7 +9,7 @@ import { t } from '../../base/strings';
 import { operationsOf } from '../../base/store';
 import { makeSurface, type Surface } from '../../base/surface';
 import { theme } from '../../base/theme';
-import { drawLanes, makeLaneBuffers } from '../timeline/draw-lanes';
+import { drawLanes, makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { say } from '../../../src/core/sentence';
 
 /** What the rows of one plan are measured against. */

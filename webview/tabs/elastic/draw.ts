@@ -4,7 +4,7 @@ import { css, mix, readableOn, withAlpha, type Rgba } from '../../base/color';
 import { t } from '../../base/strings';
 import { hatchPattern, type Surface } from '../../base/surface';
 import type { Theme } from '../../base/theme';
-import { niceTicks } from '../../base/chart/ticks';
+import { niceTicks } from '../../charts/ticks';
 import { boxOf, edgesOf, epochCount, type SpanBox } from './epochs';
 import { axisPx, gpuTop, type Machine, type Rows } from './layout';
 import { cacheWord, runsFrozen } from './labels';

@@ -1,9 +1,9 @@
 import { formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { ControlChange, PageElastic } from '../../../src/protocol/page';
-import { rateAxis, ratioAxis, type Axis } from '../../base/chart/axis';
-import { makeChart } from '../../base/chart/chart';
-import type { ChartContent, Dot } from '../../base/chart/content';
-import { niceTicks } from '../../base/chart/ticks';
+import { rateAxis, ratioAxis, type Axis } from '../../charts/axis';
+import { makeChart } from '../../charts/chart';
+import type { ChartContent, Dot } from '../../charts/content';
+import { niceTicks } from '../../charts/ticks';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';

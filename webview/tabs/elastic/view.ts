@@ -14,7 +14,7 @@ import { makeEpochChart } from './chart';
 import { epochDetail } from './detail';
 import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
-import { makeStepPane } from './step';
+import { makeStepPane } from '../../charts/lanes/step-pane';
 import { makeStudy } from './study';
 import { cacheBytes, cacheWord } from './labels';
 import { say } from '../../../src/core/sentence';

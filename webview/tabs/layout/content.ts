@@ -1,8 +1,8 @@
 import { formatBytes, formatDuration } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
 import type { LayoutAnswer } from '../../../src/protocol/layout';
-import { bytesAxis, stretchedTimeAxis } from '../../base/chart/axis';
-import type { ChartContent, Dot } from '../../base/chart/content';
+import { bytesAxis, stretchedTimeAxis } from '../../charts/axis';
+import type { ChartContent, Dot } from '../../charts/content';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { sizesText } from './labels';

@@ -9,7 +9,8 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { gpuHoursOf, type LayoutRow } from './rows';
-import { partName, sizesText } from './labels';
+import { partName } from '../../shared/step-parts';
+import { sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */

@@ -1,7 +1,7 @@
 import { formatCount, plural } from '../../../src/core/format';
 import type { LayoutAnswer, LayoutState } from '../../../src/protocol/layout';
-import { makeChart } from '../../base/chart/chart';
-import type { ChartContent } from '../../base/chart/content';
+import { makeChart } from '../../charts/chart';
+import type { ChartContent } from '../../charts/content';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';

@@ -1,5 +1,4 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
-import type { StepPart } from '../../../src/core/layout-search/result';
 import type { SearchKey } from '../../../src/core/domain/layout-choices';
 import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../../src/protocol/layout';
 import { sentence } from '../../shared/sentence';
@@ -13,23 +12,6 @@ export function sizesText({ tensor, pipeline, data, context, expert, expertTenso
     ...(expert > 1 ? [`EP ${expert}`] : []),
     ...(expertTensor !== undefined && expertTensor !== tensor ? [`ETP ${expertTensor}`] : []),
   ].join(', ');
-}
-
-/** What each part of a step is called. */
-export function partName(part: StepPart): string {
-  const names: Readonly<Record<StepPart, string>> = {
-    math: t('Compute'),
-    memory: t('Memory traffic'),
-    issue: t('Kernel-launch overhead'),
-    exchange: t('Collectives inside layers'),
-    recompute: t('Recompute'),
-    offload: t('Copies to and from host memory'),
-    send: t('P2P transfers'),
-    bubble: t('Bubble'),
-    gradientExchange: t('Gradient exchange'),
-    optimizer: t('Optimizer'),
-  };
-  return names[part];
 }
 
 /** What a search may choose, in words. */

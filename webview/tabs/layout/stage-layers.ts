@@ -7,7 +7,7 @@ import { partAttributes } from '../../base/parts';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { makeAskAgain, triedActions, triedOf, triedText } from '../../shared/tried';
-import { openedLayout } from './opened';
+import { openedLayout } from '../../shared/opened-layout';
 
 /** Keys on a boundary and by how many layers they move it. */
 const moves: Readonly<Record<string, number>> = {

@@ -6,8 +6,8 @@ import { say } from '../../../src/core/sentence';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { capitalised, sentence } from '../../shared/sentence';
-import type { Readout } from './readout';
-import { peakPartName, presentParts, stageOf, worstStage } from './summary';
+import type { Readout } from '../../charts/memory/readout';
+import { peakPartName, presentParts, stageOf, worstStage } from '../../charts/memory/summary';
 
 /**
  * What one stage holds at its peak, by its parts.

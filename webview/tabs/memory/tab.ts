@@ -1,7 +1,7 @@
 import type { Tab } from '../../base/tab';
 import { t } from '../../base/strings';
 
-/** Bars per stage, and the lane under the timeline. */
+/** The peak of each stage as a bar, by its parts. */
 export const memoryTab: Tab = {
   label: () => t('Memory'),
   showsCompared: true,

@@ -7,10 +7,10 @@ import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
 import { operationAt } from '../../base/operations';
-import { makeBars } from './bars';
+import { makeBars } from '../../charts/memory/bars';
 import { detailsOf } from './detail';
-import { readoutOf, type Readout } from './readout';
-import { partName, peakPartName, presentParts, stageOf, worstStage } from './summary';
+import { readoutOf, type Readout } from '../../charts/memory/readout';
+import { partName, peakPartName, presentParts, stageOf, worstStage } from '../../charts/memory/summary';
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 

@@ -19,7 +19,7 @@ import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { figure } from '../../shared/figures';
 import { sentence } from '../../shared/sentence';
-import { makeStepPane } from '../elastic/step';
+import { makeStepPane } from '../../charts/lanes/step-pane';
 import { cutsOf, timelineOf, type NamedCut } from './cuts';
 
 /** The prefill tab: when the first token is there, the chunks on their way down the stages, and what other chunk lengths lose. */

@@ -1,8 +1,8 @@
 import { formatCount } from '../../../src/core/format';
 import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
 import { t } from '../../base/strings';
-import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Scale } from '../../base/chart/axis';
-import type { ChartContent, Curve, Dot, Shape, Tone } from '../../base/chart/content';
+import { errorAxis, rateAxis, ratioAxis, timeAxis, tokensAxis, type Scale } from '../../charts/axis';
+import type { ChartContent, Curve, Dot, Shape, Tone } from '../../charts/content';
 import {
   bothMs,
   directions,

@@ -5,7 +5,7 @@ import { t } from '../../base/strings';
 import { goalPercent } from './content';
 import type { Direction } from './points';
 import { attentionText, methodSentence, providerName, sampleCount, whenText } from './labels';
-import { percentText } from '../../base/chart/ticks';
+import { percentText } from '../../charts/ticks';
 
 /** What the header says of a profile beside what is in it. */
 export interface HeadOptions {

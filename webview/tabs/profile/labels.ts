@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatTokens, plural } from 
 import type { FitError, Profile, ProviderName } from '../../../src/core/domain/profile';
 import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
-import { signedPercent, percentText } from '../../base/chart/ticks';
+import { signedPercent, percentText } from '../../charts/ticks';
 
 /** What a tooltip says of a point; the first line is its title. */
 export function pointLines({ sample, direction, measuredMs, fittedMs, errorPercent }: Point): string[] {

@@ -1,5 +1,5 @@
 import type { Profile, ProfilePart, Sample } from '../../../src/core/domain/profile';
-import { asTsv } from '../timeline/table-rows';
+import { asTsv } from '../../shared/table-text';
 import { pointsOf, type Point } from './points';
 
 /** One sample with what the fit says of both passes. */

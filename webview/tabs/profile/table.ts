@@ -3,7 +3,7 @@ import type { TableContent } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import type { Point } from './points';
 import { hasBatches, type SampleRow } from './rows';
-import { signedPercent } from '../../base/chart/ticks';
+import { signedPercent } from '../../charts/ticks';
 
 /** The samples as the paged table shows them. `selected`: position in its part of the sample to mark. */
 export function sampleTable(rows: readonly SampleRow[], selected: number | null, pick: (index: number) => void): TableContent {

@@ -4,7 +4,7 @@ import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
-import { fileName } from '../../tab/exports';
+import { fileName } from '../../shared/table-text';
 import { button } from '../../base/ui';
 import { makeControls } from './controls';
 import { makeFourCharts, type Selected } from './charts';

@@ -7,7 +7,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { picture } from '../../shared/picture';
-import { openedLayout } from '../layout/opened';
+import { openedLayout } from '../../shared/opened-layout';
 import { cutAlike, equalLengths, slicedSchedule, tryScheme } from './trial';
 
 /** Slices of the first try. */

@@ -2,7 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatPercent, formatTokens, 
 import { verdictOf } from '../../../src/core/memory-model/verdict';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
-import { worstStage } from '../memory/summary';
+import { worstStage } from '../../charts/memory/summary';
 import type { SliceRow } from './groups';
 
 /** Slices of one length but the last, which takes the rest. */

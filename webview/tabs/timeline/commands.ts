@@ -3,9 +3,9 @@ import { ease } from '../../base/frame';
 import type { Operation } from '../../base/operations';
 import type { Store } from '../../base/store';
 import { between, fitAll, fitOperation, fitRange, reveal, type Extent, type Viewport } from '../../base/viewport';
-import { spoken } from './labels';
+import { spoken } from '../../charts/lanes/labels';
 import { rowCommands, type RowCommands } from './row-commands';
-import { edgeOf, movedBy, stepFrom } from './navigate';
+import { edgeOf, movedBy, stepFrom } from '../../charts/lanes/navigate';
 import type { ShownTimeline } from './shown';
 
 /** What a person does with the timeline. */

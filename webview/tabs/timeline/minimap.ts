@@ -4,9 +4,9 @@ import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
-import { drawTail } from './draw-tail';
-import { drawLanes, makeLaneBuffers, type LaneArea } from './draw-lanes';
-import { gutters } from './draw-frame';
+import { drawTail } from '../../charts/lanes/draw-tail';
+import { drawLanes, makeLaneBuffers, type LaneArea } from '../../charts/lanes/draw-lanes';
+import { gutters } from '../../charts/lanes/draw-frame';
 import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
 

@@ -2,9 +2,9 @@ import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { fill, h, icon, type Attributes } from '../../base/dom';
 import { t } from '../../base/strings';
 import { pinnedRows, reveal, rowTop, type Extent, type Viewport } from '../../base/viewport';
-import { gutters } from './draw-frame';
-import type { Pane, Pointer } from './pane';
-import { nodeText } from './row-names';
+import { gutters } from '../../charts/lanes/draw-frame';
+import type { Pane, Pointer } from '../../charts/lanes/pane';
+import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow, RowList } from '../../base/view-settings/rows';
 
 /** Props of the buttons of rows. */

@@ -1,8 +1,8 @@
 import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { stageText } from './labels';
-import { nodeName } from './row-names';
+import { stageText } from '../../charts/lanes/labels';
+import { nodeName } from '../../charts/lanes/row-names';
 import { areCollapsed, isCollapsed, toggleNode, toggleNodes, togglePin, type RowSettings } from '../../base/view-settings/rows';
 import type { ShownTimeline } from './shown';
 

@@ -6,7 +6,7 @@ import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail } from '../../../src/core/planner/explain/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
-import { worstStage } from '../memory/summary';
+import { worstStage } from '../../charts/memory/summary';
 import { laneRows, type RowList, type RowSettings } from '../../base/view-settings/rows';
 
 /** What the timeline shows of the page's state. */

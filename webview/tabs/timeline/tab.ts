@@ -1,7 +1,7 @@
 import type { Tab } from '../../base/tab';
 import { t } from '../../base/strings';
 
-/** Level of detail, drawing, mouse and keys, find, the same data as a table, critical path. */
+/** The operations of each stage, memory over time, find, the same data as a table. */
 export const timelineTab: Tab = {
   label: () => t('Timeline'),
   showsCompared: true,

@@ -1,4 +1,4 @@
-import { waitOf } from './dependencies';
+import { waitOf } from '../../charts/lanes/dependencies';
 import type { Page } from '../../base/pages';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
 
@@ -15,9 +15,4 @@ export function operationRows(operations: Operations, stage: number, page: Page)
     const operation = operationAt(operations, first + page.first + index);
     return { operation, idleBeforeMs: waitOf(operations, operation).idleMs };
   });
-}
-
-/** Cells as tab-separated text that a spreadsheet takes: tabs and line breaks inside cells become spaces. */
-export function asTsv(rows: readonly (readonly (string | number)[])[]): string {
-  return rows.map((row) => row.map((cell) => String(cell).replace(/[\t\r\n]+/g, ' ')).join('\t')).join('\n') + '\n';
 }

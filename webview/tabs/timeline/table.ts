@@ -4,9 +4,10 @@ import { partAttributes } from '../../base/parts';
 import { makePagedTable, type Column } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
-import { asTsv, operationRows, type OperationRow } from './table-rows';
+import { asTsv } from '../../shared/table-text';
+import { operationRows, type OperationRow } from './table-rows';
 import type { Page } from '../../base/pages';
-import { kindName, stageText, timeText } from './labels';
+import { kindName, stageText, timeText } from '../../charts/lanes/labels';
 
 /** Props of the table twin. */
 export interface OperationTableProps {

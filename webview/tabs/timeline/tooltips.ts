@@ -3,10 +3,10 @@ import { t } from '../../base/strings';
 import { hit, sumRange, type Operation, type Operations } from '../../base/operations';
 import { tailAt, type Tail } from '../../../src/core/planner/explain/tail';
 import { timeAt, type Extent, type Viewport } from '../../base/viewport';
-import { tailName } from './draw-tail';
-import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from './labels';
-import type { Pointer } from './pane';
-import { nodeText } from './row-names';
+import { tailName } from '../../charts/lanes/draw-tail';
+import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from '../../charts/lanes/labels';
+import type { Pointer } from '../../charts/lanes/pane';
+import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow } from '../../base/view-settings/rows';
 
 /** What a tooltip is about. */

@@ -4,12 +4,12 @@ import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/
 import { css, withAlpha } from '../../base/color';
 import { hatchPattern, type Surface } from '../../base/surface';
 import type { Theme } from '../../base/theme';
-import { niceTicks } from '../../base/chart/ticks';
+import { niceTicks } from '../../charts/ticks';
 import type { Viewport } from '../../base/viewport';
-import { gutters } from '../timeline/draw-frame';
-import { peakPoints } from './curve';
-import { partPaint } from './part-paint';
-import { axisBytes, staticParts } from './summary';
+import { gutters } from '../../charts/lanes/draw-frame';
+import { peakPoints } from '../../charts/memory/curve';
+import { partPaint } from '../../charts/memory/part-paint';
+import { axisBytes, staticParts } from '../../charts/memory/summary';
 
 /** The times that are shown, and where they begin, CSS px. */
 export interface LaneWindow extends Pick<Viewport, 'startMs' | 'endMs'> {

@@ -7,7 +7,7 @@ import { goToPart, partAttributes } from '../base/parts';
 import { elasticSetting } from '../tabs/elastic/head';
 import { elasticVerdict } from '../tabs/elastic/verdict';
 import { makeInspector } from '../inspector/inspector';
-import { openedNotice } from '../tabs/layout/opened';
+import { openedNotice } from '../shared/opened-layout';
 import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
@@ -15,7 +15,7 @@ import { findingCount, findingList } from '../shared/reasons';
 import { makeGlance, planVerdict, type Told } from '../shared/verdict';
 import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
-import type { SchedulePage } from '../tabs/schedule/page';
+import type { SchedulePage } from './schedule-page';
 import { t } from '../base/strings';
 import { shownCandidate, type Change, type Store } from '../base/store';
 import { askForTimelines } from '../base/withheld';
@@ -53,7 +53,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   root.replaceChildren(page, empty, help.element);
   let schedulePage: SchedulePage | null = null;
   const fetchSchedulePage = once(async () => {
-    const { makeSchedulePage } = await import('../tabs/schedule/page');
+    const { makeSchedulePage } = await import('./schedule-page');
     root.append((schedulePage = makeSchedulePage(store, help.open)).element);
     update(null);
   });

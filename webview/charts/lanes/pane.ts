@@ -12,7 +12,7 @@ import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './d
 import { gutterPx } from './gutter';
 import { plainRows, type LaneRow, type RowList } from '../../base/view-settings/rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
-import { formatTime } from '../../base/chart/ticks';
+import { formatTime } from '../ticks';
 import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';
 
 /** What the mouse points at in a pane. */

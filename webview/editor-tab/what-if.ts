@@ -22,7 +22,7 @@ import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
 import { makeAskAgain, triedActions, triedOf, triedText } from '../shared/tried';
-import { openedLayout } from '../tabs/layout/opened';
+import { openedLayout } from '../shared/opened-layout';
 import { automatic, saidInLauncher, type PlanControl } from './plan-controls';
 
 /** Sizes to step through and settings to choose, and what they would give before they are written. */

@@ -5,11 +5,11 @@ import { h } from '../../base/dom';
 import { lanesAttributes, partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { indexOperations, type Operation, type Operations } from '../../base/operations';
-import { wirePane } from '../timeline/input';
-import { edgeOf, movedBy, stepFrom } from '../timeline/navigate';
-import { makePane } from '../timeline/pane';
+import { wirePane } from './input';
+import { edgeOf, movedBy, stepFrom } from './navigate';
+import { makePane } from './pane';
 import { clamp, fitAll, fitOperation, fitRange, reveal, type Viewport } from '../../base/viewport';
-import { spoken, waitText } from '../timeline/labels';
+import { spoken, waitText } from './labels';
 import type { Selection } from '../../base/view-state';
 
 /** The pipeline part of one step of an epoch, drawn and walked through as in the timeline. */

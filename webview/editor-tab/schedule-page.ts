@@ -1,17 +1,17 @@
-import { formatCount, plural } from '../../../src/core/format';
-import type { SteppedSchedule } from '../../../src/core/schedules/pytorch-csv/schedule-file';
-import type { PageAction } from '../../base/actions';
-import { fill, h } from '../../base/dom';
-import { makeInspector } from '../../inspector/inspector';
-import { bubbleFigure, figure } from '../../shared/figures';
-import { notices, staleness } from '../../shared/notices';
-import type { Change, Store } from '../../base/store';
-import { partAttributes } from '../../base/parts';
-import { t } from '../../base/strings';
-import { exportItems } from '../../tab/exports';
-import { makeViewActions } from '../../tab/view-actions';
-import { makeTimelineActions } from '../timeline/actions';
-import { makeTimelineView } from '../timeline/view';
+import { formatCount, plural } from '../../src/core/format';
+import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
+import type { PageAction } from '../base/actions';
+import { fill, h } from '../base/dom';
+import { makeInspector } from '../inspector/inspector';
+import { bubbleFigure, figure } from '../shared/figures';
+import { notices, staleness } from '../shared/notices';
+import type { Change, Store } from '../base/store';
+import { partAttributes } from '../base/parts';
+import { t } from '../base/strings';
+import { exportItems } from './exports';
+import { makeViewActions } from './view-actions';
+import { makeTimelineActions } from '../tabs/timeline/actions';
+import { makeTimelineView } from '../tabs/timeline/view';
 
 /** The editor tab of a schedule file. */
 export interface SchedulePage {

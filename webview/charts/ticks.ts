@@ -1,4 +1,4 @@
-import { formatNumber } from '../../../src/core/format';
+import { formatNumber } from '../../src/core/format';
 
 /** Marks of an axis: where, and what is written there. */
 export interface Ticks {

@@ -1,4 +1,4 @@
-import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../../src/core/format';
+import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../src/core/format';
 import { niceTicks, signedPercent, timeLabels } from './ticks';
 
 export type Scale = 'linear' | 'log';

@@ -6,13 +6,13 @@ import { lanesAttributes, partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
-import { gutters } from '../timeline/draw-frame';
+import { gutters } from '../../charts/lanes/draw-frame';
 import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
-import { curveOf, seenParts } from './curve';
-import { drawCurve, drawPeak } from './lane-draw';
-import { fillReadout, readoutOf, spokenReadout } from './readout';
-import { axisBytes, partName, peakPartName, presentParts } from './summary';
+import { curveOf, seenParts } from '../../charts/memory/curve';
+import { drawCurve, drawPeak } from './memory-lane-draw';
+import { fillReadout, readoutOf, spokenReadout } from '../../charts/memory/readout';
+import { axisBytes, partName, peakPartName, presentParts } from '../../charts/memory/summary';
 
 /** What the lane is drawn of. */
 interface LaneShown {

@@ -4,7 +4,7 @@ import { stageFits } from '../../../src/core/memory-model/verdict';
 import { css, withAlpha } from '../../base/color';
 import { hatchPattern, makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
-import { niceTicks } from '../../base/chart/ticks';
+import { niceTicks } from '../ticks';
 import { flatPaint, partPaint } from './part-paint';
 import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 

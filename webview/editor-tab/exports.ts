@@ -1,15 +1,16 @@
 import { timelineSvg } from '../../src/core/export/svg';
 import type { ExportFormat } from '../../src/protocol/page';
 import { css } from '../base/color';
+import { readRows } from '../base/paged-table';
 import type { MenuItem } from '../shared/menu';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Store } from '../base/store';
 import { theme } from '../base/theme';
 import { operationsAsTsv } from '../tabs/timeline/table';
 import { pictureAsPng, pictureAsSvg, pictureOf } from './picture';
-import { tablesAsCsv, tablesAsMarkdown, tablesIn, type Cells } from './table-text';
-import { tailName } from '../tabs/timeline/draw-tail';
-import { timeText } from '../tabs/timeline/labels';
+import { fileName, tablesAsCsv, tablesAsMarkdown, type Cells } from '../shared/table-text';
+import { tailName } from '../charts/lanes/draw-tail';
+import { timeText } from '../charts/lanes/labels';
 
 const svgWidth = 1600;
 
@@ -143,11 +144,10 @@ function titleOf(store: Store): string {
   return schedule?.timeline.name ?? plan?.request.title ?? elastic?.plan.request.title ?? '';
 }
 
-/** A title as a file name: letters, digits, dots and dashes only, not too long. */
-export function fileName(title: string): string {
-  const plain = title
-    .replace(/[^\p{L}\p{N}.-]+/gu, '-')
-    .replace(/^[.-]+|[.-]+$/g, '')
-    .slice(0, 80);
-  return plain === '' ? 'plan' : plain;
+/** The tables that are on screen under an element, the first of them first, with all of their rows. */
+function tablesIn(root: HTMLElement): Cells[] {
+  return [...root.querySelectorAll('table')]
+    .filter((table) => table.getClientRects().length > 0)
+    .map((table) => readRows(table, (row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim())))
+    .filter((cells) => cells.length > 0);
 }

@@ -1,15 +1,5 @@
-import { readRows } from '../base/paged-table';
-
 /** The cells of a table by row, as they read. */
 export type Cells = readonly (readonly string[])[];
-
-/** The tables that are on screen under an element, the first of them first, with all of their rows. */
-export function tablesIn(root: HTMLElement): Cells[] {
-  return [...root.querySelectorAll('table')]
-    .filter((table) => table.getClientRects().length > 0)
-    .map((table) => readRows(table, (row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim())))
-    .filter((cells) => cells.length > 0);
-}
 
 /** Tables as CSV (RFC 4180), an empty line between them. Cells that a spreadsheet would take for a formula get an apostrophe. */
 export function tablesAsCsv(tables: readonly Cells[]): string {
@@ -32,4 +22,18 @@ function markdownOf(cells: Cells): string {
     `| ${Array.from({ length: width }, (_, index) => (row[index] ?? '').replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`;
   const [head = [], ...body] = cells;
   return line(head) + `|${' --- |'.repeat(width)}\n` + body.map(line).join('');
+}
+
+/** Cells as tab-separated text that a spreadsheet takes: tabs and line breaks inside cells become spaces. */
+export function asTsv(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((row) => row.map((cell) => String(cell).replace(/[\t\r\n]+/g, ' ')).join('\t')).join('\n') + '\n';
+}
+
+/** A title as a file name: letters, digits, dots and dashes only, not too long. */
+export function fileName(title: string): string {
+  const plain = title
+    .replace(/[^\p{L}\p{N}.-]+/gu, '-')
+    .replace(/^[.-]+|[.-]+$/g, '')
+    .slice(0, 80);
+  return plain === '' ? 'plan' : plain;
 }

@@ -2,7 +2,7 @@ import { candidateIds } from '../../src/core/planner/plan';
 import { h } from '../base/dom';
 import { partAttributes } from '../base/parts';
 import { tabs } from '../tabs/registry';
-import { openedLayout } from '../tabs/layout/opened';
+import { openedLayout } from '../shared/opened-layout';
 import { makeHistory } from './history';
 import { automatic, planControls } from './plan-controls';
 import { makeWhatIf } from './what-if';

@@ -1,8 +1,8 @@
-import { formatCount, formatPercent } from '../../../src/core/format';
-import { idleCauses, type IdleCause } from '../../../src/core/schedules/simulate/gaps';
-import type { SteppedSchedule } from '../../../src/core/schedules/pytorch-csv/schedule-file';
-import { h } from '../../base/dom';
-import { t } from '../../base/strings';
+import { formatCount, formatPercent } from '../../src/core/format';
+import { idleCauses, type IdleCause } from '../../src/core/schedules/simulate/gaps';
+import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
+import { h } from '../base/dom';
+import { t } from '../base/strings';
 
 /** Ranks listed one by one; the sums are of all. */
 const mostRanks = 64;

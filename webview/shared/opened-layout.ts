@@ -1,10 +1,10 @@
-import type { PageFound } from '../../../src/protocol/layout';
-import type { PageState } from '../../../src/protocol/page';
-import { h, icon } from '../../base/dom';
-import type { Host } from '../../base/host';
-import { t } from '../../base/strings';
-import { button } from '../../base/ui';
-import { say } from '../../../src/core/sentence';
+import type { PageFound } from '../../src/protocol/layout';
+import type { PageState } from '../../src/protocol/page';
+import { h, icon } from '../base/dom';
+import type { Host } from '../base/host';
+import { t } from '../base/strings';
+import { button } from '../base/ui';
+import { say } from '../../src/core/sentence';
 
 /** The found layout that the page's plan is of; null while it is the config's own. */
 export function openedLayout({ layout }: PageState): PageFound | null {

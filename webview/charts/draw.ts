@@ -1,6 +1,6 @@
-import { css, mix, withAlpha, type Rgba } from '../color';
-import { hatchPattern, type Surface } from '../surface';
-import type { Theme } from '../theme';
+import { css, mix, withAlpha, type Rgba } from '../base/color';
+import { hatchPattern, type Surface } from '../base/surface';
+import type { Theme } from '../base/theme';
 import { shareOf } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
 

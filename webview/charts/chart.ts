@@ -1,6 +1,6 @@
-import { fill, h, place } from '../dom';
-import { makeSurface } from '../surface';
-import { onThemeChange, theme } from '../theme';
+import { fill, h, place } from '../base/dom';
+import { makeSurface } from '../base/surface';
+import { onThemeChange, theme } from '../base/theme';
 import type { ChartContent, Dot } from './content';
 import { drawChart, drawPlace, plotOf } from './draw';
 import { nearestDot, stepDot } from './pick';

@@ -5,7 +5,7 @@ import { seenRows, stageBox, type LaneArea, type RowBox } from './draw-lanes';
 import { at } from '../../base/operations';
 import { pathShape, type PathPass } from './path-shape';
 import { rangesText, type LaneRow } from '../../base/view-settings/rows';
-import { niceTicks, stepLabels, timeLabels } from '../../base/chart/ticks';
+import { niceTicks, stepLabels, timeLabels } from '../ticks';
 import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
 import { drawNodeName, drawPins, drawTwistie } from './draw-labels';
 
