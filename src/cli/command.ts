@@ -2,7 +2,7 @@ import { closest } from '../core/suggest';
 import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
 import { parseAmount } from '../core/amounts';
-import { sameWord } from '../core/languages/json/value-rules';
+import { sameWord } from '../core/domain/settings/rules';
 import type { ResolveDefaults } from '../core/plan-request/defaults';
 import type { Machine } from '../core/plan-request/machine';
 import { orList, quoted } from '../core/text';

@@ -19,7 +19,7 @@ import {
   tableFields,
   trainingFields,
 } from '../../src/core/formats/fields';
-import { path as pathRule, type Rule } from '../../src/core/languages/json/value-rules';
+import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */

@@ -1,6 +1,6 @@
 import { configError } from '../../core/config-errors';
 import { membersOf, parseDocument, placeOf } from '../../core/languages/json/document';
-import type { Rule } from '../../core/languages/json/value-rules';
+import type { Rule } from '../../core/domain/settings/rules';
 import { readField, type Section } from '../../core/terapipe/section';
 import { closest } from '../../core/suggest';
 import { ExpectedError } from '../../core/errors';

@@ -1,4 +1,4 @@
-import { integer, list, nonNegative, path, type Rule } from '../../core/languages/json/value-rules';
+import { integer, list, nonNegative, path, type Rule } from '../../core/domain/settings/rules';
 import { openChild, readField, type Section } from '../../core/terapipe/section';
 import { configError } from '../../core/config-errors';
 import { placeOf } from '../../core/languages/json/document';

@@ -1,6 +1,6 @@
 import { readCost } from '../../core/terapipe/cost-section';
 import { configError } from '../../core/config-errors';
-import { boolean, integer, list, nonNegative } from '../../core/languages/json/value-rules';
+import { boolean, integer, list, nonNegative } from '../../core/domain/settings/rules';
 import { openChild, readField, type Section } from '../../core/terapipe/section';
 import { tableCost, tableKinks } from '../../core/time-model/table';
 import { ExpectedError } from '../../core/errors';

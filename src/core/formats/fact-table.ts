@@ -2,7 +2,8 @@ import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { Place, TextRange } from '../domain/located';
 import type { Fact, FactName, Facts, FactValues } from './facts';
-import { checkByRule, type Rule } from '../languages/json/value-rules';
+import type { Rule } from '../domain/settings/rules';
+import { checkByRule } from '../languages/json/read-by-rule';
 import type { Sentence, Value } from '../sentence';
 
 /** One setting of a launcher file, whatever its syntax. */

@@ -11,7 +11,7 @@ import { recomputeModes, recomputeModules } from '../domain/recompute';
 import { cudaGraphScopes, expertDispatchers, type Layout } from '../domain/request';
 import { namedSchedules, type SchedulesGiven } from '../domain/schedule-names';
 import { largest } from './limits';
-import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../languages/json/value-rules';
+import { boolean, integer, list, nonNegative, oneOf, orNull, positive, version, type Rule } from '../domain/settings/rules';
 import type { CalibrationGiven, TrainingGiven } from './given';
 import { sentence } from '../sentence';
 import type { WrittenModel } from './written-model';

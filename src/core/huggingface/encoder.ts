@@ -1,5 +1,5 @@
 import type { EncoderSizes } from '../model/ends';
-import { integer } from '../languages/json/value-rules';
+import { integer } from '../domain/settings/rules';
 import { membersOf } from '../languages/json/document';
 import type { Family } from './family';
 import { readMember, type Source } from './members';

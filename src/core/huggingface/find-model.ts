@@ -5,7 +5,7 @@ import { configError } from '../config-errors';
 import { families, familyOf, isFamily } from './families';
 import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../languages/json/document';
 import { modelFields } from '../formats/fields';
-import { readByRule } from '../languages/json/value-rules';
+import { readByRule } from '../languages/json/read-by-rule';
 import { ExpectedError } from '../errors';
 import { located, memberNamed, type Members, type Source } from './members';
 import { sentence } from '../sentence';

@@ -1,7 +1,8 @@
 import { byDefault, type Located } from '../domain/located';
 import { ExpectedError } from '../errors';
 import { placeOf, type JsonDocument, type Member } from '../languages/json/document';
-import { boolean, readByRule, type Rule } from '../languages/json/value-rules';
+import { boolean, type Rule } from '../domain/settings/rules';
+import { readByRule } from '../languages/json/read-by-rule';
 import type { Family } from './family';
 import { sentence } from '../sentence';
 

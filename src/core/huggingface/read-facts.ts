@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../formats/facts';
-import { integer, list, nonNegative, type Rule } from '../languages/json/value-rules';
+import { integer, list, nonNegative, type Rule } from '../domain/settings/rules';
 import type { WrittenModel } from '../formats/written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';

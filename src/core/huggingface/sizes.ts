@@ -1,4 +1,4 @@
-import { boolean, integer, list, type Rule } from '../languages/json/value-rules';
+import { boolean, integer, list, type Rule } from '../domain/settings/rules';
 import { modelFields } from '../formats/fields';
 import type { Given } from '../formats/given';
 import type { ModelTraits, WrittenModel } from '../formats/written-model';

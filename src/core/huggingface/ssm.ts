@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import type { StateMixer } from '../domain/model';
 import type { FactValues } from '../formats/facts';
-import { integer, list, positive, type Rule } from '../languages/json/value-rules';
+import { integer, list, positive, type Rule } from '../domain/settings/rules';
 import type { WrittenModel } from '../formats/written-model';
 import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';

@@ -1,6 +1,6 @@
 import { byDefault, type Located } from '../domain/located';
 import type { Stacks } from '../domain/model';
-import { integer } from '../languages/json/value-rules';
+import { integer } from '../domain/settings/rules';
 import type { ModelTraits } from '../formats/written-model';
 import { memberNamed, readMember, type Source } from './members';
 import { sentence } from '../sentence';

@@ -20,7 +20,7 @@ import {
   type GpuNumbers,
 } from '../formats/fields';
 import { placeOf } from '../languages/json/document';
-import { path } from '../languages/json/value-rules';
+import { path } from '../domain/settings/rules';
 import type { Given } from '../formats/given';
 import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from '../suggest';

@@ -5,7 +5,7 @@ import { configError } from '../config-errors';
 import { constantFields, tableFields } from '../formats/fields';
 import { placeOf } from '../languages/json/document';
 import type { Given } from '../formats/given';
-import { path } from '../languages/json/value-rules';
+import { path } from '../domain/settings/rules';
 import { openChild, readField, readFields, type Section } from './section';
 import { sentence, type Sentence } from '../sentence';
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { datasetNames } from '../formats/elastic-datasets';
 import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../formats/elastic-names';
 import type { Fields } from '../formats/fields';
-import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../languages/json/value-rules';
+import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../domain/settings/rules';
 
 const throughputs = list(
   v.strictTuple([

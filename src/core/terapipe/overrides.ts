@@ -28,7 +28,8 @@ import {
 import { elasticFields } from './elastic-section';
 import { overrideModel } from './inline-model';
 import { namedSchedules } from '../domain/schedule-names';
-import { checkByRule, sameWord, type Rule } from '../languages/json/value-rules';
+import { sameWord, type Rule } from '../domain/settings/rules';
+import { checkByRule } from '../languages/json/read-by-rule';
 import type { Run } from '../formats/run';
 import { findKey } from './setting-keys';
 import { schemeOf } from './terapipe';

@@ -3,7 +3,8 @@ import type { Located } from '../domain/located';
 import { membersOf, placeOf, type JsonDocument, type Member } from '../languages/json/document';
 import type { Node } from 'jsonc-parser';
 import { unknownKey } from './unknown-key';
-import { readByRule, type Rule } from '../languages/json/value-rules';
+import type { Rule } from '../domain/settings/rules';
+import { readByRule } from '../languages/json/read-by-rule';
 import type { Given } from '../formats/given';
 import { withCurrentKeys } from './renamed-keys';
 

@@ -24,7 +24,7 @@ import {
   type WrittenScheme,
 } from '../formats/fields';
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../languages/json/document';
-import { path } from '../languages/json/value-rules';
+import { path } from '../domain/settings/rules';
 import type { CalibrationGiven, Given, TrainingGiven } from '../formats/given';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from '../formats/written-model';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { entry, entryAs, type Entry } from '../../formats/fact-table';
-import { boolean, integer, type Rule } from '../../languages/json/value-rules';
+import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
 /**

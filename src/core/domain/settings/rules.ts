@@ -1,12 +1,6 @@
-import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
-import { parseAmount } from '../../amounts';
 import { formatNumber } from '../../format';
-import type { Place } from '../../domain/located';
-import { configError } from '../../config-errors';
-import { describeNode, placeOf, type JsonDocument } from './document';
 import { anyOf, sentence, type Sentence, type Value } from '../../sentence';
-import { closest } from '../../suggest';
 
 /**
  * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
@@ -93,13 +87,6 @@ export function oneOf<const T extends readonly (string | number)[]>(
   };
 }
 
-/** The word of a rule that another spelling of it means (`1f1b`, `float16`); any other value as it is. */
-function wordOf({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
-  if (typeof value !== 'string' || words.includes(value)) return value;
-  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
-  return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);
-}
-
 /** Whether two names are the same, in any case, with or without dashes, underscores and spaces. */
 export function sameWord(a: string, b: string): boolean {
   const plain = (word: string): string => word.toLowerCase().replaceAll(/[-_\s]/g, '');
@@ -120,61 +107,4 @@ export function orNull<T>(rule: Rule<T>): Rule<T | null> {
 /** A list of `minimum` to `maximum` entries, each by the same schema. */
 export function list<T>(schema: v.GenericSchema<unknown, T>, minimum: number, maximum: number, expects: Value): Rule<T[]> {
   return { schema: v.pipe(v.array(schema), v.minLength(minimum), v.maxLength(maximum)), type: 'list', expects };
-}
-
-/**
- * The value of a node, judged by a rule.
- * @throws ExpectedError `config-wrong-type` or `config-out-of-range` at the offending token.
- */
-export function readByRule<T>(document: JsonDocument, node: Node, key: string, rule: Rule<T>): T {
-  const value = wordOf(rule, plainValue(node));
-  const result = v.safeParse(rule.schema, value);
-  if (result.success) return result.output;
-  throw valueError(rule, key, describeNode(document, node), value, placeOf(document, node));
-}
-
-/**
- * A value from elsewhere than a file, judged by a rule; `written` is how it was given.
- * @throws ExpectedError without a place.
- */
-export function checkByRule<T>(value: unknown, written: Value, key: string, rule: Rule<T>): T {
-  const result = v.safeParse(rule.schema, wordOf(rule, value));
-  if (result.success) return result.output;
-  throw valueError(rule, key, written, value, undefined);
-}
-
-function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknown, place: Place | undefined): Error {
-  const type = Array.isArray(value) ? 'list' : typeof value;
-  return configError(
-    type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
-    sentence`${key} is ${written}`,
-    hintOf(rule, value) ?? sentence`give it ${rule.expects}`,
-    place,
-  );
-}
-
-/** What to write in place of a value that is nearly right; null where nothing is known. */
-function hintOf(rule: Rule<unknown>, value: unknown): Sentence | null {
-  if (typeof value !== 'string') return null;
-  const { words = [], meant = {} } = rule;
-  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
-  if (typeof other === 'object') return other;
-  if (rule.type === 'number' && words.length === 0) {
-    const amount = parseAmount(value, 'binary');
-    return amount !== null && v.safeParse(rule.schema, amount).success ? sentence`write it as ${String(amount)}` : null;
-  }
-  const near = closest(value, words);
-  return near === null ? null : sentence`did you mean "${near}"? It takes ${rule.expects}`;
-}
-
-/** Scalars, lists and objects as plain values. */
-function plainValue(node: Node): unknown {
-  const { type, children = [] } = node;
-  if (type === 'array') return children.map(plainValue);
-  if (type !== 'object') return node.value;
-  return Object.fromEntries(
-    children.flatMap(({ children: [key, value] = [] }) =>
-      key === undefined || value === undefined ? [] : [[String(key.value), plainValue(value)]],
-    ),
-  );
 }
