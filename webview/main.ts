@@ -4,7 +4,6 @@ import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
 import { heldWhileListIsOpen } from './base/open-list';
 import { makeStore, type Store } from './base/store';
-import { useStrings } from './base/strings';
 import { watchTheme } from './base/theme';
 import { registerUi } from './base/ui';
 
@@ -13,7 +12,6 @@ async function start(): Promise<void> {
   const root = document.getElementById('root');
   if (root === null) throw new Error('the page has no root element');
   const kind = document.body.dataset['page'] === 'tab' ? 'tab' : 'side';
-  useStrings(document.body.dataset['strings']);
   registerUi();
   watchTheme();
   const connected: { store: Store | null } = { store: null };

@@ -2,8 +2,8 @@ import { formatCount } from './format';
 import { english, type Translate } from './translate';
 
 /**
- * What the core says to a person: an English template with `{0}`, `{1}` ..., which is translated, and what fills it, which is not: names,
- * numbers with their units, and sentences of their own. Plain data; whoever shows it says it in the user's language.
+ * Text for a person: an English template with `{0}`, `{1}` ..., and the values that fill it: names, numbers with their units, and other
+ * sentences. A translation would replace templates only, so text from files stays as it is. Plain data; `say` makes the text.
  */
 export interface Sentence {
   readonly template: string;
@@ -15,7 +15,7 @@ export interface Sentence {
 /** What fills a template. */
 export type Value = string | number | Sentence;
 
-/** The sentence of an English template: sentence`A batch of ${4} cannot be split`. Extraction into the bundle of `l10n` knows this tag. */
+/** The sentence of an English template: sentence`A batch of ${4} cannot be split`. */
 export function sentence(parts: TemplateStringsArray, ...values: readonly Value[]): Sentence {
   let template = templates.get(parts);
   if (template === undefined) {
@@ -54,7 +54,7 @@ export function either(remedies: readonly Sentence[]): Sentence {
   return remedies.reduce((a, b) => sentence`${a}, or ${b}`);
 }
 
-/** `3 stages`. Extraction takes both forms from the words of a call of `counted` or `many`. */
+/** `3 stages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`, format = formatCount): Sentence {
   return { template: `{0} ${count === 1 ? singular : plural}`, values: [format(count)] };
 }
@@ -69,7 +69,7 @@ export function upperFirst(said: Value): Sentence {
   return { ...sentence`${said}`, first: 'upper' };
 }
 
-/** A sentence in the user's language, English by default; a name or number as it is. */
+/** The text of a sentence, in English unless `t` translates; a name or number as it is. */
 export function say(value: Value, t: Translate = english): string {
   if (typeof value !== 'object') return String(value);
   const { template, values, first } = value;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
-import { usedStrings } from './localized-strings';
 import { profileJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -50,11 +49,10 @@ function schema(file: string): unknown {
 }
 
 /**
- * JSON files that say what code says: the texts that translators copy, every GPU by the records of src/core/cluster, what a value of
- * terapipe.json may be by the rules of src/core/formats/fields.ts, and what a profile is by src/core/measured-profile.
+ * JSON files made from code: every GPU by the records of src/core/cluster, what a value of terapipe.json may be by the rules of
+ * src/core/formats/fields.ts, and what a profile is by src/core/measured-profile.
  */
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
-  { file: 'l10n/bundle.l10n.json', text: () => JSON.stringify(Object.fromEntries(usedStrings().map((english) => [english, english]))) },
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
   { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },

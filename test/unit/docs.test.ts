@@ -9,14 +9,14 @@ import { scheduleKinds } from '../../src/core/schedules/registry';
 import { stepBytes, stateBytes, type Optimizer } from '../../src/core/domain/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
-import { bareTexts } from '../docs/localized-strings';
+import { bareTexts } from '../docs/sentence-values';
 import { unpadded } from '../docs/markdown';
 import { coreRooms, houses } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
 
 /** Folders whose paths a document may name; what is built or downloaded lies elsewhere. */
-const rooms = /^(?:src|test|webview|docs|media|l10n|\.ci|\.github|\.vscode)\/[\w./@-]+$/;
+const rooms = /^(?:src|test|webview|docs|media|\.ci|\.github|\.vscode)\/[\w./@-]+$/;
 
 interface Document {
   readonly file: string;

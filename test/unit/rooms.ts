@@ -275,7 +275,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side-view', 'editor-tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` and `view-settings/` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` looks up translations by the English text; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
+      '`host` talks to the extension, `store` holds what it said, `view-state` and `view-settings/` how the person looks at it; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
     imports: [],
   },
   charts: {
@@ -309,5 +309,5 @@ export const extensionRooms: Readonly<Record<string, string>> = {
   language: 'what stands in the editor: lenses, hovers, inlay hints, diagnostics and quick fixes',
   views: 'the side panel, the tab, the explorer and the status bar',
   commands: 'the command palette, a file for each command',
-  platform: 'the only folder that calls VS Code for what it shows as text, settings and translation',
+  platform: 'the only folder that calls VS Code for what it shows as text and settings',
 };

@@ -23,7 +23,6 @@ const allowed = [
   /^dist\/node_modules\/onnxruntime-(node|common)\/(package\.json|dist\/[\w/-]+\.js|dist\/cjs\/package\.json)$/,
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),
   /^media\/[\w./-]+\.(svg|png|json|md)$/,
-  /^l10n\/bundle[\w.-]*\.json$/,
   /^docs\/[\w./-]+\.(md|png)$/,
   /^\.vsixmanifest$/,
 ];

@@ -33,7 +33,6 @@ export interface OpenOptions {
   readonly height?: number;
   readonly theme?: ThemeName;
   readonly scale?: number;
-  readonly strings?: Readonly<Record<string, string>>;
   readonly savedState?: unknown;
   readonly reducedMotion?: boolean;
   readonly bodyClass?: string;
@@ -188,12 +187,10 @@ async function answer(
     const html = pageHtml({
       page: options.kind,
       title: 'TeraPipe',
-      language: 'en',
       scriptUri: `${origin(server)}/webview.js`,
       styleUri: `${origin(server)}/page.css`,
       cspSource: origin(server),
       nonce,
-      strings: options.strings ?? {},
     });
     const saved = JSON.stringify(options.savedState ?? null).replace(/</g, '\\u003c');
     const { bodyClass, variables } = themeFor(options, options.theme ?? 'dark');

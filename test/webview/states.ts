@@ -113,16 +113,6 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    name: 'states: translated strings replace the English ones',
-    options: { ...side, strings: { 'Open timeline': 'Zeitachse öffnen', bubble: 'Blase' } },
-    state: () => stateOf('side', planOf({ unit: 64 })),
-    steps: async ({ page }) => {
-      await page.getByRole('button', { name: 'Zeitachse öffnen' }).waitFor();
-      await page.getByText('Blase', { exact: true }).waitFor();
-      return undefined;
-    },
-  },
-  {
     name: 'states: one stage, one micro-batch and 10,000 micro-batches are drawn',
     options: tab,
     state: () => stateOf('tab', planOf({ stages: 1, layers: 1, hidden: 2048, tensor: 1, nodes: 1, training: { globalBatch: 1 } })),

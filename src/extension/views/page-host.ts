@@ -189,11 +189,9 @@ function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title
   return pageHtml({
     page,
     title,
-    language: vscode.env.language,
     scriptUri: asset('webview.js'),
     styleUri: asset('page.css'),
     cspSource: webview.cspSource,
     nonce: randomBytes(18).toString('base64'),
-    strings: vscode.l10n.bundle ?? {},
   });
 }

@@ -3,23 +3,19 @@ import type { PageKind } from '../../protocol/page';
 export interface PageHtml {
   readonly page: PageKind;
   readonly title: string;
-  /** BCP 47, of the strings. */
-  readonly language: string;
   readonly scriptUri: string;
   readonly styleUri: string;
   /** `Webview.cspSource`. */
   readonly cspSource: string;
   /** Fresh and unguessable for each document. */
   readonly nonce: string;
-  /** Translations, by English text; empty in English. */
-  readonly strings: Readonly<Record<string, string>>;
 }
 
 /**
  * The complete document of a page: scripts only by nonce, which a module hands on to those it imports; no inline style, nothing from
  * elsewhere.
  */
-export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource, nonce, strings }: PageHtml): string {
+export function pageHtml({ page, title, scriptUri, styleUri, cspSource, nonce }: PageHtml): string {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -28,7 +24,7 @@ export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource
     `img-src ${cspSource} data:`,
   ].join('; ');
   return `<!DOCTYPE html>
-<html lang="${escaped(language)}">
+<html lang="en">
   <head>
     <meta charset="UTF-8" />
     <meta http-equiv="Content-Security-Policy" content="${escaped(policy)}" />
@@ -36,7 +32,7 @@ export function pageHtml({ page, title, language, scriptUri, styleUri, cspSource
     <link rel="stylesheet" href="${escaped(styleUri)}" />
     <title>${escaped(title)}</title>
   </head>
-  <body data-page="${page}" data-strings="${escaped(JSON.stringify(strings))}">
+  <body data-page="${page}">
     <main id="root"></main>
     <script type="module" nonce="${escaped(nonce)}" src="${escaped(scriptUri)}"></script>
   </body>

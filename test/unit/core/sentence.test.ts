@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
 import type { Finding } from '../../../src/core/findings';
@@ -12,13 +10,9 @@ import { launcherOf } from './rules/launcher';
 import { pairs } from './rules/pairs';
 import { ownPairs } from './rules/run-pairs';
 
-const bundle = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../l10n/bundle.l10n.json'), 'utf8')) as Record<string, string>;
-
-/** Every template of a sentence, and every value that is none. */
-function partsOf(value: Value): { readonly templates: string[]; readonly values: string[] } {
-  if (typeof value !== 'object') return { templates: [], values: [String(value)] };
-  const parts = value.values.map(partsOf);
-  return { templates: [value.template, ...parts.flatMap(({ templates }) => templates)], values: parts.flatMap(({ values }) => values) };
+/** The names and numbers that fill a sentence and its parts. */
+function filled(value: Value): string[] {
+  return typeof value === 'object' ? value.values.flatMap(filled) : [String(value)];
 }
 
 const sentencesOf = ({ message, remedy, fixes }: Finding): Sentence[] => [message, remedy, ...fixes.map(({ title }) => title)];
@@ -68,17 +62,13 @@ describe('a sentence', () => {
     assert.equal(say(sentence`write ${'${A:-{1}}'} with ${2}`), 'write ${A:-{1}} with 2');
   });
 
-  it('is in the bundle of translations with every template, and filled with names and numbers alone', async () => {
+  it('is filled with names and numbers only', async () => {
     const launched = pairs.flatMap(({ bad, format }) => launchFindings(launcherOf(bad, format)).flatMap(sentencesOf));
     const planned = await Promise.all(ownPairs.map(async ({ bad }) => findingsOf(await loadObject(bad), null).flatMap(sentencesOf)));
     const errors = await Promise.all(broken.map(([file, text]) => errorOf(file, text)));
     const said = [...launched, ...planned.flat(), ...errors.flat()];
     assert.ok(said.length > 200);
-    const parts = said.map(partsOf);
-    const templates = new Set(parts.flatMap((part) => part.templates));
-    const worded = [...templates].filter((template) => /\p{L}/u.test(template.replace(/\{\d+\}/g, '')));
-    assert.deepEqual(worded.filter((template) => bundle[template] === undefined), []); // prettier-ignore
-    const words = parts.flatMap(({ values }) => values).filter((value) => /\b[a-z]{2,} [a-z]{2,}\b/.test(value.replace(/"[^"]*"/g, '')));
+    const words = said.flatMap(filled).filter((value) => /\b[a-z]{2,} [a-z]{2,}\b/.test(value.replace(/"[^"]*"/g, '')));
     assert.deepEqual([...new Set(words)], []);
   });
 });
