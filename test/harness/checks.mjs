@@ -1,5 +1,5 @@
 // @ts-check
-// The checks tier: formatting, types and lint, two at a time; each command counts as one test.
+// The checks tier: formatting, types, lint and messages of commits, two at a time; each command counts as one test.
 import path from 'node:path';
 import process from 'node:process';
 import { start } from './processes.mjs';
@@ -26,6 +26,7 @@ export function checkCommands(cache) {
     { name: 'lint', args: [path.join(root, 'test/harness/lint.mjs'), path.join(cache, 'lint.json')] },
     types('tsconfig.json', 'types'),
     types('webview/tsconfig.json', 'types of the page'),
+    { name: 'commits', args: [path.join(root, 'test/harness/commits.mjs')] },
     { name: 'format', args: [...prettier, '--cache', '--cache-location', path.join(cache, 'prettier'), '--cache-strategy', 'content'] },
   ];
 }

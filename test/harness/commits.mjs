@@ -1,0 +1,72 @@
+// @ts-check
+// Checks the messages of commits: `node test/harness/commits.mjs`. The checks tier of `npm test` runs it.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { root } from './setup.mjs';
+
+/**
+ * A commit and how many files it changes, null where a shallow clone lacks its parent.
+ * @typedef {{ readonly id: string, readonly message: string, readonly files: number | null }} Commit
+ */
+
+/** The last commit before these rules, and when it was written: seconds since 1970. */
+const last = { id: 'b69fe631de3b33faf4863cd8b2d16740dc345fb5', seconds: 1795672222 };
+const longestSubject = 72;
+/** Words that are no verb. */
+const noVerb =
+  /^(?:an?|the|th[eo]se|this|that|its?|one|two|not?|all|each|every|some|any|more|less|now|new|and|or|of|in|on|to|for|from|with|without|when|where|what)$/;
+/** Verbs with the endings of other forms. */
+const verb = /^(?:embed|shed|\w*[efc]eed|need|seed|speed|bring|ring|string|swing|alias|bias|\w*[su]s)$/;
+
+/**
+ * @param {Commit} commit
+ * @returns {string[]} what is wrong with its message
+ */
+export function problemsOf({ message, files }) {
+  const [subject = '', ...body] = message.trimEnd().split('\n');
+  // Git words these.
+  if (/^(?:Revert|Reapply) "/.test(subject)) return [];
+  const [, first = ''] = /^\w[\w./, -]*: ([\w-]+)/.exec(subject) ?? [];
+  const isImperative = /^[a-z]/.test(first) && !noVerb.test(first) && (verb.test(first) || !/(?:ed|ing|s)$/.test(first));
+  return [
+    ...(subject.length > longestSubject ? [`the subject has ${subject.length} characters, at most ${longestSubject} are allowed`] : []),
+    ...(isImperative ? [] : ['the subject is not "area: verb what", with the verb in the imperative']),
+    ...((files ?? 0) > 1 && body.every((line) => line.trim() === '') ? ['more than one file changes, but no body says why'] : []),
+  ];
+}
+
+/**
+ * @param {string} folder
+ * @param {{ readonly id: string, readonly seconds: number }} after where the clone lacks this commit, those written later are taken
+ * @returns {Commit[]} all commits but merges; none where there is no clone, or no git
+ * @throws {Error} where git fails
+ */
+export function commitsOf(folder, after = last) {
+  if (!existsSync(path.join(folder, '.git'))) return [];
+  const git = (/** @type {string[]} */ ...args) =>
+    spawnSync('git', ['-c', 'safe.directory=*', ...args], { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  const isKnown = git('cat-file', '-e', `${after.id}^{commit}`).status === 0;
+  const range = isKnown ? `${after.id}..HEAD` : 'HEAD';
+  const { error, status, stdout, stderr } = git('log', '--no-merges', '--name-only', '--format=%x01%H%x00%at%x00%P%x00%B%x00', range);
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return [];
+  if (status !== 0) throw new Error(`git log: ${stderr.trim()}`);
+  return stdout
+    .split('\x01')
+    .slice(1)
+    .flatMap((entry) => {
+      const [id = '', seconds, parents, message = '', names = ''] = entry.split('\x00');
+      if (!isKnown && Number(seconds) <= after.seconds) return [];
+      return [{ id, message, files: parents === '' ? null : names.split('\n').filter((name) => name !== '').length }];
+    });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const commit of commitsOf(root))
+    for (const problem of problemsOf(commit)) {
+      console.error(`${commit.id.slice(0, 8)} ${commit.message.split('\n')[0]}: ${problem}`);
+      process.exitCode = 1;
+    }
+}
