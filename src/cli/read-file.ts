@@ -67,7 +67,7 @@ async function readText(file: string, regularOnly: boolean): Promise<string> {
     const status = await stat(file);
     if (status.isDirectory()) throw failure('config-unreadable', file, sentence`is a folder`, sentence`name the config file in it`);
     if (regularOnly && !status.isFile())
-      throw failure('config-unreadable', file, sentence`is no regular file`, sentence`name a config file`);
+      throw failure('config-unreadable', file, sentence`is not a regular file`, sentence`name a config file`);
     if (status.size > maximumConfigSize) throw tooLarge(file);
     const handle = await open(file);
     try {

@@ -51,7 +51,7 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
     return { reason: sentence`ONNX Runtime has no build for ${platform}/${arch}`, remedy: elsewhere };
   if (/Cannot find (module|package) '(onnxruntime-node|onnxruntime-common)'/.test(message))
     return {
-      reason: sentence`ONNX Runtime is not installed beside the profiler`,
+      reason: sentence`ONNX Runtime is not installed with the profiler`,
       remedy: sentence`install the extension built for this platform, or run \`npm ci\` in the clone`,
     };
   const old = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)['"]? not found/.exec(message)?.[1];
@@ -96,14 +96,14 @@ function missingLibraries({ missing }: RefusalFacts, said: string): readonly str
 function providerFilesMissing({ folder, version }: RefusalFacts, files: readonly string[]): Trouble {
   const exactly = version ?? 'that of onnxruntime-node,';
   return {
-    reason: sentence`${list(files)} ${files.length === 1 ? sentence`is` : sentence`are`} not there: onnxruntime-node comes without CUDA`,
-    remedy: sentence`take ${files.length === 1 ? sentence`it` : sentence`them`} from the NuGet package Microsoft.ML.OnnxRuntime.Gpu.Linux, version ${exactly} exactly (runtimes/linux-x64/native), and put ${files.length === 1 ? sentence`it` : sentence`them`} into ${folder ?? sentence`bin/napi-v6/linux/x64 of onnxruntime-node`}`,
+    reason: sentence`${list(files)} ${files.length === 1 ? sentence`is` : sentence`are`} missing: onnxruntime-node ships without CUDA`,
+    remedy: sentence`get ${files.length === 1 ? sentence`it` : sentence`them`} from NuGet Microsoft.ML.OnnxRuntime.Gpu.Linux ${exactly}, runtimes/linux-x64/native; put ${files.length === 1 ? sentence`it` : sentence`them`} into ${folder ?? sentence`bin/napi-v6/linux/x64 of onnxruntime-node`}`,
   };
 }
 
 const noDriver: Trouble = {
   reason: sentence`There is no NVIDIA driver (libcuda.so.1)`,
-  remedy: sentence`install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all, or --nv with Apptainer)`,
+  remedy: sentence`install the NVIDIA driver; in a container use docker run --gpus all, or Apptainer's --nv`,
 };
 
 function cudaLibrariesMissing(missing: readonly string[]): Trouble {
@@ -173,7 +173,7 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
     if (lacking !== undefined)
       return {
         reason: sentence`The Vulkan driver lacks ${lacking}, which WebGPU needs`,
-        remedy: sentence`update the driver of the GPU; llvmpipe, which draws on the CPU, will not do`,
+        remedy: sentence`update the GPU driver; llvmpipe runs on the CPU and cannot be used`,
       };
     if (/Found no drivers|VK_ERROR_INCOMPATIBLE_DRIVER/.test(said))
       return { reason: sentence`There is no Vulkan driver`, remedy: sentence`install the Vulkan loader ${ending}` };

@@ -160,7 +160,7 @@ function died(how: string, line: string): ExpectedError {
   return new ExpectedError(
     'profiler-died',
     sentence`The profiler's process ended during the measurement (${how})${line === '' ? '' : sentence`: ${line}`}`,
-    sentence`measure again; if it ended for lack of memory, measure shorter sequences or a larger tensor-parallel share`,
+    sentence`measure again; if it ran out of memory, use shorter sequences or a larger tensor size`,
   );
 }
 

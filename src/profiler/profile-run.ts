@@ -90,7 +90,7 @@ async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOpti
   await first.close();
   const software: Refusal = {
     provider: first.provider,
-    reason: sentence`its only adapter is ${first.device.name}, which the CPU draws`,
+    reason: sentence`its only adapter is ${first.device.name}, which runs on the CPU`,
     remedy: sentence`install the driver of the GPU, or name the provider to measure it all the same`,
   };
   const next = await open(providerNames.slice(providerNames.indexOf(first.provider) + 1));

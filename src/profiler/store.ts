@@ -15,8 +15,7 @@ const maximumProfiles = 200;
 
 /**
  * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds
- * the repository (`.git`),
- * else beside the config. Nothing is created.
+ * the repository (`.git`), else beside the config. Nothing is created.
  *
  * @param configFile path of the config, or of a file in the current folder for standard input.
  * @param root the search ends here: nothing above it is looked at.
@@ -74,7 +73,7 @@ async function readText(file: string): Promise<string> {
     );
   try {
     const status = await stat(file);
-    if (!status.isFile()) throw unreadable('is no regular file');
+    if (!status.isFile()) throw unreadable('is not a regular file');
     if (status.size > maximumProfileBytes) throw unreadable('is too large for a profile');
     return await readFile(file, 'utf8');
   } catch (error) {
@@ -138,6 +137,6 @@ async function statusOf(file: string): Promise<Profile['status'] | null> {
     if (!(error instanceof ExpectedError)) throw error;
     // A profile of a newer version, or a damaged one, is still a profile.
     if (error.code !== 'profile-unreadable' && (await readText(file)).includes('terapipe-profile')) return 'partial';
-    throw new ExpectedError('profile-not-saved', sentence`${file} is there and is no profile`, sentence`name another file with --out`);
+    throw new ExpectedError('profile-not-saved', sentence`${file} exists and is not a profile`, sentence`name another file with --out`);
   }
 }

@@ -50,17 +50,12 @@ export async function statusOf(path: string, file: string): Promise<Pick<Stats, 
     throw unreadable(file, error);
   });
   if (status.isFile()) return status;
-  throw traceError('measured-unreadable', file, sentence`This is no regular file`, sentence`name a trace or measured times`);
+  throw traceError('measured-unreadable', file, sentence`This is not a regular file`, sentence`name a trace or measured times`);
 }
 
 function unreadable(file: string, error: unknown): ExpectedError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  return traceError(
-    'measured-unreadable',
-    file,
-    sentence`The file cannot be read${code}`,
-    sentence`check that it is there and may be read`,
-  );
+  return traceError('measured-unreadable', file, sentence`The file cannot be read${code}`, sentence`check that it exists and is readable`);
 }
 
 function readSmall(text: string, file: string): Measured {

@@ -151,7 +151,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         refusal((text) => text),
         'written',
       );
-      assert.match(refusal((text) => text.replace('--micro-batch-size 2', '--micro-batch-size 1')), /the plan says micro-batch size 2, and the file does not/); // prettier-ignore
+      assert.match(refusal((text) => text.replace('--micro-batch-size 2', '--micro-batch-size 1')), /the plan has micro-batch size 2, and the file does not/); // prettier-ignore
       assert.match(
         refusal((text) => text.replace(/--nodes=(\d+)/, (_, nodes) => `--nodes=${2 * Number(nodes)}`)),
         /so that data parallelism is 2, and the file does not/,
@@ -172,7 +172,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
     it('where its step takes another time, though its layout is the same', () => {
       assert.match(
         refusal((text) => text.replace(/--ffn-hidden-size (\d+)/, '--ffn-hidden-size 10$1')),
-        /a step takes .* as planned and .* as the file says/,
+        /a step takes .* as planned and .* as the file is written/,
       );
       assert.match(
         refusal((text) => text, { ...step, iterationMs: step.iterationMs * (1 + 1e-6) }),

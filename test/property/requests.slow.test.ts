@@ -189,7 +189,7 @@ describe('any request', () => {
     });
   });
 
-  it('waits less where exchanges run beside compute, and longer where further tokens are predicted', () => {
+  it('waits less where exchanges overlap with compute, and longer where further tokens are predicted', () => {
     holds((wanted) => {
       const exchange = (overlaps: boolean) =>
         changed(wanted, { overlapGradReduce: overlaps, overlapParamGather: overlaps }).gradientExchangeMs;

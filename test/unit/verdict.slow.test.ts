@@ -74,8 +74,8 @@ describe('the verdict on memory', () => {
   /** What is said, and what a finding of it is worth. */
   const words = {
     fits: { says: /^fits, .* to spare$/, severities: [] },
-    'may not fit': { says: /^may not fit, .* of what is kept free are needed$/, severities: ['warning'] },
-    'does not fit': { says: /^does not fit, .* too much$/, severities: ['error'] },
+    'may not fit': { says: /^may not fit: uses .* of the safety margin$/, severities: ['warning'] },
+    'does not fit': { says: /^does not fit, .* over$/, severities: ['error'] },
   } as const;
 
   /** Cards on which the plan is just under what is usable, within what fragmentation may leave, between that and the card, and over all. */

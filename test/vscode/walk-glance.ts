@@ -85,7 +85,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('spinbutton', { name: 'Tensor', exact: true }).press('ArrowDown');
         const answer = tab.locator('.what-if-answer');
-        await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB too much/ }).waitFor();
+        await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB over/ }).waitFor();
         await answer.getByRole('button', { name: 'Discard' }).click();
         const helps = side.locator('.glance-help vscode-button');
         await helps
@@ -122,7 +122,7 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
         assert.ok(await ends('Tensor').last().isDisabled(), 'more tensor ranks than data ranks can give up');
         for (const [name, key, wanted] of [
           // The runtime of the sample has no ZeRO: each replica holds the whole optimizer state.
-          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB too much/],
+          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB over/],
           ['Micro-batch', 'ArrowUp', /Micro-batch Auto: 1 to 1 as fast/],
           ['Nodes', 'ArrowUp', /Data 1 to 2, Nodes 48 to 96 [−+][\d.]+ % .* a step/],
         ] as const) {
@@ -170,7 +170,7 @@ function invitationSteps({ page }: Workbench, look: (name: string) => Promise<vo
         await invites(tab, 'Slices');
         const panel = tab.getByRole('tabpanel', { name: 'Slices' });
         await panel.getByRole('button', { name: 'Try 4 slices' }).click();
-        await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s a step, [\d.]+x as fast\.$/).waitFor();
+        await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s per step, [\d.]+x as fast\.$/).waitFor();
         assert.doesNotMatch(await panel.innerText(), /Slice\s+0/i);
         await look('glance-slices');
         await panel.getByRole('button', { name: 'Plan with Seq1F1B' }).click();

@@ -86,11 +86,11 @@ function layoutSteps(
       name: 'the run as launched is drawn above the best on one time scale',
       act: async () => {
         await showEditor(page, 'train.sh');
-        await askFromPalette(page, 'TeraPipe: Compare with another config or a run', 'As launched against best');
-        await pickRow(page, 'As launched against best');
+        await askFromPalette(page, 'TeraPipe: Compare with another config or a run', 'Launched layout compared with the best');
+        await pickRow(page, 'Launched layout compared with the best');
         const tab = await pageFrame(page, 'tab');
         const comparison = tab.getByRole('region', { name: 'Comparison' });
-        await comparison.getByText(/^B is [\d.]+x faster \([\d.]+ s against [\d.]+ s a step\)/).waitFor();
+        await comparison.getByText(/^B is [\d.]+x faster \\([\d.]+ s compared with [\d.]+ s per step\)/).waitFor();
         await comparison.getByText('as launched', { exact: true }).waitFor();
         assert.equal(await comparison.locator('.pane .lanes').locator('visible=true').count(), 2);
         await look('against-best');

@@ -67,7 +67,7 @@ export const comparedCases: readonly Case[] = [
       const [left, right] = await rowOf(page, 'What comes out', 'Step');
       assert.deepEqual([left, right], [formatDuration(a.iterationMs), formatDuration(b.iterationMs)]);
       assert.deepEqual(await rowOf(page, 'Differences in the request', 'training.recompute'), ['none', 'full']);
-      assert.deepEqual((await rowOf(page, 'Where the step goes, mean of all stages', 'Recompute'))[0], '0 ms');
+      assert.deepEqual((await rowOf(page, 'Step time, mean of all stages', 'Recompute'))[0], '0 ms');
       const stages = section(page).getByRole('table', { name: 'Busy time and peak memory of every stage' });
       assert.equal(await stages.getByRole('row').count(), 1 + Math.max(answer.reported.stages.length));
       await section(page).getByRole('button', { name: 'Swap' }).click();

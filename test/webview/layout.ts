@@ -149,7 +149,7 @@ export const layoutCases: readonly Case[] = [
       const ties = answer!.plans.filter(({ tie }) => tie).length - 1;
       assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
       assert.match(text, /As launched: .*against tensor/);
-      assert.match(text, /Proved: no layout with equal or solved slices is faster/);
+      assert.match(text, /Proved: no layout with equal or optimized slices is faster/);
       assert.ok(text.includes(said(answer!.improvements[0]!.says).slice(1)));
       return undefined;
     },

@@ -44,7 +44,7 @@ export const scheduleCases: readonly Case[] = [
         '4 ranks',
         '8 stages',
         '8 micro-batches',
-        'passes alone',
+        'passes only',
         'Each pass takes 1 step, a full backward 2.',
       ])
         assert.ok(text.includes(said), said);
@@ -104,7 +104,7 @@ export const scheduleCases: readonly Case[] = [
       const place = { file, range: { start: 4, end: 7 } };
       const error = {
         code: 'schedule-csv-action',
-        message: sentence`"0X1" is no action of a schedule`,
+        message: sentence`"0X1" is not an action of a schedule`,
         remedy: sentence`write 0F1`,
         place,
         placeText: 'schedules/mine.csv:1:5',

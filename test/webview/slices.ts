@@ -28,13 +28,13 @@ export const sliceCases: readonly Case[] = [
       await page.getByRole('button', { name: /^Whole sequence/ }).click();
       assert.match(
         await page.locator('.cut-editor .cut-answer').innerText(),
-        /^[\d.]+ ms a step: [\d.]+ % \([\d.]+ ms\) longer than the plan\. Fits, /,
+        /^[\d.]+ ms per step: [\d.]+ % \([\d.]+ ms\) longer than the plan\. Fits, /,
       );
       assert.equal(await page.locator('.cut-handle').count(), 0);
       assert.ok((await drawnColors(open, '.cut-lanes')) > 3);
       assert.match(await page.locator('.cut-memory').innerText(), /At most \d+ slices? in flight on stage \d+: .+ of activations/);
       await page.getByRole('button', { name: 'Back to the plan' }).click();
-      assert.match(await page.locator('.cut-editor .cut-answer').innerText(), /a step, as the plan\./);
+      assert.match(await page.locator('.cut-editor .cut-answer').innerText(), /per step, as planned\./);
       return undefined;
     },
   },
@@ -100,11 +100,11 @@ export const sliceCases: readonly Case[] = [
       assert.doesNotMatch(await page.locator('.slices-view').innerText(), /Slice 0|Slice\s+0/);
       const answer = page.locator('.invitation .cut-answer');
       await page.getByRole('button', { name: 'Try 4 slices' }).click();
-      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+ % slower: keep the current plan\.$/);
+      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms per step, [\d.]+ % slower: keep the current plan\.$/);
       assert.equal(await page.getByRole('button', { name: 'Plan with Seq1F1B' }).count(), 0, 'what is slower is offered');
       await send(show(stateOf('tab', fewSequences())));
       await page.getByRole('button', { name: 'Try 4 slices' }).click();
-      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms a step, [\d.]+x as fast\.$/);
+      assert.match(await answer.innerText(), /^Seq1F1B with 4 equal slices: [\d.]+ ms per step, [\d.]+x as fast\.$/);
       await page.getByRole('button', { name: 'Plan with Seq1F1B' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'change', change: { key: 'schedule', value: 'Seq1F1B' } });
       return undefined;

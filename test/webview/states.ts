@@ -76,7 +76,7 @@ export const stateCases: readonly Case[] = [
     steps: async ({ page }) => {
       const figure = page.locator('.figure-error');
       assert.match(await figure.innerText(), /does not fit, stage \d+/);
-      assert.match(String(await figure.getAttribute('title')), /does not fit, .* too much/);
+      assert.match(String(await figure.getAttribute('title')), /does not fit, .* over/);
       return undefined;
     },
   },

@@ -145,7 +145,7 @@ export const tabCases: readonly Case[] = [
         return [say(stepPartNames[part]), column.percent(share)];
       });
       assert.ok(parts.length > 3);
-      assert.match(await inspector.innerText(), /Where the step goes, mean of all stages/);
+      assert.match(await inspector.innerText(), /Step time, mean of all stages/);
       const pairs = await page.locator('.limits .pair').all();
       const shown = await Promise.all(
         pairs.map(async (pair) => [(await pair.locator('dt').innerText()).toLowerCase(), await pair.locator('.share').innerText()]),

@@ -92,7 +92,7 @@ export const whatIfCases: readonly Case[] = [
       const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
       await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: { ...slower, verdict: over } } })));
       await page.getByText('+8 %').waitFor();
-      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1.5 GiB too much/);
+      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1\.5 GiB over/);
       await page.getByRole('button', { name: 'Write to the config' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'write', sets: asked.sets });
       await page.getByRole('button', { name: 'Discard' }).click();
@@ -176,7 +176,7 @@ export const whatIfCases: readonly Case[] = [
       const faster = `\u2212${formatDuration(slower.iterationMs - figures.iterationMs)}`;
       const text = await rows.innerText();
       assert.ok(text.includes('Plan 2: ') && text.includes(formatDuration(slower.iterationMs)) && text.includes(faster), text);
-      assert.match(text, /does not fit, 1.5 GiB too much/);
+      assert.match(text, /does not fit, 1\.5 GiB over/);
       await rows.getByRole('button', { name: 'Compare' }).click();
       await rows.getByRole('button', { name: 'Unpin' }).click();
       assert.deepEqual((await messages()).slice(-2), [
@@ -211,7 +211,7 @@ export const whatIfCases: readonly Case[] = [
       assert.ok(asked.type === 'try');
       await send(show(layersState({ sets: asked.sets, tried: { ...slower, verdict: over } })));
       await answer.getByText('+8 %').waitFor();
-      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1.5 GiB too much/);
+      assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1\.5 GiB over/);
       await answer.getByRole('button', { name: 'Write to the config' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'write', sets: asked.sets });
       await boundary.press('Escape');

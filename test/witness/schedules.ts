@@ -1,6 +1,6 @@
-// Writes schedules in PyTorch's CSV, passes alone and with communication for either version, and lets the PyTorch at hand load and run
-// them: `PYTHON=.../python node --import tsx test/witness/schedules.ts`. Prints a table; exit code 1 where a file fails that this PyTorch
-// should run.
+// Writes schedules in PyTorch's CSV, passes only and with communication for either version, and lets the PyTorch at hand load and run them:
+// `PYTHON=.../python node --import tsx test/witness/schedules.ts`. Prints a table; exit code 1 where a file fails that this PyTorch should
+// run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -20,8 +20,7 @@ export function nearestDot(
 
 /**
  * Where an arrow key leads from a dot (null: none yet): along x in the same group, up and down to the other group, Home and End to the
- * ends,
- * Escape to none. Undefined when the key means nothing here. `dots` ascending in x.
+ * ends, Escape to none. Undefined when the key means nothing here. `dots` ascending in x.
  */
 export function stepDot(dots: readonly Dot[], from: Dot | null, key: string): Dot | null | undefined {
   if (dots.length === 0) return undefined;

@@ -66,7 +66,7 @@ export function planControls(): readonly PlanControl[] {
 
 /** Why a setting of a launcher's file cannot be left to the planner. */
 export function saidInLauncher(): string {
-  return t('The file of a launcher says this itself; a terapipe.json can leave it to the planner');
+  return t('A launcher file sets this itself; a terapipe.json can leave it to the planner');
 }
 
 /** Every schedule that can run on the layout, and the one asked for. */

@@ -66,7 +66,7 @@ function headline({ timeline, format, version }: SteppedSchedule, stale: HTMLEle
     plural(stages, t('rank'), t('ranks')),
     plural(stageOfChunk.length, t('stage'), t('stages')),
     plural(units.length, t('micro-batch'), t('micro-batches')),
-    format === 'compute_only' ? t('passes alone') : t('with sends and receives'),
+    format === 'compute_only' ? t('passes only') : t('with sends and receives'),
     ...(version === null ? [] : [t('for PyTorch {0}', version)]),
   ];
   return h(

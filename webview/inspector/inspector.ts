@@ -127,7 +127,7 @@ function sendsName({ sends, name }: RuntimeProfile): string {
 function costDetails(plan: Plan, candidate: Candidate, looked: number | null): Child[] {
   if (candidate.id !== plan.chosen || plan.partsByStage === null) return [];
   const stage = looked !== null && looked < plan.partsByStage.length ? looked : null;
-  const title = stage === null ? t('Where the step goes, mean of all stages') : t('Where the step goes on stage {0}', stage);
+  const title = stage === null ? t('Step time, mean of all stages') : t('Step time on stage {0}', stage);
   const rows = stepCosts(plan, candidate, stage).map(([part, share]) =>
     h(
       'div',

@@ -28,7 +28,7 @@ export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | u
     'dl',
     { class: 'figures' },
     stepFigure(plan, candidate),
-    bubbleFigure(candidate.bubbleRate, t('Share of the step that stages idle, their mean')),
+    bubbleFigure(candidate.bubbleRate, t('Share of the step that stages idle, mean over stages')),
     memoryFigure(candidate),
     ...[...speedFigures(candidate), ...costFigures(plan, candidate, cost)].map(minor),
   );

@@ -121,11 +121,7 @@ export function emptyPage(state: PageState, host: Host, findings: HTMLElement | 
     heading,
     picture('pipeline'),
     h('p', {}, t('Open a model config to see its pipeline schedule and memory.')),
-    h(
-      'p',
-      { class: 'hint' },
-      t('A config.json of Hugging Face, a terapipe.json, or a launcher of Megatron, NeMo, TorchTitan, DeepSpeed or GPT-NeoX.'),
-    ),
+    h('p', { class: 'hint' }, t('A Hugging Face config.json, a terapipe.json, or a Megatron, NeMo, TorchTitan or DeepSpeed launcher.')),
     h('h2', {}, t('Or start with a known model')),
     h(
       'ul',

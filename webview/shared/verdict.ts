@@ -96,8 +96,8 @@ function kept(text: string): string {
 function verdictSentences(plan: Plan, candidate: Candidate): string[] {
   const { fits, tight, roomBytes, stage } = verdictOf(candidate.memory);
   const range = formatDurationRange(candidate.iterationMs, plan.cost.range);
-  const step = [t('{0} a step ({1}).', formatDuration(candidate.iterationMs), range), ...lengthsSentence(plan)];
-  if (tight) return [t('May not fit: {0} of what is kept free on stage {1}.', formatBytes(-roomBytes), stage), ...step];
+  const step = [t('{0} per step ({1}).', formatDuration(candidate.iterationMs), range), ...lengthsSentence(plan)];
+  if (tight) return [t('May not fit: uses {0} of the safety margin on stage {1}.', formatBytes(-roomBytes), stage), ...step];
   if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), ...step];
   const loss = largestLoss(plan, candidate);
   return [

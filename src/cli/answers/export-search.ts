@@ -138,7 +138,7 @@ function requireEditable({ run: { format, place, capabilities } }: RunConfig): v
     'apply-not-this-file',
     isLauncher(format)
       ? sentence`TeraPipe reads files of ${capabilities?.name ?? 'this launcher'}, and writes no layouts into them yet`
-      : sentence`A model says nothing of its layout`,
+      : sentence`A model does not define a layout`,
     sentence`give --to megatron, or another launcher`,
     place,
   );

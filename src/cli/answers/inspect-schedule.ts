@@ -69,7 +69,7 @@ export function scheduleAnswer({ file, text }: SourceText, beside: SourceText | 
     },
     text: [
       printable(
-        `${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes alone' : 'with sends and receives'}${version === null ? '' : `, for PyTorch ${version}${version === '2.14' ? ' and older' : ''}`}`,
+        `${name}: PyTorch schedule, ${format === 'compute_only' ? 'passes only' : 'with sends and receives'}${version === null ? '' : `, for PyTorch ${version}${version === '2.14' ? ' and older' : ''}`}`,
       ),
       `${plural(stages, 'rank')}, ${plural(chunks, 'stage')}, ${plural(units.length, 'micro-batch', 'micro-batches')}: ${plural(makespanMs, 'step')}, bubble ${formatPercent(bubbleRate)}`,
       ...(hasSlices(units) ? [slicesLine(units)] : []),

@@ -86,7 +86,7 @@ function headOf({ request, prefill }: PrefillFound): string[] {
       `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${cluster.gpu.name}`,
     ),
     '',
-    `First token after ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}${stages}`,
+    `Time to first token ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}${stages}`,
     `Chunks: ${shown(chunks)}`,
     `Times: ${provenance(request)}`,
   ];

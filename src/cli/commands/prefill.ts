@@ -13,7 +13,7 @@ import { namedConfig, readInto, runConfig } from '../read-config';
 
 export const prefillCommand = defineCommand({
   takes: 'FILE',
-  description: 'chunks of a prompt with which its first token is there soonest, and what rules lose',
+  description: 'prefill chunk sizes that minimize time to first token, compared with fixed-size rules',
   options: {
     ...configOptions,
     prompt: { value: 'N', help: 'tokens of the prompt (as many as the model has positions for, up to 131,072)' },

@@ -138,8 +138,8 @@ export function differenceSentences(judged: Judged): Sentence[] {
   if (judged.match === 'same') return [];
   const text = differencesText(judged);
   return judged.match === 'replicas'
-    ? [sentence`The log is of a run with other replicas or another batch: ${text}.`]
-    : [sentence`The log is of another run: ${text}.`];
+    ? [sentence`The log is from a run with a different batch or number of replicas: ${text}.`]
+    : [sentence`The log is from another run: ${text}.`];
 }
 
 function flopsSentence({ logged, counted }: FlopsAgainst): Sentence {

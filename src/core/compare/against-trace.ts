@@ -151,7 +151,7 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
   throw traceError(
     'trace-plan-too-large',
     file,
-    sentence`The plan has too many passes to lay a trace beside it`,
+    sentence`The plan has too many passes to compare with a trace`,
     sentence`compare with a list of step times, or plan fewer micro-batches`,
   );
 }

@@ -35,7 +35,7 @@ export function otherRunError(judged: Judged, file: string): ExpectedError {
   const sets = settable.map(({ key, log }) => `--set ${key}=${log}`).join(' ');
   return new ExpectedError(
     'measured-other-run',
-    sentence`The log is of another run: ${differencesText(judged)}`,
+    sentence`The log is from another run: ${differencesText(judged)}`,
     isWhole
       ? sentence`give the log of the run that is planned, or plan that of the log with ${sets}`
       : sentence`give the log of the run that is planned, or plan the file of the log's run`,

@@ -24,8 +24,8 @@ export function planSentences(comparison: PlanComparison): Sentence[] {
 function speedSentence(comparison: PlanComparison): Sentence {
   const { a, b, speedup, tie, errorPercent } = comparison;
   const times = isSameWork(comparison)
-    ? sentence`${formatDuration(b.iterationMs)} against ${formatDuration(a.iterationMs)} a step`
-    : sentence`${formatCount(b.tokensPerSecond)} against ${formatCount(a.tokensPerSecond)} tokens/s`;
+    ? sentence`${formatDuration(b.iterationMs)} compared with ${formatDuration(a.iterationMs)} per step`
+    : sentence`${formatCount(b.tokensPerSecond)} compared with ${formatCount(a.tokensPerSecond)} tokens/s`;
   const why = whyClause(comparison);
   const because = (said: Sentence): Sentence => (why === null ? sentence`${said}.` : sentence`${said}: ${why}.`);
   if (isAsFast(speedup)) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);
@@ -129,7 +129,7 @@ function batchSentence({ a, b }: PlanComparison): Sentence[] {
   return a.tokensPerStep === b.tokensPerStep
     ? []
     : [
-        sentence`A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; compared are tokens per second.`,
+        sentence`A step of ${b.name} has ${formatCount(b.tokensPerStep)} tokens, one of ${a.name} ${formatCount(a.tokensPerStep)}; tokens per second are compared.`,
       ];
 }
 

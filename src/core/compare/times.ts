@@ -92,13 +92,13 @@ function fromJson(text: string, file: string): MeasuredTimes {
   }
   const steps = Array.isArray(value) ? value : isRecord(value) ? (value['stepsMs'] ?? value['iterationMs'] ?? []) : [];
   const stages = isRecord(value) ? (value['stages'] ?? []) : [];
-  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, sentence`stepsMs and stages are no lists`, sentence`make lists of them`); // prettier-ignore
+  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, sentence`stepsMs and stages are not lists`, sentence`make lists of them`); // prettier-ignore
   const time = (ms: unknown): number => {
     if (typeof ms === 'number' && Number.isFinite(ms) && ms > 0) return ms;
     throw traceError(
       'times-value',
       file,
-      sentence`${printable(JSON.stringify(ms).slice(0, 60))} is no time`,
+      sentence`${printable(JSON.stringify(ms).slice(0, 60))} is not a time`,
       sentence`give milliseconds above 0`,
     );
   };

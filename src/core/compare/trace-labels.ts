@@ -72,11 +72,9 @@ function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceCompar
   const whole = pipeline.measuredMs / pipeline.predictedMs;
   if (Math.max(ratio / whole, whole / ratio) > otherPasses)
     return [
-      sentence`Passes take about ${formatNumber(ratio)}x their predicted time, the pipeline ${formatNumber(whole)}x: the trace's are not those of the plan; give the plan the virtual stages and the micro-batch of the run.`,
+      sentence`Passes take ${formatNumber(ratio)}x their predicted time, the pipeline ${formatNumber(whole)}x: set its virtual stages and micro-batch.`,
     ];
-  return [
-    sentence`All stages take about ${formatNumber(ratio)}x their predicted time: calibrate the plan with the time of one whole step (calibration.iterationMs).`,
-  ];
+  return [sentence`All stages take about ${formatNumber(ratio)}x their predicted time: set calibration.iterationMs to a measured step.`];
 }
 
 function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): Sentence[] {
@@ -92,7 +90,7 @@ function partingSentence({ firstLate, placed: { measured } }: TraceComparison): 
   const { sliced, several } = shapeOf(measured);
   const { stage, measuredMs, predictedMs } = firstLate;
   return [
-    sentence`They part at ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)}: it begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, the first to be later than the error bar allows.`,
+    sentence`First late pass: ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)} begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, beyond the error bar.`,
   ];
 }
 
@@ -106,19 +104,19 @@ function transferSentences({ transfers, pipeline }: TraceComparison): Sentence[]
   const [clocks] = early.toSorted((a, b) => a.measuredMs - b.measuredMs);
   if (clocks !== undefined)
     return [
-      sentence`Stage ${formatCount(clocks.to)} begins ${formatDuration(-clocks.measuredMs)} before stage ${formatCount(clocks.from)} has made what it waits for: the clocks of the ranks differ, or times are those of the host.`,
+      sentence`Stage ${formatCount(clocks.to)} begins ${formatDuration(-clocks.measuredMs)} before its input from stage ${formatCount(clocks.from)}: rank clocks differ, or these are host times.`,
     ];
   const lost = ({ measuredMs, predictedMs, waits }: TransferAgainst): number => (measuredMs - predictedMs) * waits;
   const [worst] = transfers.toSorted((a, b) => lost(b) - lost(a));
   if (worst === undefined || lost(worst) < worthSaying * pipeline.measuredMs) return [];
   return [
-    sentence`From stage ${formatCount(worst.from)} to ${formatCount(worst.to)} it takes ${formatDuration(worst.measuredMs)} from the end of a pass to the start of the one that waits for it, predicted ${formatDuration(worst.predictedMs)}.`,
+    sentence`From stage ${formatCount(worst.from)} to ${formatCount(worst.to)}, the dependent pass starts ${formatDuration(worst.measuredMs)} after the one it waits for, predicted ${formatDuration(worst.predictedMs)}.`,
   ];
 }
 
 function whatWasCompared({ placed, chosen, candidate, stages, planStages }: TraceComparison): Sentence[] {
   const { steps, step, warmUp, replicas, foreign } = placed;
-  const compared = sentence`Compared is step ${formatCount(step + 1)} of ${formatCount(steps)} in the trace, the median`;
+  const compared = sentence`Compared with step ${formatCount(step + 1)} of ${formatCount(steps)} in the trace, the median`;
   const left =
     warmUp === 1
       ? sentence`${compared}; the first is left out as warm-up.`
@@ -126,7 +124,7 @@ function whatWasCompared({ placed, chosen, candidate, stages, planStages }: Trac
   return [
     ...(steps > 1 ? [warmUp === 0 ? sentence`${compared}.` : left] : []),
     ...(replicas > 1 ? [sentence`The trace has ${formatCount(replicas)} replicas of the pipeline; the first is compared.`] : []),
-    ...(chosen ? [] : [sentence`It is laid beside ${candidate}, which runs in its order, not beside what the plan chose.`]),
+    ...(chosen ? [] : [sentence`Compared with ${candidate}, whose order matches the trace, instead of the plan's choice.`]),
     ...(stages.length < planStages ? [sentence`Of ${counted(planStages, 'stage')} the trace shows ${formatCount(stages.length)}.`] : []),
     ...(foreign === 1 ? [sentence`1 pass of the step is not in the plan.`] : []),
     ...(foreign > 1 ? [sentence`${formatCount(foreign)} passes of the step are not in the plan.`] : []),

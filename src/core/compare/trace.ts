@@ -202,7 +202,7 @@ function noPasses(file: string, events: number): ExpectedError {
     events === 0
       ? sentence`The trace has no events`
       : sentence`None of the ${formatCount(events)} events is a forward or backward pass of a pipeline`,
-    sentence`record passes named as PyTorch (PP:0F0), Megatron-LM (forward-compute) or our chrome-trace export (forward 0) name them`,
+    sentence`name passes as PyTorch (PP:0F0), Megatron-LM (forward-compute) or our export (forward 0) do`,
   );
 }
 

@@ -67,7 +67,7 @@ function notThere({ written, place }: Base): Finding {
     code: 'base-not-found',
     severity: 'information',
     place,
-    message: sentence`${quoted(written)} is not here, so what it sets is not known`,
+    message: sentence`${quoted(written)} is missing, so its settings are unknown`,
     remedy: sentence`open the folder that holds it too`,
     fixes: [],
   };

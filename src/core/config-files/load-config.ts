@@ -171,7 +171,7 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedErro
   return new ExpectedError(
     'model-not-planned',
     sentence`${what}: this launcher leaves them to another file`,
-    sentence`put the config.json of the model beside it to plan the run`,
+    sentence`put the model's config.json next to it to plan the run`,
     place,
   );
 }

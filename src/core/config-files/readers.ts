@@ -101,13 +101,13 @@ export function unknownFormat(file: string, text: string): Error {
   if (!hasLauncherEnding(file))
     return configError(
       'config-unknown-format',
-      sentence`This is no config that TeraPipe reads`,
+      sentence`TeraPipe does not read this config`,
       sentence`name a config.json of HuggingFace, a terapipe.json, or the script or config of a launcher`,
       startOf(file),
     );
   return configError(
     'config-unknown-format',
-    sentence`This is no launcher that TeraPipe reads`,
+    sentence`TeraPipe does not read this launcher`,
     sentence`name ${anyOf(launcherFormats.map((format) => launchers[format].file))}`,
     startOf(file),
   );

@@ -173,7 +173,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     eagerTraffic: 2,
     reducesWhole: true,
     tensorBusShare: 0.5,
-    zeroStage: { value: 0, reason: sentence`DeepSpeed, unless zero_optimization.stage says otherwise` },
+    zeroStage: { value: 0, reason: sentence`DeepSpeed's default without zero_optimization.stage` },
     gradAccumulationFp32: { value: false, reason: sentence`DeepSpeed keeps gradients in the training precision` },
   },
   terapipe: {
@@ -286,8 +286,7 @@ export function usualLoss({
   readonly runtimeVersion?: string | undefined;
   readonly compile?: boolean | undefined;
 }): { readonly value: boolean; readonly reason: Sentence } {
-  if (runtime === 'fsdp1')
-    return { value: true, reason: sentence`llm-foundry's loss_fn is fused_crossentropy unless its file says otherwise` };
+  if (runtime === 'fsdp1') return { value: true, reason: sentence`llm-foundry's default loss_fn, fused_crossentropy` };
   if (runsTransformers({ runtime }) && modelType !== 'custom') return { value: false, reason: sentence`Transformers computes it in fp32` };
   if (runtime !== 'torchtitan') return { value: true, reason: sentence`usual practice` };
   const [major = 0, minor = 0] = runtimeVersion.split(/[.-]/).map(Number);

@@ -12,9 +12,8 @@ export interface Placement {
 
 /**
  * Pipelines of `pipelineLength` GPUs packed into the GPUs of the first epoch's pipelines. Those of `firstLength` GPUs form groups; of each
- * group as many ranks are active as pipelines fit in it,
- * from its first one on: rank `group * firstLength + j` runs the group's GPUs from `j * pipelineLength`. Source: arXiv 2102.03161, section
- * 3.3, and the released code.
+ * group as many ranks are active as pipelines fit in it, from its first one on: rank `group * firstLength + j` runs the group's GPUs from
+ * `j * pipelineLength`. Source: arXiv 2102.03161, section 3.3, and the released code.
  * @param grow false: one pipeline a group, its other GPUs idle.
  */
 export function placePipelines(

@@ -43,7 +43,7 @@ export function alphaPolicy(layers: number, alpha: number): FreezePolicy {
 export function gradientPolicy(layers: number, alpha: number, norms: GradientNorms): FreezePolicy {
   requireFraction(alpha);
   return {
-    description: sentence`up to the layer with the smallest gradient norm, at most a fraction ${formatNumber(alpha)} of the layers left every epoch`,
+    description: sentence`up to the layer with the smallest gradient norm, at most ${formatNumber(alpha)} of the remaining layers per epoch`,
     frozenLayers: (epoch, previous) => {
       if (epoch === 0 || previous >= layers) return previous;
       let smallest = { norm: Infinity, layer: layers };

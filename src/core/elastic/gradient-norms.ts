@@ -116,7 +116,7 @@ function readTable(text: string, file: string): NormTable {
       throw csvError(
         csv,
         'csv-column',
-        sentence`Column ${names[0] ?? ''} is there twice`,
+        sentence`Column ${names[0] ?? ''} appears twice`,
         sentence`keep one of the two`,
         cellRange(csv, 0, again),
       );
@@ -157,7 +157,7 @@ function indexAt(csv: Csv, row: number, column: number, name: string): number {
   throw csvError(
     csv,
     'csv-number',
-    sentence`${written} is no ${name}`,
+    sentence`${written} is not a valid ${name}`,
     sentence`write a whole number from 0 to ${formatCount(mostIndex)}`,
     cellRange(csv, row, column),
   );
@@ -253,5 +253,10 @@ function normIn(document: JsonDocument, node: Node): number {
 
 function notA(document: JsonDocument, node: Node, what: Sentence): ExpectedError {
   const remedy = sentence`write numbers from 0, and null for a layer that is frozen`;
-  return new ExpectedError('elastic-norm', sentence`${describeNode(document, node)} is no ${what}`, remedy, placeOf(document, node));
+  return new ExpectedError(
+    'elastic-norm',
+    sentence`${describeNode(document, node)} is not a valid ${what}`,
+    remedy,
+    placeOf(document, node),
+  );
 }

@@ -54,8 +54,8 @@ const defaultBatches = { images: 320, texts: 32 } as const;
  * @param found profiles near the config, one of which is used if it matches.
  * @param norms the log that `elastic.gradientNorms` names, read; null when it names none.
  * @throws ExpectedError, placed where a file says it: `elastic-model` for models whose layers differ or have experts, `elastic-training`,
- * `elastic-pipeline-length`, `elastic-throughputs`,
- * `elastic-frozen-layers`, `elastic-norms` (asked for and not given), and those of `resolveRun`.
+ * `elastic-pipeline-length`, `elastic-throughputs`, `elastic-frozen-layers`, `elastic-norms` (asked for and not given), and those of
+ * `resolveRun`.
  */
 export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
   const elastic: Given<WrittenElastic> = run.elastic ?? {};

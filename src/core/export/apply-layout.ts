@@ -79,7 +79,7 @@ function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[], startedE
   if (first !== undefined)
     throw new ExpectedError(
       'apply-no-place',
-      sentence`This file cannot say ${first.what}: ${first.reason}`,
+      sentence`This file cannot set ${first.what}: ${first.reason}`,
       sentence`pick another layout, or export this one as a new file`,
     );
 }
@@ -88,7 +88,7 @@ function notThisFile({ format }: Run): ExpectedError {
   if (format === 'huggingface' || format === 'onnx')
     return new ExpectedError(
       'apply-not-this-file',
-      sentence`A model says nothing of its layout`,
+      sentence`A model does not define a layout`,
       sentence`create a terapipe.json for it first`,
     );
   return new ExpectedError(

@@ -54,7 +54,7 @@ const launches: Readonly<Record<ServingRuntime, Launch>> = {
     environment: ({ settings: { smoothing } }) => (smoothing > 0 ? { SGLANG_DYNAMIC_CHUNKING_SMOOTH_FACTOR: String(smoothing) } : {}),
     notes: ({ settings: { smoothing } }) => [
       smoothing > 0
-        ? sentence`Chunks follow from a quadratic that it fits to prompts of up to 1.25 first chunks when it starts, not from this list`
+        ? sentence`At startup it fits a quadratic to prompts up to 1.25 first chunks and derives its own chunk sizes`
         : sentence`Chunks of equal length: shrinking ones as it computes them would be slower`,
     ],
   },
@@ -79,9 +79,7 @@ const launches: Readonly<Record<ServingRuntime, Launch>> = {
       ],
     ],
     environment: () => ({}),
-    notes: () => [
-      sentence`Chunks follow from a quadratic that it fits when it starts, later from its first requests; its main branch takes the object inside scheduler_config`,
-    ],
+    notes: () => [sentence`Derives chunk sizes from a fitted quadratic; its main branch expects this inside scheduler_config`],
   },
 };
 

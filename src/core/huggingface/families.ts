@@ -102,7 +102,7 @@ export function completeFamily(family: Family, modelType: Located<string>, given
   return {
     modelType,
     ...(stacks === undefined
-      ? { layers: orDefault('layers', defaults.layers), encoderLayers: given.encoderLayers ?? byDefault(null, sentence`a decoder alone`) }
+      ? { layers: orDefault('layers', defaults.layers), encoderLayers: given.encoderLayers ?? byDefault(null, sentence`decoder only`) }
       : {
           layers:
             given.layers ??

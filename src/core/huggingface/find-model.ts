@@ -97,7 +97,7 @@ function textMember(root: Members): Member | undefined {
 function inheritedType(around: Located<string> | null, members: Members): Located<string> | null {
   const name = around === null ? undefined : textTypes.get(around.value);
   if (around === null || name === undefined || members.size === 0) return null;
-  return byDefault(name, sentence`the language model of ${quoted(around.value)} unless text_config says otherwise`);
+  return byDefault(name, sentence`the language model of ${quoted(around.value)} unless text_config changes it`);
 }
 
 function inferred(document: JsonDocument, members: Members): Located<string> {

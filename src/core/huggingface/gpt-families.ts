@@ -14,7 +14,7 @@ import {
 } from './family';
 import { sentence } from '../sentence';
 
-const parallel = sentence`attention and feed-forward one after the other, though they run beside each other`;
+const parallel = sentence`attention and feed-forward one after the other, though they run in parallel`;
 
 const gpt2: Family = {
   configClass: 'GPT2Config',

@@ -123,7 +123,7 @@ export const cohere: Family = {
   },
   always: { ...llamaAlways, norm: 'layernorm' },
   traits: { normsPerLayer: 1, normParameters: 1, qkNormAcrossHeads: true },
-  approximated: sentence`attention and feed-forward one after the other, though they run beside each other`,
+  approximated: sentence`attention and feed-forward one after the other, though they run in parallel`,
 };
 
 /**

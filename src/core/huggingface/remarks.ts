@@ -42,8 +42,8 @@ function guess(found: FoundModel, [least, most]: readonly [number, number]): Fin
     code: 'config-unknown-model-type',
     severity: 'warning',
     place: placeOfType(found),
-    message: sentence`The model type ${quoted(found.modelType.value)} is not known: its sizes are read, and planned as a Llama of these sizes, with ${formatCount(least)} to ${formatCount(most)} parameters if its layers are as usual`,
-    remedy: sentence`compare that with its published number of parameters; give what differs inline under "model" in a terapipe.json`,
+    message: sentence`Unknown model type ${quoted(found.modelType.value)}: planned as a Llama of its sizes, ${formatCount(least)} to ${formatCount(most)} parameters`,
+    remedy: sentence`check its published parameter count; give what differs under "model" in a terapipe.json`,
     fixes: [],
   };
 }
@@ -67,7 +67,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   if (family.assumed === true && both?.value.value === true)
     return unplannedFor(sentence`its encoder and decoder are of a kind that is not known`, placeOf(found.document, both.value));
   if (family.kind === 'encoder-decoder' && both?.value.value === false)
-    return unplannedFor(sentence`it is one stack of an encoder-decoder model alone`, placeOf(found.document, both.value));
+    return unplannedFor(sentence`it is only one stack of an encoder-decoder model`, placeOf(found.document, both.value));
   if (family.unplanned !== undefined) return unplannedFor(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
@@ -81,7 +81,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
   if (recurrent !== null) return unplannedFor(sentence`not all its layers are attention`, recurrent);
   if (facts.latentAttention !== undefined && latentOf(facts) === null)
-    return unplannedFor(sentence`it does not say all sizes of its latent attention`, placeOfFact(facts.kvLoraRank, found));
+    return unplannedFor(sentence`it does not give all sizes of its latent attention`, placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
     ? unplannedFor(sentence`its architectures name no causal language model`, placeOfMember(found, 'architectures'))
     : null;

@@ -7,7 +7,7 @@ import { type Sentence, sentence } from '../sentence';
 
 const byReason: readonly (readonly [reason: Sentence, types: string])[] = [
   [sentence`heads of attention differ from layer to layer`, 'gemma4 gemma4_text gemma4_assistant gemma4_unified gemma4_unified_text gemma4_unified_assistant gemma3n gemma3n_text mimo_v2_flash step3p5 step3p7 laguna dots3_note dots3_note_text diffusion_gemma'],
-  [sentence`several streams of hidden states run beside each other`, 'deepseek_v4 hy_v4 axk2'],
+  [sentence`several streams of hidden states run in parallel`, 'deepseek_v4 hy_v4 axk2'],
   [sentence`an indexer picks the tokens that its attention sees`, 'mistral_large4_text'],
   [sentence`its experts work on compressed tokens`, 'muse_spark_text'],
   [sentence`its attention is a mixture of experts`, 'jetmoe zaya'],

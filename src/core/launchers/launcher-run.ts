@@ -128,7 +128,7 @@ function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
       isHybrid(facts) && hybridRunOf(facts) === null,
     ],
     ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && hybridRunOf(facts) === null],
-    ['unlikeExperts', sentence`a model whose experts differ from layer to layer or stand beside a dense network`, true],
+    ['unlikeExperts', sentence`a model whose experts differ by layer or come in addition to a dense network`, true],
     ['unevenTensor', sentence`a run whose tensor ranks take unequal shares of the heads`, hasUnequalShares(facts)],
     ['windowFrequency', sentence`a model whose windows cannot be read`, !isReadWindows(facts)],
     ['moeLayerFrequency', sentence`a model whose layers differ in a way that cannot be read`, !isReadFrequency(facts)],

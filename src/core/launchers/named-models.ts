@@ -35,13 +35,13 @@ function wordsOf({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reas
       message: isPart
         ? sentence`Only the language model of ${quoted(name)} is planned, with the sizes that are published under this name`
         : sentence`The file does not say how large ${quoted(name)} is: the sizes are those that are published under this name`,
-      remedy: sentence`if your model has others, put its config.json beside this file`,
+      remedy: sentence`if your model has others, put its config.json next to this file`,
     };
   if (home === 'preset')
     return {
       reason: sentence`the published model of the name ${name}`,
       message: isPart
-        ? sentence`The file that sets the sizes of ${quoted(name)} is not here: the language model of the published one of this name is planned alone`
+        ? sentence`The file with the sizes of ${quoted(name)} is missing: its published language model is planned`
         : sentence`The file that sets the sizes of ${quoted(name)} is not here: they are those of the published model of this name`,
       remedy: sentence`open the folder that holds it too`,
     };
@@ -49,7 +49,7 @@ function wordsOf({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reas
   return {
     reason: sentence`${name} of ${launcher}`,
     message: sentence`The file does not say how large ${quoted(name)} is: the sizes are those in the code of ${launcher}`,
-    remedy: sentence`if your version of ${launcher} has others, put the model's config.json beside this file`,
+    remedy: sentence`if your version of ${launcher} has others, put the model's config.json next to this file`,
   };
 }
 

@@ -55,7 +55,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     throw new ExpectedError(
       'search-groups',
       sentence`Layouts are searched on nodes of one kind, and cluster.groups has several`,
-      sentence`plan without a search: sizes, placement and cut are chosen for the groups; or search on one group as the cluster`,
+      sentence`plan without a search (groups get sizes, placement and cut), or search one group as the cluster`,
     );
   const problem = heldToMeasured(asked);
   const searched = roomiest(problem, options);

@@ -103,7 +103,7 @@ export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fix
   }
   return [...bySettings.values()].map(
     ({ settings, names }) =>
-      sentence`${listOf(names)}: not tried, since no runtime that runs such a schedule has ${listOf(settings)} as well; name it in schedules to try it`,
+      sentence`${listOf(names)}: not tried, since no runtime runs it with ${listOf(settings)}; add it to schedules to try it`,
   );
 }
 
@@ -145,11 +145,11 @@ export function keptFreeText({ keptFree, best }: Pick<SearchResult, 'keptFree' |
     case 'keeps':
       return sentence`layouts keep ${percent} of GPU memory free: ${because}`;
     case 'launched':
-      return sentence`layouts keep ${percent} of GPU memory free: ${because}; the launched layout keeps less, and is the fastest`;
+      return sentence`layouts keep ${percent} of GPU memory free: ${because}; the launched layout keeps less and is the fastest`;
     case 'tight':
       return slowdown === null
         ? sentence`no layout keeps ${percent} of GPU memory free, and the best fits tightly: ${because}`
-        : sentence`the best fits tightly, since layouts that keep ${percent} of GPU memory free take ${formatNumber(slowdown)}x the time: ${because}`;
+        : sentence`the best fits tightly: layouts with ${percent} of GPU memory free take ${formatNumber(slowdown)}x the time: ${because}`;
   }
 }
 

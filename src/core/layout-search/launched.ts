@@ -85,8 +85,8 @@ export function launchedAgainstBest({ launched, best, request }: SearchResult): 
 function titleOf(launched: FoundPlan, best: FoundPlan): Sentence {
   const [own, least] = [formatDuration(launched.iterationMs), formatDuration(best.iterationMs)];
   if (!best.fits) return sentence`no layout fits; ${least} with the least memory`;
-  if (launched.verdict.tight) return sentence`as launched it may not fit, best that does ${least}`;
-  if (!launched.fits) return sentence`as launched it does not fit, best that does ${least}`;
+  if (launched.verdict.tight) return sentence`launched layout may not fit; best that fits: ${least}`;
+  if (!launched.fits) return sentence`launched layout does not fit; best that fits: ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
   if (tiesWith(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
   return sentence`as launched ${own}, best ${least}, ${costOf(best.iterationMs / launched.iterationMs - 1)}`;
@@ -102,7 +102,7 @@ function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult
   const { tensor, pipeline } = point.layout;
   const wanted = counted(pipeline, 'micro-batch', 'micro-batches');
   return [
-    ...(isUneven(point.layout, scheme) ? [sentence`interleaving wants a multiple of ${wanted}, not ${formatCount(scheme.length)}`] : []),
+    ...(isUneven(point.layout, scheme) ? [sentence`interleaving needs a multiple of ${wanted}, not ${formatCount(scheme.length)}`] : []),
     ...(tensor > joinedGpus(cluster) ? [sentence`tensor ${formatCount(tensor)} ${crossingText(cluster)}`] : []),
     ...(verdict.fits ? [] : [verdictText(verdict)]),
   ];
@@ -116,7 +116,7 @@ function against(launched: FoundPlan, best: FoundPlan): Sentence {
   if (tiesWith(launched, best)) return sentence`as fast as the best within ${formatPercent(sameTime - 1)}; least memory has ${other}`;
   if (launched.iterationMs < best.iterationMs)
     return launched.fits ? sentence`the best that launchers accept is ${other}` : sentence`the best that fits is ${other}`;
-  return sentence`${whyLost(launched, best)}; against ${other}`;
+  return sentence`${whyLost(launched, best)}; compared with ${other}`;
 }
 
 /** The same step of the same layout, whichever of them was predicted first: sums of the same times in another order differ by rounding. */

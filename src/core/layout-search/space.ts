@@ -307,7 +307,7 @@ export function nothingToSearch(problem: SearchProblem): ExpectedError {
   const { training } = problem.request;
   return new ExpectedError(
     'search-no-layout',
-    sentence`No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences a step with what is fixed`,
+    sentence`No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences per step with the fixed settings`,
     sentence`change training.globalBatch or the number of nodes, or leave more of layout open`,
   );
 }

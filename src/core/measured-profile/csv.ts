@@ -26,10 +26,9 @@ const written: Readonly<Record<Column, string>> = {
 
 /**
  * A profile of slice times that were measured elsewhere (from PyTorch, say). CSV with comma, semicolon or tab; a header with `tokens`,
- * `forward_ms`, and where there are any `backward_ms`,
- * `context` (else 0) and `batch` (else 1); times in ms of one layer, lengths in tokens. Lines from `#` are comments, other columns are
- * ignored. A cell that occurs again counts as another round:
- * the least is kept. Errors of the fit are by leave-one-out.
+ * `forward_ms`, and where there are any `backward_ms`, `context` (else 0) and `batch` (else 1); times in ms of one layer, lengths in
+ * tokens. Lines from `#` are comments, other columns are ignored. A cell that occurs again counts as another round: the least is kept.
+ * Errors of the fit are by leave-one-out.
  *
  * @throws ExpectedError, placed at the cell: `csv-syntax`, `csv-too-large`, `csv-column` (missing or twice), `csv-number` (no number, or
  * none that fits the column), `csv-too-few` (under three lengths of batch 1 without context).
@@ -82,7 +81,7 @@ function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
       throw csvError(
         csv,
         'csv-column',
-        sentence`Column ${written[column]} is there twice`,
+        sentence`Column ${written[column]} appears twice`,
         sentence`keep one of the two`,
         cellRange(csv, 0, again),
       );
@@ -155,7 +154,7 @@ function readNumber(csv: Csv, row: number, index: number, column: Column): numbe
   throw csvError(
     csv,
     'csv-number',
-    text === '' ? sentence`${written[column]} is missing in this row` : sentence`${quoted(text)} is no ${written[column]}`,
+    text === '' ? sentence`${written[column]} is missing in this row` : sentence`${quoted(text)} is not valid for ${written[column]}`,
     sentence`write ${ranges[column].words}${comma}`,
     cellRange(csv, row, index),
   );

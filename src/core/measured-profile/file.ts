@@ -173,7 +173,7 @@ function refuseOthers(root: Node, file: string): void {
   if (root.type !== 'object' || kind?.value !== 'terapipe-profile')
     throw new ExpectedError(
       'profile-invalid',
-      sentence`This is no profile: its "kind" is not "terapipe-profile"`,
+      sentence`This is not a profile: its "kind" is not "terapipe-profile"`,
       sentence`name a file that terapipe profile wrote`,
       placeOf(kind ?? { offset: root.offset, length: Math.min(root.length, 1) }, file),
     );

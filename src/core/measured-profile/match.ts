@@ -27,7 +27,7 @@ const rules: readonly Rule[] = [
   ({ device }) =>
     device.kind !== 'software'
       ? null
-      : sentence`it was measured on ${device.name}, a GPU interface drawn by the CPU, whose times mean nothing for a GPU`,
+      : sentence`it was measured on ${device.name}, which runs on the CPU: its times mean nothing for a GPU`,
   deviceReason,
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : sentence`it is of tensor size ${tensor}, not ${layout.tensor}`),
   (_, { model }) => unlikeOneLayer(model),

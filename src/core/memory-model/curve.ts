@@ -71,8 +71,7 @@ interface Step {
 
 /**
  * Goes through the operations of one stage in order. They run one after the other, so what is alive depends on the order alone; an
- * overlapped pair counts as its forward, then its backward,
- * which is the most it can hold.
+ * overlapped pair counts as its forward, then its backward, which is the most it can hold.
  */
 function walkStage(
   { units, rowStart, kind, chunk, unit }: Schedule,

@@ -11,9 +11,9 @@ import { hiddenShare, localTokens, scoreBytes, stackUnit, visits } from './unit-
 
 /**
  * Kept by a layer under TorchTitan's op-level recompute (`selective_ac_option = "op"`: torchtitan/parallelisms/parallelize_llama.py at
- * 3f20451): its input and the outputs of attention, of every second product (of wq, wk, wv, wo, w1,
- * w3, w2: wq, wv, w1 and w2) and of what scatters over tensor-parallel ranks. `torch.compile` drops what backward does not read: what ends
- * the layer. Of experts, which wgrad reads the same way, the rows as they come and w1's output.
+ * 3f20451): its input and the outputs of attention, of every second product (of wq, wk, wv, wo, w1, w3, w2: wq, wv, w1 and w2) and of what
+ * scatters over tensor-parallel ranks. `torch.compile` drops what backward does not read: what ends the layer. Of experts, which wgrad
+ * reads the same way, the rows as they come and w1's output.
  */
 export function operationSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind): number {
   const { model, training, layout } = inputs;

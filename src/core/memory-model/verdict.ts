@@ -111,14 +111,14 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
   return formatBytesOf(peakBytes, usableBytes);
 }
 
-/** `fits, 3.2 GiB to spare`, `may not fit, 0.5 GiB of what is kept free are needed` or `does not fit, 1.5 GiB too much`. */
+/** `fits, 3.2 GiB to spare`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */
 export function verdictText({ fits, tight, roomBytes }: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes'>): Sentence {
   if (fits) return sentence`fits, ${formatBytes(roomBytes)} to spare`;
   const wanting = formatBytes(-roomBytes);
-  return tight ? sentence`may not fit, ${wanting} of what is kept free are needed` : sentence`does not fit, ${wanting} too much`;
+  return tight ? sentence`may not fit: uses ${wanting} of the safety margin` : sentence`does not fit, ${wanting} over`;
 }
 
-/** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB too much`. */
+/** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB over`. */
 export function verdictSentence(verdict: MemoryVerdict): Sentence {
   const { stage, stages, gpu, peakBytes, usableBytes } = verdict;
   const [peak, usable] = [formatBytes(peakBytes), formatBytes(usableBytes)];

@@ -2,8 +2,8 @@ import type { LayerKind, ModelSpec, StateMixer } from '../domain/model';
 
 /*
  * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH,
- * GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23,
- * whose counts the tests hold; how tensor parallelism divides them: `MambaMixer` and `GatedDeltaNet` of Megatron-LM core 0.16.
+ * GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23, whose counts the tests hold; how tensor parallelism
+ * divides them: `MambaMixer` and `GatedDeltaNet` of Megatron-LM core 0.16.
  */
 
 /** Whether a layer has keys and values of every token. */

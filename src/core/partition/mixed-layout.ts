@@ -169,7 +169,7 @@ function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): E
       source,
     );
   return groupsError(
-    sentence`${clusterText(cluster)} make no whole stages with what is fixed of the layout`,
+    sentence`${clusterText(cluster)} cannot be split into whole stages with the fixed part of the layout`,
     given.stageNodeGroups === undefined
       ? sentence`let tensor x data x context divide ${formatCount(common)}, or name the group of each stage in layout.stageNodeGroups`
       : sentence`use smaller layout.tensor and layout.data, or fewer stages on the fullest group`,

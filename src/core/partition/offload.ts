@@ -86,7 +86,7 @@ export function offloadReason(
     most = Math.max(most, bytes);
     waitMs = Math.max(waitMs, ms);
   }
-  const held = waitMs > 0 ? sentence`which holds its passes up by ${formatDuration(waitMs)}` : sentence`beside compute`;
+  const held = waitMs > 0 ? sentence`which holds its passes up by ${formatDuration(waitMs)}` : sentence`overlapped with compute`;
   const layers = Math.min(asked, Math.max(...stages.map(({ contents }) => contents.layers)));
   return [
     sentence`activations of ${counted(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,

@@ -43,7 +43,7 @@ export function batchFallback(
       reason:
         each.source.kind === 'default'
           ? sentence`${formatCount(each.value)} on each replica: ${each.source.reason}`
-          : sentence`${formatCount(each.value)} on each replica, as the files say`,
+          : sentence`${formatCount(each.value)} on each replica, as the files set`,
     };
   const assumed = { value: assumedGlobalBatch(training, layout), reason: reasonOfAssumed(training) };
   const before = keptBatch(kept);
@@ -52,8 +52,8 @@ export function batchFallback(
   if (before % unit === 0) return keptFallback(kept, 'training.globalBatch', before) ?? assumed;
   const reason =
     training.microBatch === 1
-      ? sentence`${formatCount(before)} cannot be divided over ${counted(layout.data, 'replica')}`
-      : sentence`${formatCount(before)} cannot be divided over ${counted(layout.data, 'replica')} and micro-batches of ${formatCount(training.microBatch)}`;
+      ? sentence`${formatCount(before)} is not divisible by ${counted(layout.data, 'replica')}`
+      : sentence`${formatCount(before)} is not divisible by ${counted(layout.data, 'replica')} times micro-batches of ${formatCount(training.microBatch)}`;
   return { value: unit * Math.max(1, Math.round(before / unit)), reason };
 }
 

@@ -195,7 +195,7 @@ function unreachable({ cluster }: PlanRequest, iterationMs: number, nearest: num
     ? new ExpectedError(
         'calibration-unreachable',
         sentence`A step of ${measured} is faster than ${cluster.gpu.name} at its peak rates allows (${formatDuration(nearest)})`,
-        sentence`check that the file has the recompute, batch, layout and precision of the measured run, and cost.issueFloorUs`,
+        sentence`check recompute, batch, layout, precision and cost.issueFloorUs: they must match the measured run`,
       )
     : new ExpectedError(
         'calibration-unreachable',

@@ -38,8 +38,8 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
 
 /** Beside what kind of layers adapters are not priced; null: beside those of this model they are. */
 function unpricedModel({ latent, state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
-  if (latent) return sentence`beside latent attention`;
-  if (state !== undefined) return sentence`beside layers with a state`;
+  if (latent) return sentence`in addition to latent attention`;
+  if (state !== undefined) return sentence`in addition to SSM layers`;
   if (stacks !== undefined) return sentence`in an encoder with a decoder`;
   return mtpLayers > 0 ? sentence`with multi-token prediction` : null;
 }

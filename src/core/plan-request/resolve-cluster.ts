@@ -82,7 +82,7 @@ export function resolveNodes(
       };
     return {
       value: found?.nodes ?? 1,
-      reason: sentence`the model fits on none up to ${formatCount(mostAssumedNodes)}; more come hardly closer`,
+      reason: sentence`does not fit on up to ${formatCount(mostAssumedNodes)} nodes; this size comes closest`,
     };
   });
   return { nodes, found };

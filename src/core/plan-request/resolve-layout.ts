@@ -38,7 +38,7 @@ export function resolveLayout(
   if (found === null) {
     throw new ExpectedError(
       'layout-world-size',
-      sentence`No tensor, pipeline and data sizes use all ${formatCount(world)} GPUs with what is fixed`,
+      sentence`No TP, PP and DP sizes use all ${formatCount(world)} GPUs with the fixed settings`,
       sentence`leave one of layout.tensor, layout.pipeline and layout.data open, or set all of them`,
     );
   }

@@ -224,7 +224,7 @@ export function ringOf(
   const ranks = tensor * context;
   const isOther = runtime !== 'megatron' || model.state !== undefined;
   if (context === 1 || contextParallelComm !== undefined || isOther || sharesHeads(model, ranks)) return {};
-  const reason = sentence`all-to-all hands on heads, which ${counted(ranks, 'rank')} of tensor and context parallelism do not share out`;
+  const reason = sentence`all-to-all splits heads, which are not divisible by ${counted(ranks, 'rank')} of tensor and context parallelism`;
   return { contextParallelComm: valueOrDefault('training.contextParallelComm', undefined, () => ({ value: 'ring', reason })) };
 }
 

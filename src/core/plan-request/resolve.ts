@@ -243,7 +243,7 @@ function resolveProfile(
       value: 'none',
       reason:
         refused.length > 1
-          ? sentence`${baseName(first.file)}: ${first.reason}; nor do ${refused.length - 1} more match`
+          ? sentence`${baseName(first.file)}: ${first.reason}; ${counted(refused.length - 1, 'other profile')} not used either`
           : sentence`${baseName(first.file)}: ${first.reason}`,
     }));
   return chosen;

@@ -43,7 +43,7 @@ export function requireRunnable(request: PlanRequest): void {
   if (training.globalBatch % layout.data !== 0)
     throw new ExpectedError(
       'plan-batch-not-divisible',
-      sentence`A global batch of ${formatCount(training.globalBatch)} cannot be split over ${counted(layout.data, 'replica')}`,
+      sentence`A global batch of ${formatCount(training.globalBatch)} is not divisible by ${counted(layout.data, 'replica')}`,
       sentence`use a multiple of ${formatCount(layout.data)}`,
     );
   requireCountable(request);
@@ -99,7 +99,7 @@ export function runsStacks(schedule: ScheduleName): boolean {
 }
 
 /** What is said of the schedules that are left out. */
-export const stackReason = sentence`token slices and several chunks on a stage are not compared: an encoder reads its sequence whole, and launchers interleave no encoder with a decoder`;
+export const stackReason = sentence`token slices and virtual stages are not compared: encoders read whole sequences`;
 
 /**
  * Refuses what no encoder-decoder model is planned with: a stack without layers, token slices, virtual stages, context parallelism, several

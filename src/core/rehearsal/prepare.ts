@@ -46,7 +46,7 @@ export function clockFor(asked: Rehearsal['clock'] | null, stages: number, cores
   if (asked === 'real' && stages > cores)
     throw new ExpectedError(
       'rehearsal-cores',
-      sentence`${counted(stages, 'stage')} cannot run beside each other on ${counted(cores, 'core')}`,
+      sentence`${counted(stages, 'stage')} cannot overlap on ${counted(cores, 'core')}`,
       sentence`rehearse on the virtual clock (--clock virtual), or fewer stages (--stages)`,
     );
   return asked ?? (stages > 1 && stages <= cores ? 'real' : 'virtual');

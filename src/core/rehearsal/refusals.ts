@@ -46,7 +46,7 @@ function unlikeModel({ model, training, layout }: PlanRequest): Sentence | null 
   if (model.state !== undefined) return sentence`state-space and linear-attention layers have no graph yet`;
   if ((model.experts?.sharedFfn ?? 0) > 0) return sentence`shared experts have no graph yet`;
   if (model.experts !== null) return sentence`experts, routed for a whole sequence, have no graph yet`;
-  if (model.stacks !== undefined) return sentence`it has an encoder beside its decoder`;
+  if (model.stacks !== undefined) return sentence`it has an encoder in addition to its decoder`;
   if ((model.mtpLayers ?? 0) > 0) return sentence`multi-token prediction has no graph yet`;
   if (model.attentionSinks === true) return sentence`attention sinks have no graph yet`;
   if (model.layerKinds?.some(({ window }) => window !== null && window < training.sequenceLength) === true)

@@ -285,8 +285,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'that one is meant.',
   },
   'policy-alone': {
-    example:
-      'a GRPO config of NeMo-RL. "Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out"',
+    example: 'a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"',
     source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
     ignore: 'you plan the training step alone.',
   },

@@ -32,8 +32,7 @@ function placeOfSetting(run: Run, key: string): Place {
 
 /**
  * The edits that give a setting a value (null: remove it) in the terapipe.json of a run, comments and layout kept; null when there is no
- * such file,
- * the value was given on the command line and an edit would change nothing, or it is part of a list of groups.
+ * such file, the value was given on the command line and an edit would change nothing, or it is part of a list of groups.
  */
 export function settingEdits(run: Run, key: string, value: string | number | boolean | null): readonly TextEdit[] | null {
   return settingsEdits(run, [[key, value]]);

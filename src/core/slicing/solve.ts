@@ -92,7 +92,7 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
   if (solved === null)
     throw new ExpectedError(
       'slicing-infeasible',
-      sentence`No way to cut ${problem.tokens} tokens avoids the slices that are ruled out`,
+      sentence`No slicing of ${problem.tokens} tokens avoids the slices that are ruled out`,
       problem.maximumInFlight === undefined
         ? sentence`allow shorter slices or fewer sequences at a time`
         : sentence`allow more slices in flight, or longer ones`,

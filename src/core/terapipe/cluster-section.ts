@@ -129,7 +129,7 @@ function readGroups(cluster: Section): GivenCluster {
   if (beside.length > 0)
     throw configError(
       'config-inconsistent',
-      sentence`cluster has groups and ${orList(beside)} beside them`,
+      sentence`cluster has both groups and ${orList(beside)}`,
       sentence`give each group its own, and cluster nothing else`,
       place,
     );
@@ -163,7 +163,7 @@ function readGroup(group: Section): { readonly group: NodeGroup; readonly usual:
     throw configError(
       'config-inconsistent',
       sentence`${group.path.join('.')} has no ${missing}`,
-      missing === 'gpu' ? sentence`name its GPU` : sentence`say how many nodes it has`,
+      missing === 'gpu' ? sentence`name its GPU` : sentence`give its number of nodes`,
       placeOf(group.document, group.node),
     );
   const preset = gpuPresets[gpu.preset];

@@ -23,8 +23,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
       place,
     );
   }
-  const gatedMlp =
-    given.gatedMlp ?? byDefault(false, sentence`a model given by numbers has one up projection unless gatedMlp says otherwise`);
+  const gatedMlp = given.gatedMlp ?? byDefault(false, sentence`a model given by numbers has one up projection unless gatedMlp is set`);
   const gated = gatedMlp.value;
   const biases = byDefault(
     !gated,
@@ -40,14 +39,13 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     headDim: given.headDim ?? hiddenOverHeads(hidden.value, heads.value),
     ffn: given.ffn ?? defaultFfn(hidden.value, gated),
     gatedMlp,
-    experts: given.experts ?? byDefault(null, sentence`dense unless experts says otherwise`),
-    activeExperts: given.activeExperts ?? byDefault(null, sentence`dense unless activeExperts says otherwise`),
-    expertFfn: given.expertFfn ?? byDefault(null, sentence`experts are as wide as ffn unless expertFfn says otherwise`),
-    encoderLayers: given.encoderLayers ?? byDefault(null, sentence`a decoder alone unless encoderLayers says otherwise`),
+    experts: given.experts ?? byDefault(null, sentence`dense unless experts is given`),
+    activeExperts: given.activeExperts ?? byDefault(null, sentence`dense unless activeExperts is given`),
+    expertFfn: given.expertFfn ?? byDefault(null, sentence`experts are as wide as ffn unless expertFfn is given`),
+    encoderLayers: given.encoderLayers ?? byDefault(null, sentence`decoder only unless encoderLayers is given`),
     vocab: given.vocab ?? byDefault(0, sentence`no vocabulary given: planned without embedding and head`),
     tiedEmbeddings:
-      given.tiedEmbeddings ??
-      byDefault(false, sentence`a model given by numbers has a head of its own unless tiedEmbeddings says otherwise`),
+      given.tiedEmbeddings ?? byDefault(false, sentence`a model given by numbers has its own head unless tiedEmbeddings is set`),
     maxPositions,
     positions: given.positions ?? defaultPositions(gated, maxPositions.value),
     norm:
@@ -58,7 +56,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
     qkvBias: given.qkvBias ?? biases,
     attentionOutputBias: given.attentionOutputBias ?? biases,
     mlpBias: given.mlpBias ?? biases,
-    qkNorm: given.qkNorm ?? byDefault(false, sentence`no norm of queries and keys unless qkNorm says so`),
+    qkNorm: given.qkNorm ?? byDefault(false, sentence`no norm of queries and keys unless qkNorm is set`),
   };
 }
 

@@ -93,6 +93,6 @@ export function nearestRuns(
   const format = wanted.narrow ? sentence`with GEMMs in FP8 or NVFP4` : sentence`with GEMMs in 16 bits or more`;
   const text = isExact
     ? sentence`${what} on ${wanted.generation ?? gpu.name} under ${name}, ${format}`
-    : sentence`${what} nearest to it, widened by what such ranges miss of a source that is left out; none on ${gpu.name} under ${name}, ${format}, is known`;
+    : sentence`${what} nearest to it, widened by the cross-validation error; none on ${gpu.name} under ${name}, ${format}, is known`;
   return { runs, text };
 }

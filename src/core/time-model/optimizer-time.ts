@@ -6,9 +6,9 @@ import { localParameters, type StageLayers } from './stage-time';
 
 /**
  * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its
- * share, for which it reads the gradient's norm and scales it to the clip (12 bytes),
- * and touches every gradient once more, in the bytes that its buffers have: zeroes it and, with replicas, divides it by their number before
- * the exchange (`reset` of its gradient buffers, `start_grad_sync`).
+ * share, for which it reads the gradient's norm and scales it to the clip (12 bytes), and touches every gradient once more, in the bytes
+ * that its buffers have: zeroes it and, with replicas, divides it by their number before the exchange (`reset` of its gradient buffers,
+ * `start_grad_sync`).
  */
 export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { training, layout } = inputs;

@@ -17,7 +17,7 @@ import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sen
  */
 export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
-  const description = sentence`Analytic model of ${gpu.name}: GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak for large sizes, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
+  const description = sentence`Analytic model of ${gpu.name}: large GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined) return calibratedProvenance(description, calibration);
   const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
   const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
@@ -78,26 +78,26 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
     {
       holds: adapter !== undefined,
       percent: 35,
-      reason: sentence`adapters are timed by their products and bytes, of frozen weights forward and input gradients alone: two published steps of one model, in FP8, took 0.88 and 0.93 of what was predicted`,
+      reason: sentence`adapters are timed by GEMMs and bytes: two published FP8 steps took 0.88x and 0.93x the prediction`,
     },
     {
       holds: adapter?.baseBits !== undefined,
       percent: 60,
       slowerAlone: true as const,
-      reason: sentence`frozen weights of ${adapter?.baseBits ?? 0} bits are made anew for each product, which nobody measured`,
+      reason: sentence`dequantizing frozen ${adapter?.baseBits ?? 0}-bit weights for each GEMM is not measured`,
     },
     {
       holds: model.state !== undefined,
       percent: 35,
-      reason: sentence`SSM and linear-attention layers are timed by the bytes and GEMMs of their kernels; against the published throughput of one such model that came out 21 to 46 % too fast`,
+      reason: sentence`SSM and linear-attention times are 21 to 46 % too fast for the one published model`,
     },
     {
       holds: model.attentionSinks === true,
       percent: 60,
       slowerAlone: true as const,
-      reason: sentence`attention has sinks, whose kernels nobody measured: published steps of one such model took up to 1.6 times what was predicted, in MXFP8 2.4 times`,
+      reason: sentence`attention sinks are not measured: published steps took up to 1.6x the predicted time, MXFP8 2.4x`,
     },
-    { holds: model.stacks !== undefined, percent: 20, reason: sentence`no measured run of an encoder with a decoder is known` },
+    { holds: model.stacks !== undefined, percent: 20, reason: sentence`no measured run of an encoder-decoder model is known` },
     {
       holds: model.experts !== null && expert > 1 && tensor * expert > joined,
       percent: 35,
@@ -139,7 +139,7 @@ export function tableProvenance(points: number): CostProvenance {
     kind: 'table',
     description: sentence`Interpolated between ${points} measured slice times given in the config`,
     ...halfWidth(10),
-    errorBecause: sentence`measured on this machine; between points it is interpolated; where a schedule splits backward, weight gradients take the share that the analytic model says`,
+    errorBecause: sentence`measured here and interpolated; weight gradients' share of backward is from the analytic model`,
   };
 }
 
@@ -180,7 +180,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Asked)
     ...halfWidth(Math.round(Math.max(least, worst))),
     errorBecause: sentence`${clausesOf([
       sentence`layer times are measured; ${listOf(analytic)} are not`,
-      sentence`where a schedule splits backward, weight gradients take the share that the analytic model says`,
+      sentence`weight gradients' share of a split backward is from the analytic model`,
       ...beyond,
     ])}`,
   };

@@ -141,8 +141,8 @@ export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, sta
 
 /**
  * Exchanges inside a mixer with a state, one pass, seconds: heads for tokens by all-to-all under context parallelism, of everything
- * projected and of the output (`MambaContextParallel`), and the sum of Mamba's step sizes,
- * whose matrix tensor parallelism cuts along its rows.
+ * projected and of the output (`MambaContextParallel`), and the sum of Mamba's step sizes, whose matrix tensor parallelism cuts along its
+ * rows.
  */
 export function ssmCollectiveSeconds({ training, layout, cluster }: CostInputs, state: StateMixer, rows: number): number {
   const { projected, value, steps }: StateWidths = stateWidths(state, layout.tensor);

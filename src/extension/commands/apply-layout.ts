@@ -39,7 +39,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   const { run, launcher, reread: read } = state;
   const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
   if (applied.edits.length === 0) {
-    void showInformationMessage(vscode.l10n.t('{0} says this layout already.', nameOf(vscode.Uri.parse(file))));
+    void showInformationMessage(vscode.l10n.t('{0} already has this layout.', nameOf(vscode.Uri.parse(file))));
     return;
   }
   await commands.diffs.show(

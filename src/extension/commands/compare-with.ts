@@ -145,8 +145,8 @@ function bestChoice({ sessions, layouts }: CompareCommands, file: string): Choic
   const names = result?.launched !== null;
   return [
     {
-      label: names ? vscode.l10n.t('As launched against best') : vscode.l10n.t('As planned against best'),
-      description: vscode.l10n.t('the layout of this config beside the best one that a search finds'),
+      label: names ? vscode.l10n.t('Launched layout compared with the best') : vscode.l10n.t('Planned layout compared with the best'),
+      description: vscode.l10n.t('the layout of this config compared with the best one that a search finds'),
       iconPath: new vscode.ThemeIcon('search'),
       compared: () => ({ kind: 'best' }),
     },

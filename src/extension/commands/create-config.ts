@@ -64,7 +64,7 @@ async function textOf({ sessions, log }: ConfigCommands, { file, format }: Found
   if (text !== null) return text;
   throw new ExpectedError(
     'config-nothing-known',
-    sentence`${nameOf(uri)} says nothing about sizes of the model, the layout or the training`,
+    sentence`${nameOf(uri)} has no sizes of the model, the layout or the training`,
     sentence`create a terapipe.json from the config.json of the model instead`,
   );
 }

@@ -94,7 +94,7 @@ async function showPatch(plan: Plan): Promise<void> {
   throw new ExpectedError(
     'slices-no-function',
     sentence`No file of the workspace has a function that returns slice lengths`,
-    sentence`open the folder of the runtime: its sequence_split.py, sp_utils.py or chunked_pipeline_parallel_utils.py`,
+    sentence`open the runtime's folder (sequence_split.py, sp_utils.py, chunked_pipeline_parallel_utils.py)`,
   );
 }
 

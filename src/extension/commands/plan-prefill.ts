@@ -31,7 +31,7 @@ export async function planPrefillCommand(commands: PrefillCommands, argument: un
   commands.panels.open(file, { tab: 'prefill', candidate: null });
   const { prefill, engines } = await withProgress(vscode.l10n.t('Planning the prompt'), () => commands.prefills.plan(file, wanted));
   return [
-    vscode.l10n.t('First token after {0} with {1} chunks', formatDuration(prefill.timeToFirstTokenMs), prefill.chunks.length),
+    vscode.l10n.t('Time to first token {0} with {1} chunks', formatDuration(prefill.timeToFirstTokenMs), prefill.chunks.length),
     ...prefill.rules.map((rule) =>
       vscode.l10n.t(
         '{0}: {1} slower',

@@ -78,7 +78,7 @@ function updateText(update: SearchUpdate): string {
   const { best, counts } = update;
   const looked = formatCount(counts.families + counts.considered);
   return best === null
-    ? vscode.l10n.t('{0} considered, none that fits yet', looked)
+    ? vscode.l10n.t('{0} considered, none fits yet', looked)
     : vscode.l10n.t('{0} considered, best so far {1}', looked, formatDuration(best.iterationMs));
 }
 

@@ -25,7 +25,7 @@ export async function targetOf(shown: ShownConfig, argument: unknown): Promise<s
   if (uriOf(argument) !== null && uri !== null)
     throw new ExpectedError(
       'no-config',
-      sentence`${nameOf(uri)} is no model config that TeraPipe reads`,
+      sentence`${nameOf(uri)} is not a model config that TeraPipe reads`,
       sentence`open a config.json or a terapipe.json`,
     );
   if (shown.file() === null) await shown.suggest();

@@ -109,7 +109,7 @@ function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Ur
   const rest = new vscode.Diagnostic(
     first.range,
     vscode.l10n.t(
-      '{0} more informations: {1}; "terapipe check --all" prints them, the setting terapipe.findings.ignore switches codes off',
+      '{0} more informations: {1}; see "terapipe check --all", or set terapipe.findings.ignore',
       left.length,
       countsByCode(left.map(codeOf)),
     ),

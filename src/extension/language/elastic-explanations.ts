@@ -47,14 +47,10 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   'elastic.dataset': { meaning: (t) => t('A data set whose numbers of samples and classes are known.') },
   'elastic.batch': { meaning: (t) => t('Samples of one step on every pipeline at the start.') },
   'elastic.batchScaling': {
-    meaning: (t) =>
-      t('With more replicas every pipeline keeps its samples and steps get larger (scaled), or they share the same ones (kept).'),
+    meaning: (t) => t('With more replicas, pipelines keep their batch and steps grow (scaled), or share it (kept).'),
   },
   'elastic.freezing': {
-    meaning: (t) =>
-      t(
-        'What freezes layers: a fraction of those left (alpha), the layer with the smallest gradient norm up to it (gradients), the first whose norm changed by the median (changes), or a list (given).',
-      ),
+    meaning: (t) => t('What freezes layers: a fraction (alpha), gradient norms (gradients, changes), or a list (given).'),
     elastic: frozen,
   },
   'elastic.alpha': {
@@ -62,21 +58,19 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     elastic: frozen,
   },
   'elastic.gradientNorms': {
-    meaning: (t) => t('Log of gradient norms per epoch and layer, CSV, JSON or JSONL: layers up to the one with the smallest norm freeze.'),
+    meaning: (t) => t('Gradient norms by epoch and layer (CSV, JSON, JSONL): layers up to the smallest norm freeze.'),
     elastic: frozen,
   },
   'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch, as you decided.'), elastic: frozen },
   'elastic.pipelineLength': {
-    meaning: (t) =>
-      t('GPUs of a pipeline in the first epoch. As layers freeze it is halved, and the GPUs that become free become replicas.'),
+    meaning: (t) => t('GPUs per pipeline in the first epoch. As layers freeze it is halved; free GPUs become replicas.'),
     elastic: ({ epochs }, t) =>
       epochs
         .slice(-1)
         .map(({ pipelineLength, replicas }) => t('Ends with {0} of {1}.', plural(replicas, 'pipeline'), plural(pipelineLength, 'GPU'))),
   },
   'elastic.balance': {
-    meaning: (t) =>
-      t("How layers are cut into stages: PipeTransformer's greedy rule, or the least maximum of parameters or of modelled time."),
+    meaning: (t) => t("How layers are cut into stages: PipeTransformer's greedy rule, or balanced by parameters or time."),
     elastic: ({ balances }, t) =>
       (balances[0] ?? []).map(({ name, pipelineMs }) =>
         t('{0}: {1} of pipeline a step in the first epoch.', name, formatDuration(pipelineMs)),
@@ -84,7 +78,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   },
   'elastic.microBatches': { meaning: (t) => t('Micro-batches of a step: a number, the fastest one, or that of the published table.') },
   'elastic.schedule': {
-    meaning: (t) => t('How a pipeline passes its samples: GPipe, all forwards first, or 1F1B, which holds fewer activations.'),
+    meaning: (t) => t('Schedule of a pipeline: GPipe (all forwards first) or 1F1B (holds fewer activations).'),
   },
   'elastic.tokenSlices': {
     meaning: (t) => t('Slices of every sequence of a causal model, or search for the fastest number in every epoch.'),
@@ -100,8 +94,8 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   'elastic.hostMemoryGB': { meaning: (t) => t('Memory of a node that the cache may take; the rest of it goes to disk.'), elastic: cache },
   'elastic.diskGB': { meaning: (t) => t('Disk of a node that the cache may take.'), elastic: cache },
   'elastic.diskGBps': { meaning: (t) => t('How fast a node reads its cache from disk, GB/s.') },
-  'elastic.hostLinkGBps': { meaning: (t) => t('How fast a GPU reads from the memory of its host, GB/s.') },
-  'elastic.hostMemoryGBps': { meaning: (t) => t('What the memory of a node hands to all of its GPUs together, GB/s.') },
+  'elastic.hostLinkGBps': { meaning: (t) => t('Bandwidth from host memory to one GPU, GB/s.') },
+  'elastic.hostMemoryGBps': { meaning: (t) => t('Host memory bandwidth of a node, shared by its GPUs, GB/s.') },
   'elastic.loaderSamplesPerSecond': {
     meaning: (t) => t('Samples that one worker loads and decodes in a second: no step is faster than its samples come.'),
     elastic: ({ epochs }, t) => [
@@ -109,10 +103,10 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     ],
   },
   'elastic.loaderWorkers': {
-    meaning: (t) => t('Workers that load samples beside each process; with 0 the process loads them itself, and its GPUs wait.'),
+    meaning: (t) => t('Data-loader workers per process; with 0 the process loads samples itself, and its GPUs wait.'),
   },
   'elastic.evaluationSamples': {
-    meaning: (t) => t('Samples of the data set that is evaluated on, forward alone.'),
+    meaning: (t) => t('Samples of the evaluation data set, forward only.'),
     elastic: ({ epochs }, t) => [
       t('Evaluation takes {0} in all.', formatDuration(epochs.reduce((sum, { evaluationMs }) => sum + evaluationMs, 0))),
     ],
@@ -122,7 +116,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('After how many epochs the training data is evaluated on, and after the last; 0 is never.'),
   },
   'elastic.frozenSamplesPerSecond': {
-    meaning: (t) => t('Measured samples that one GPU takes through all layers in a second, forward alone: frozen layers take their share.'),
+    meaning: (t) => t('Measured samples per second that one GPU runs forward through all layers; prices frozen layers.'),
   },
   'elastic.transitionSeconds': {
     meaning: (t) => t('What it takes to stop, regroup the processes and go on with other pipelines.'),
@@ -139,7 +133,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
   },
   'elastic.classes': { meaning: (t) => t('Classes that the head of the model tells apart.') },
   'elastic.throughputs': {
-    meaning: (t) => t('Measured samples per second by frozen layers and pipeline length: they replace or scale the model of a step.'),
+    meaning: (t) => t('Measured samples/s by frozen layers and pipeline length; replace or scale the predicted step.'),
     elastic: (plan, t) => gain(plan, 'all', t),
   },
   'elastic.fillingThroughputs': {

@@ -14,7 +14,7 @@ import { say } from '../../core/sentence';
 /** By key as `terapipe.json` has it; a model config's keys are mapped to these by its reader. */
 export const explanations: Readonly<Record<string, Explanation>> = {
   'model.layers': {
-    meaning: (t) => t('Layers are dealt to the pipeline stages in order; a stage takes as long as its layers together.'),
+    meaning: (t) => t('Layers are assigned to pipeline stages in order; a stage takes as long as its layers together.'),
     derived: ({ request: { model, layout } }, t) => [
       layout.stageLayers === undefined
         ? t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline))
@@ -22,27 +22,26 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     ],
   },
   'model.hidden': {
-    meaning: (t) => t('Width of the activations. What one stage sends to the next grows with it, time of a layer with its square.'),
+    meaning: (t) => t('Width of activations: P2P transfers grow with it, the time of a layer with its square.'),
     derived: ({ request: { model, training } }, t) => {
       const bytes = training.sequenceLength * model.hidden * (training.precision === 'fp32' ? 4 : 2);
       return [t('One whole sequence sends {0} from stage to stage.', formatBytes(bytes))];
     },
   },
   'model.heads': {
-    meaning: (t) => t('Attention heads are split over the tensor-parallel GPUs, so their number must divide by the tensor size.'),
+    meaning: (t) => t('Attention heads are split over tensor-parallel GPUs: must be divisible by the tensor size.'),
     derived: ({ request: { model, layout } }, t) => [
       t('{0} heads over {1} tensor-parallel GPUs: {2} each.', model.heads, layout.tensor, formatCount(model.heads / layout.tensor)),
     ],
   },
   'model.kvHeads': {
-    meaning: (t) => t('Key and value heads; fewer than heads means grouped-query attention, and less to keep for later token slices.'),
+    meaning: (t) => t('Key/value heads; fewer than heads means grouped-query attention and a smaller KV cache.'),
   },
   'model.headDim': { meaning: (t) => t('Width of one attention head.') },
   'model.ffn': { meaning: (t) => t('Width of the feed-forward block, where most of the time of a layer goes.') },
-  'model.gatedMlp': { meaning: (t) => t('Whether the feed-forward block has a gate beside its up projection (SwiGLU): a third matrix.') },
+  'model.gatedMlp': { meaning: (t) => t('Whether the feed-forward block has a gate and an up projection (SwiGLU): a third matrix.') },
   'model.experts': {
-    meaning: (t) =>
-      t('Feed-forward networks of every layer between which a router chooses for each token. All of them are held, few of them run.'),
+    meaning: (t) => t('Experts of every MoE layer; a router picks a few for each token. All of them are held in memory.'),
     derived: ({ request: { model, layout } }, t) =>
       model.experts === null
         ? []
@@ -57,14 +56,13 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'model.expertFfn': { meaning: (t) => t('Width of the feed-forward block of one expert.') },
   'model.activeExperts': {
-    meaning: (t) => t('Experts that each token visits. Time of a layer grows with it, memory of the weights does not.'),
+    meaning: (t) => t('Experts per token (top-k). The time of a layer grows with it, weight memory does not.'),
   },
   'model.encoderLayers': {
-    meaning: (t) =>
-      t('Layers of the encoder, the first of all layers. Those of the decoder attend to its output, which travels along with theirs.'),
+    meaning: (t) => t('Encoder layers come first; the decoder attends to their output, which is sent along with its own.'),
   },
   'model.vocab': {
-    meaning: (t) => t('The embedding sits on the first stage and the head on the last: both take longer and hold more than the others.'),
+    meaning: (t) => t('The first stage has the embedding, the last the head: both take more time and memory.'),
     derived: ({ request: { model, layout } }, t) =>
       model.vocab === 0
         ? [t('0: no embedding and no head, so all stages are equal.')]
@@ -82,7 +80,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: ({ parameters }, t) => [t('{0} parameters.', formatCount(parameters))],
   },
   'training.sequenceLength': {
-    meaning: (t) => t('Tokens of one sequence. TeraPipe cuts it into slices that run down the pipeline one behind the other.'),
+    meaning: (t) => t('Tokens per sequence. TeraPipe cuts it into slices that are pipelined through the stages.'),
     derived: (plan, t) => {
       const { scheme } = chosenOf(plan);
       const slices = scheme[0]?.tokens ?? [];
@@ -92,7 +90,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     },
   },
   'training.decoderSequenceLength': {
-    meaning: (t) => t('Tokens that the decoder predicts of one sequence. Its attention to the encoder grows with both lengths.'),
+    meaning: (t) => t('Decoder tokens per sequence. Cross-attention cost grows with both lengths.'),
     derived: ({ request: { training } }, t) => [
       t(
         '{0} of the source for {1} of the target.',
@@ -103,7 +101,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.microBatch': { meaning: (t) => t('Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices.') },
   'training.globalBatch': {
-    meaning: (t) => t('Sequences of one step over all replicas. The more there are, the less filling and draining the pipeline costs.'),
+    meaning: (t) => t('Sequences per step over all replicas. More of them make the bubble smaller.'),
     derived: (plan, t) => {
       const { globalBatch } = plan.request.training;
       const { data } = plan.request.layout;
@@ -116,19 +114,16 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   },
   'training.precision': { meaning: (t) => t('Number format of weights and activations: decides the peak rate and the bytes of both.') },
   'training.optimizer': {
-    meaning: (t) => t('What the optimizer keeps for each parameter: Adam two moments and an fp32 copy.'),
+    meaning: (t) => t("The optimizer's state per parameter: Adam keeps two moments and an fp32 copy."),
     derived: (plan, t) => [
       t('{0} a GPU on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.optimizer ?? 0)),
     ],
   },
   'training.zeroStage': {
-    meaning: (t) => t('What the data-parallel replicas share out: 1 the optimizer state, 2 gradients too, 3 weights too.'),
+    meaning: (t) => t('What data-parallel replicas shard: 1 optimizer state, 2 also gradients, 3 also weights.'),
   },
   'training.recompute': {
-    meaning: (t) =>
-      t(
-        'What the backward pass computes again instead of keeping: full costs about a third more time and keeps only the inputs of layers.',
-      ),
+    meaning: (t) => t('Activation recomputation: full keeps only layer inputs and costs about a third more time.'),
     derived: (plan, t) => [
       t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
     ],
@@ -137,31 +132,27 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Layers of each stage, or of each of its chunks, that are computed again; the others are kept.'),
   },
   'training.recomputeGroup': {
-    meaning: (t) =>
-      t(
-        'Layers that are recomputed together: only the input of the first is kept, and the activations of all of them are held at once in backward.',
-      ),
+    meaning: (t) => t('Layers per recompute group: only its input is kept; backward holds the activations of all of them.'),
   },
-  'training.recomputeEvery': { meaning: (t) => t('With recompute "every": each so many layers one is computed again.') },
-  'training.recomputeModules': { meaning: (t) => t('Parts of a layer that the backward pass computes again instead of keeping.') },
+  'training.recomputeEvery': { meaning: (t) => t('With recompute "every": every n-th layer is recomputed.') },
+  'training.recomputeModules': { meaning: (t) => t('Modules of a layer that are recomputed in backward.') },
   'training.fp8Recipe': { meaning: (t) => t('How FP8 inputs are scaled: it decides what the casts cost.') },
   'training.fp8ParamGather': {
-    meaning: (t) => t('The layers’ weights are kept in FP8 alone, beside the master weights of the optimizer.'),
+    meaning: (t) => t('The layers’ weights are kept only in FP8, in addition to the master weights of the optimizer.'),
   },
-  'training.cudaGraphs': { meaning: (t) => t('What is recorded as CUDA graphs: those operations wait for no host.') },
+  'training.cudaGraphs': { meaning: (t) => t('What runs as CUDA graphs: no kernel-launch overhead.') },
   'training.expertDispatcher': {
-    meaning: (t) => t('What brings tokens to their experts: a copy for each expert, or one for each GPU and node.'),
+    meaning: (t) => t('Token dispatcher: one copy per expert, or one per GPU and node.'),
   },
-  'training.overlapExpertComm': { meaning: (t) => t('The exchange of experts runs beside the compute of another micro-batch.') },
+  'training.overlapExpertComm': { meaning: (t) => t('The all-to-all of experts overlaps with the compute of another micro-batch.') },
   'training.runtimeVersion': { meaning: (t) => t('Release of the runtime: its kernels differ from one to the next.') },
   'training.compile': { meaning: (t) => t('Whether torch.compile fuses element-wise operations: without it they move more memory.') },
-  'training.attentionKernel': { meaning: (t) => t('What computes attention: it decides the rate, most of all at long sequences.') },
+  'training.attentionKernel': { meaning: (t) => t('Attention kernel: it decides the rate, most of all for long sequences.') },
   'training.asyncTensorParallel': {
-    meaning: (t) => t('Collectives of tensor parallelism run in pieces beside the GEMMs that need them.'),
+    meaning: (t) => t('Tensor-parallel collectives overlap with the GEMMs that need them.'),
   },
   'training.gemmPrecision': {
-    meaning: (t) =>
-      t('Narrow number format of the layers’ GEMMs: faster, with casts before them; the rest stays in the training precision.'),
+    meaning: (t) => t('Number format of the layers’ GEMMs: faster but needs casts; the rest keeps the training precision.'),
   },
   'training.runtime': { meaning: (t) => t('Framework that memory is counted for: what it keeps, shards and gathers.') },
   'training.contextParallelComm': {
@@ -172,30 +163,23 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))],
   },
   'training.overlapGradReduce': {
-    meaning: (t) =>
-      t('Gradients are reduced while the last micro-batch runs backward: the step waits only for what takes longer, and for one bucket.'),
+    meaning: (t) => t('Gradient reduction overlaps with the last backward; the step waits for the rest and one bucket.'),
     derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
   },
   'training.overlapParamGather': {
-    meaning: (t) =>
-      t('Weights are gathered while the first micro-batch runs forward: the step waits only for what takes longer, and for one bucket.'),
+    meaning: (t) => t('Weight all-gather overlaps with the first forward; the step waits for the rest and one bucket.'),
   },
   'training.mtpLayers': {
-    meaning: (t) =>
-      t('Layers of multi-token prediction (MTP). They sit on the last stage, beside the head, which each of them runs once more.'),
+    meaning: (t) => t('Multi-token prediction (MTP) layers. They sit on the last stage; each runs the head once more.'),
   },
   'training.activationOffloadLayers': {
-    meaning: (t) =>
-      t('Layers whose activations wait in the memory of the host between forward and backward: less on the GPU, more on its link.'),
+    meaning: (t) => t('Layers whose activations wait in host memory until backward: less GPU memory, more transfers.'),
     derived: (plan, t) => [
       t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
     ],
   },
   'calibration.iterationMs': {
-    meaning: (t) =>
-      t(
-        'A step of this very run, measured: the constants of the machine are corrected until the plan as launched takes that long. Other layouts follow.',
-      ),
+    meaning: (t) => t('A measured step of this run. Machine constants are scaled until the launched plan takes that long.'),
     derived: ({ request: { calibration } }, t) =>
       calibration === undefined
         ? []
@@ -205,8 +189,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
           ],
   },
   'training.attention': {
-    meaning: (t) =>
-      t('Flash attention never stores the score matrix; unfused attention does, and its memory grows with the square of the sequence.'),
+    meaning: (t) => t('FlashAttention never stores the score matrix; unfused attention does: memory grows quadratically.'),
   },
   'training.sequenceParallel': {
     meaning: (t) => t('Splits norms and dropout over the tensor-parallel GPUs along the sequence: less memory, same time.'),
@@ -215,14 +198,14 @@ export const explanations: Readonly<Record<string, Explanation>> = {
   'training.dropout': { meaning: (t) => t('Dropout costs time for its masks, and memory to keep them.') },
   'training.optimizerStateBytes': { meaning: (t) => t('Bytes that the optimizer keeps for each parameter, without its master weight.') },
   'training.masterWeightBytes': {
-    meaning: (t) => t('Bytes of the copy of each 16-bit weight that the optimizer updates; 0 where it updates the weights themselves.'),
+    meaning: (t) => t('Bytes of the master copy of each 16-bit weight; 0 if the optimizer updates the weights themselves.'),
   },
   'training.optimizerRank': { meaning: (t) => t('Rows of the projections whose states a low-rank optimizer keeps.') },
   'training.gradAccumulationFusion': {
     meaning: (t) => t('Weight-gradient GEMMs add to the main gradients themselves: no pass over the gradients after them.'),
   },
   'training.maxPendingBackward': {
-    meaning: (t) => t('Micro-batches whose backward a stage may leave pending in planned zero-bubble schedules: more memory, less bubble.'),
+    meaning: (t) => t('Pending backwards per stage in planned zero-bubble schedules: more memory, less bubble.'),
   },
   'training.lengths': {
     meaning: (t) => t('Lengths of the documents of a step, with how often they come.'),
@@ -240,25 +223,21 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     },
   },
   'layout.pipeline': {
-    meaning: (t) =>
-      t('Pipeline stages. All but the first wait to be filled, all but the last to be drained: that idle time is the bubble.'),
+    meaning: (t) => t('Pipeline stages. They idle while the pipeline fills and drains: the bubble.'),
     derived: (plan, t) => {
       const chosen = chosenOf(plan);
       return [t('Bubble {0} of the step.', formatPercent(chosen.bubbleRate))];
     },
   },
   'layout.data': {
-    meaning: (t) => t('Replicas of the pipeline. Each takes its share of the batch; gradients are exchanged at the end of a step.'),
+    meaning: (t) => t('Pipeline replicas. Each takes its share of the batch; gradients are all-reduced every step.'),
     derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))],
   },
   'layout.context': { meaning: (t) => t('GPUs that share one sequence inside attention.') },
   'layout.expertTensor': { meaning: (t) => t('GPUs that share every expert.') },
   'layout.expert': { meaning: (t) => t('GPUs that share the experts of a mixture-of-experts layer.') },
   'layout.order': {
-    meaning: (t) =>
-      t(
-        'In which order ranks are numbered, as Megatron-LM writes it: replicas next to each other (tp-cp-ep-dp-pp), or the stages of a pipeline (tp-cp-ep-pp-dp). It decides which of them lie inside a node.',
-      ),
+    meaning: (t) => t('Rank order: replicas (tp-cp-ep-dp-pp) or pipeline stages (tp-cp-ep-pp-dp) next to each other.'),
   },
   'layout.virtualStages': { meaning: (t) => t('Chunks of layers on each stage with interleaved schedules.') },
   'layout.stageLayers': {
@@ -275,8 +254,7 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     derived: ({ request: { layout, cluster } }, t) => placementLines(cluster, layout, t),
   },
   'cluster.groups': {
-    meaning: (t) =>
-      t('Nodes of several kinds. Each takes stages in a row; layers are cut so that the slowest stage is fastest within memory.'),
+    meaning: (t) => t('Nodes of several kinds. Each takes consecutive stages; layers are cut to speed up the slowest.'),
     derived: ({ request: { layout, cluster }, cost }, t) => [
       ...placementLines(cluster, layout, t),
       ...nodeGroups(cluster).map(({ gpu }) => t('{0}: {1}.', gpu.name, gpu.source)),
@@ -292,24 +270,21 @@ export const explanations: Readonly<Record<string, Explanation>> = {
     ],
   },
   'cluster.nodes': {
-    meaning: (t) => t('Machines, each with the same GPUs.'),
+    meaning: (t) => t('Nodes, each with the same GPUs.'),
     derived: ({ request: { cluster } }, t) => [t('{0} GPUs in all.', formatCount(cluster.nodes * cluster.gpusPerNode))],
   },
   'cluster.gpusPerNode': { meaning: (t) => t('GPUs that reach each other over the fast links inside a node.') },
   'cluster.links': { meaning: (t) => t('Bandwidth and latency inside a node and between nodes.') },
   schedule: {
-    meaning: (t) =>
-      t(
-        'Order of the operations on each stage. Left out, the fastest that fits is chosen; of those within 5 %, the one with the least memory.',
-      ),
+    meaning: (t) => t('Pipeline schedule. Default: the fastest that fits; within 5 %, the one with the least memory.'),
     derived: (plan, t) => plan.reasons.map((reason) => say(reason, t)),
   },
   schedules: { meaning: (t) => t('Schedules that plans and searches choose from; absent: those that the runtime runs.') },
   keepFree: { meaning: (t) => t('Share of the memory of each GPU that layouts of a search keep free.') },
   'slicing.unit': {
-    meaning: (t) => t('Slice lengths are multiples of this many tokens; smaller units are solved more slowly and gain little.'),
+    meaning: (t) => t('Slice lengths are multiples of this number of tokens; smaller units solve slower and gain little.'),
   },
-  'slicing.scheme': { meaning: (t) => t('A fixed way to cut batch and sequences: predicted as it stands instead of optimized.') },
+  'slicing.scheme': { meaning: (t) => t('A fixed slicing of batch and sequences: predicted as given instead of optimized.') },
   'cost.gemmHalfSize': { meaning: (t) => t('Cube root of m n k at which a GEMM reaches half its best efficiency.') },
   'cost.issueFloorUs': { meaning: (t) => t('No operation takes less than this many microseconds.') },
   'cost.memoryEfficiency': { meaning: (t) => t('Share of the memory bandwidth that element-wise kernels reach.') },

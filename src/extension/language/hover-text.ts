@@ -62,7 +62,7 @@ function servedLines(answer: PrefillAnswer | null, t: Translate): string[] {
   const { chunks, stages, timeToFirstTokenMs, memory } = prefill;
   return [
     t(
-      'The first token of a prompt of {0} is there after {1}, in {2} chunks over {3} stages.',
+      'Time to first token for a prompt of {0}: {1}, in {2} chunks over {3} stages.',
       formatTokens(asked.tokens),
       formatDuration(timeToFirstTokenMs),
       chunks.length,

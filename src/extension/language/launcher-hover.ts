@@ -53,7 +53,7 @@ function planLines(key: string | null, { plan, staleEdits }: SessionState, hasNu
 function otherFileLines(name: FactName, { run }: SessionState, launcher: LauncherFile, t: Translate): readonly string[] {
   const other = run?.facts?.[name];
   if (other?.source.kind !== 'file' || other.source.place.file === launcher.file) return [];
-  return [t('{0} says {1} ({2}).', fileName(other.source.place.file), valueText(other.value), other.name ?? other.source.key)];
+  return [t('{0} has {1} ({2}).', fileName(other.source.place.file), valueText(other.value), other.name ?? other.source.key)];
 }
 
 function elsewhereText({ fact: { source, value } }: NamedFact, launcher: LauncherFile, t: Translate): string {

@@ -136,7 +136,7 @@ function prefillLens({ format, launcher, plan, run }: SessionState, prefill: Pre
   if (plan === null || (answer === null && (format !== 'huggingface' || launcher !== null))) return [];
   const lens = {
     runs: 'terapipe.planPrefill',
-    tooltip: t('Chunks of a prompt with which its first token is there soonest'),
+    tooltip: t('Prefill chunk sizes that minimize time to first token'),
     isOfFile: true,
   };
   if (answer === null) return [{ ...lens, title: t('Plan prefill') }];

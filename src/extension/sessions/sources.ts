@@ -61,7 +61,7 @@ function notRead(kind: Exclude<Stored['kind'], 'file'>, file: string): Error {
     case 'folder':
       return configError('config-unreadable', sentence`${name} is a folder`, sentence`name the config file in it`, place);
     case 'device':
-      return configError('config-unreadable', sentence`${name} is no regular file`, sentence`name a config file`, place);
+      return configError('config-unreadable', sentence`${name} is not a regular file`, sentence`name a config file`, place);
     case 'too large':
       return configError(
         'config-too-large',
@@ -122,9 +122,7 @@ export function resolvePath(from: string, path: string): string {
   const base = vscode.Uri.parse(from, true);
   const referenced = referencedPath(base, path);
   if (referenced === null) {
-    const what = path.includes('\0')
-      ? sentence`The path has a NUL, which no name of a file has`
-      : sentence`The path leads to another machine`;
+    const what = path.includes('\0') ? sentence`The path has a NUL character` : sentence`The path leads to another machine`;
     throw configError('config-not-found', what, sentence`name a file on this one`, startOf(from));
   }
   return (

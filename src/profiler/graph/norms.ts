@@ -8,8 +8,8 @@ const epsilon = { axis: -1, epsilon: { float: 1e-5 } };
 
 /**
  * LayerNorm or RMSNorm of the last axis of x [rows, width]; saves the statistics that the backward pass needs. RMSNorm is ONNX Runtime's
- * SimplifiedLayerNormalization,
- * which CPU, CUDA, DirectML and WebGPU all have; it sums squares in fp32 whatever the precision, as training does.
+ * SimplifiedLayerNormalization, which CPU, CUDA, DirectML and WebGPU all have; it sums squares in fp32 whatever the precision, as training
+ * does.
  */
 export function norm(emit: Emit, kind: NormKind, x: Value, name: string, width: number): Value {
   const gain = weight(emit, name, [width]);

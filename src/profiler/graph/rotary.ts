@@ -5,9 +5,8 @@ const theta = 10000;
 
 /**
  * Rotary position embedding of x [rows, heads * headDim] at positions context, context + 1, ...: pairs (i, i + headDim / 2) turned by
- * position * theta^(-2 i / headDim)
- * (RoFormer, in the rotate-half order of Llama); `backward` turns them back. One operator where the attention is one, plain operators
- * otherwise.
+ * position * theta^(-2 i / headDim) (RoFormer, in the rotate-half order of Llama); `backward` turns them back. One operator where the
+ * attention is one, plain operators otherwise.
  */
 export function rotate(emit: Emit, x: Value, heads: number, direction: 'forward' | 'backward'): Value {
   return emit.attention === 'plain' ? rotatePlain(emit, x, heads, direction) : rotateFused(emit, x, heads, direction);

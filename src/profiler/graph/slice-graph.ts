@@ -20,8 +20,7 @@ export const fetchedOutput = 'tiny';
 
 /**
  * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; everything else is made on the
- * device. Every result is a declared output,
- * hence computed; fetch `tiny` only.
+ * device. Every result is a declared output, hence computed; fetch `tiny` only.
  * @param attention one of `attentionOperators(job)`; the provider may refuse it when the session is created.
  */
 export function timedGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {

@@ -30,7 +30,7 @@ export async function configBeside(file: string, { fields }: OnnxModel): Promise
       return sameModel(readHuggingFace(name, text), fields);
     } catch (error) {
       if (!(error instanceof ExpectedError) || silent.some((field) => field !== 'tiedEmbeddings')) throw error;
-      return { config: null, doubts: [sentence`config.json beside the model could not be read (${error.message})`] };
+      return { config: null, doubts: [sentence`config.json next to the model could not be read (${error.message})`] };
     }
   }
   return { config: null, doubts: [] };
@@ -42,7 +42,7 @@ function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): Confi
     if (own !== undefined && own !== other && own !== 0)
       return {
         config: null,
-        doubts: [sentence`config.json beside the model is of another one (${field} ${other}, the graph has ${own}) and is not used`],
+        doubts: [sentence`config.json next to the model is for another one (${field} ${other}, the graph has ${own}) and is not used`],
       };
   }
   return { config, doubts: [] };

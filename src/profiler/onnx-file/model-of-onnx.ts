@@ -123,7 +123,7 @@ export function requireComplete(fields: ReadModel, file: string): CompleteModel 
       'onnx-incomplete',
       file,
       sentence`does not give ${anyOf(missing)}`,
-      sentence`put the model's config.json beside it, from which the rest is read`,
+      sentence`put the model's config.json next to it; the rest is read from there`,
     );
   for (const [field, rule] of Object.entries(modelFields))
     if (!v.is(rule.schema, fields[field as keyof WrittenModel]?.value)) {
@@ -249,7 +249,7 @@ function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read
   if (head.name === tokens.name)
     return { read: { value: true, reason: sentence`${shown(tokens.name)} serves embedding and head` }, doubt: null };
   const renamed = /^(onnx::|val_|_v_|\d+$)/i.test(head.name) || view.tensors.get(head.name) === undefined;
-  return { read: renamed ? null : { value: false, reason: sentence`${shown(head.name)} serves the head alone` }, doubt: null };
+  return { read: renamed ? null : { value: false, reason: sentence`${shown(head.name)} serves only the head` }, doubt: null };
 }
 
 function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
@@ -308,7 +308,7 @@ function noTransformer(model: ModelProto, graph: TracedGraph | null, file: strin
   return onnxError(
     'onnx-no-transformer',
     file,
-    sentence`is no Transformer that can be read: its graph ${what}`,
+    sentence`is not a Transformer that can be read: its graph ${what}`,
     sentence`name the .onnx file of a decoder, or its config.json`,
   );
 }

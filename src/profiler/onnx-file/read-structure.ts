@@ -77,7 +77,7 @@ async function sizeOf(file: string): Promise<number> {
   });
   if (status.isDirectory()) throw onnxError('onnx-unreadable', file, sentence`is a folder`, sentence`name the .onnx file in it`);
   // A named pipe would wait for ever.
-  if (!status.isFile()) throw onnxError('onnx-unreadable', file, sentence`is no regular file`, sentence`name an .onnx file`);
+  if (!status.isFile()) throw onnxError('onnx-unreadable', file, sentence`is not a regular file`, sentence`name an .onnx file`);
   return status.size;
 }
 

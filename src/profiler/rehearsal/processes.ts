@@ -118,7 +118,7 @@ function startStages(
       new ExpectedError(
         'rehearsal-died',
         sentence`The process of ${who} ended (${how})${line === '' ? '' : sentence`: ${line}`}`,
-        sentence`rehearse again; if it ended for lack of memory, rehearse fewer layers or shorter sequences`,
+        sentence`rehearse again; if it ran out of memory, use fewer layers or shorter sequences`,
       ),
     timedOut: (limitMs) =>
       new ExpectedError(

@@ -66,7 +66,7 @@ describe('terapipe plan --measured LOG', () => {
     assert.deepEqual([measured.use, measured.differences], ['step of another run', [{ key: 'training.globalBatch', log: 128, plan: 64 }]]);
     assert.deepEqual([planned.cost.calibration.iterationMs, planned.cost.calibration.steps.length], [null, 1]);
     assert.ok(planned.iterationMs < 0.7 * 5580.9, 'half the batch takes about half the time');
-    const said = /^The log is of a run with other replicas or another batch: global batch 128 \(planned 64\)\./;
+    const said = /^The log is from a run with a different batch or number of replicas: global batch 128 \(planned 64\)./;
     assert.match((await cli.run(['plan', 'batch.sh', '--measured', 'train.log'])).out, said);
     assert.match((await cli.run(['memory', 'batch.sh', '--measured', 'train.log'])).err, said);
   });
@@ -74,7 +74,7 @@ describe('terapipe plan --measured LOG', () => {
   it('refuses the log of another run with both values of each difference', async () => {
     const wide = await cli.run(['plan', 'wide.sh', '--measured', 'train.log']);
     assert.deepEqual([wide.exitCode, wide.out], [2, '']);
-    assert.match(wide.err, /^train\.log:1:1: The log is of another run: tensor parallel size 2 \(planned 4\), data parallel size 8 \(planned 4\); .*--set layout\.tensor=2 --set layout\.data=8/); // prettier-ignore
+    assert.match(wide.err, /^train\.log:1:1: The log is from another run: tensor parallel size 2 \(planned 4\), data parallel size 8 \(planned 4\); .*--set layout\.tensor=2 --set layout\.data=8/); // prettier-ignore
     const long = await cli.run(['plan', 'long.sh', '--measured', 'train.log']);
     assert.match(long.err, /another run: 234 TFLOP\/s per GPU \(the planned model and batch make \d+ of its time\)/);
   });

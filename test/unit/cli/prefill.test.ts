@@ -197,7 +197,7 @@ describe('terapipe prefill', () => {
       const shape = ['--gpu', 'H100-80GB', '--set', 'layout.pipeline=4'];
       const told = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape]);
       assert.equal(told.exitCode, 0, told.err);
-      assert.match(told.out, /First token after .* proved optimal\n/);
+      assert.match(told.out, /Time to first token .* proved optimal\n/);
       assert.match(told.out, /SGLang's dynamic chunks/);
       const list = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape, '--to', 'list']);
       assert.match(list.out, /^\d+\n(\d+\n)+$/);

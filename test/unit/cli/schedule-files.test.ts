@@ -59,12 +59,12 @@ describe('terapipe, given a schedule file', () => {
     write(units.slice(0, 1));
     const { exitCode, err } = await cli.run(['inspect', 'sliced.csv']);
     assert.equal(exitCode, 2);
-    assert.match(err, /^sliced\.csv\.slices\.json:1:1: The file beside the schedule has 1 slices? for 2 micro-batches; /);
+    assert.match(err, /^sliced\.csv\.slices\.json:1:1: The file next to the schedule has 1 slices? for 2 micro-batches; /);
   });
 
   it('refuses to inspect one that cannot run, at the cell', async () => {
     const { exitCode, err } = await cli.run(['inspect', 'bad.csv']);
     assert.equal(exitCode, 2);
-    assert.match(err, /^bad\.csv:2:5: "1X0" is no action of a schedule; /);
+    assert.match(err, /^bad\.csv:2:5: "1X0" is not an action of a schedule; /);
   });
 });

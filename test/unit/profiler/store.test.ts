@@ -129,7 +129,7 @@ describe('profile files', () => {
   it('never replace a file that is no profile', async () => {
     const config = path.join(folder, 'config.json');
     writeFileSync(config, '{"model_type": "gpt2"}');
-    const failure = { code: 'profile-not-saved', message: /is there and is no profile/ };
+    const failure = { code: 'profile-not-saved', message: /exists and is not a profile/ };
     await assert.rejects(requireWritable(config), failure);
     await assert.rejects(writeProfile(config, profile), failure);
     await assert.rejects(writeProfile(config, { ...profile, status: 'complete', error: null }), failure);

@@ -64,5 +64,5 @@ function titleOf({ other }: PageComparison, answer: ComparisonAnswer | null): (H
       h('span', { class: 'tag' }, names[id]),
       h('span', { class: 'compared-name' }, sideName(answer[id])),
     );
-  return [side('a'), h('span', { class: 'compared-against' }, t('against')), side('b')];
+  return [side('a'), h('span', { class: 'compared-against' }, t('vs.')), side('b')];
 }

@@ -94,7 +94,7 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
 
 /** Why nothing, or one side alone, is drawn; empty where both are. */
 function undrawnText(answer: ComparisonAnswer): string {
-  if (answer.reported.kind === 'times') return t('Measured times have no timeline: the predicted one stands alone.');
+  if (answer.reported.kind === 'times') return t('Measured times have no timeline: only the predicted one is shown.');
   const missing = (['a', 'b'] as const).filter((side) => answer[side].timeline === null);
   return missing.length === 0 ? '' : t('{0} has more operations than are drawn.', missing.map((side) => badges(answer)[side]).join(', '));
 }

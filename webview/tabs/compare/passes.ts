@@ -55,10 +55,10 @@ function columns(answer: ComparisonAnswer): Column[] {
     { title: t('Pass'), numeric: false },
     numeric(t('{0}: start', a)),
     numeric(t('{0}: start', b)),
-    numeric(t('apart')),
+    numeric(t('difference')),
     numeric(t('{0}: takes', a)),
     numeric(t('{0}: takes', b)),
-    numeric(t('apart')),
+    numeric(t('difference')),
   ];
 }
 

@@ -20,7 +20,7 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
   const apart = t('B − A');
   return [
     section(t('What comes out'), [...heads, apart], outcomeRows(reported)),
-    section(t('Where the step goes, mean of all stages'), [...heads, apart], partRows(reported), 'compared-parts'),
+    section(t('Step time, mean of all stages'), [...heads, apart], partRows(reported), 'compared-parts'),
     reported.requestDiff.length === 0
       ? h(
           'section',

@@ -32,7 +32,7 @@ export function makeCompareView(store: Store): CompareView {
     const isCompared = store.state().comparison !== null;
     invitation.textContent = isCompared
       ? t('with something else')
-      : t('with a pinned plan, another config, the best layout, or a measured run: a Chrome trace, step times, or a training log');
+      : t('a pinned plan, another config, the best layout, or a run (Chrome trace, step times, log)');
     comparison.update(change);
     pinned.update();
     if (change === null || change.state || change.before.comparisonSettings === store.view().comparisonSettings) candidates.update();

@@ -114,7 +114,7 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
 
 function summary(elastic: PageElastic, epoch: number): string {
   return t(
-    '{0} epochs over {1} GPUs, epoch {2} selected. Arrow keys move between epochs, Page Up and Page Down between changes, Enter shows the step.',
+    '{0} epochs over {1} GPUs, epoch {2} selected. Arrows: epochs; Page keys: changes; Enter: its step.',
     epochCount(elastic),
     elastic.plan.request.cluster.nodes * elastic.plan.request.cluster.gpusPerNode,
     epoch,

@@ -105,7 +105,7 @@ function gainText(balances: readonly BalanceChoice[]): string {
     (least, choice) => (least === undefined || choice.pipelineMs < least.pipelineMs ? choice : least),
     undefined,
   );
-  if (best === undefined) return t('No way to cut it fits the memory of the GPUs.');
+  if (best === undefined) return t('No partition fits GPU memory.');
   if (greedy === undefined) return t("PipeTransformer's greedy cut does not fit the memory of the GPUs.");
   const share = 1 - best.pipelineMs / greedy.pipelineMs;
   if (share < 0.005) return t('The greedy cut is as fast as the exact ones.');

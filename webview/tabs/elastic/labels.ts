@@ -117,7 +117,7 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
         ? ''
         : epoch.isFrozenInside
           ? t(
-              '; {0} of the frozen layers pass through it, forward alone',
+              '; {0} of the frozen layers pass through it, forward only',
               plural(epoch.stageFrozenUnits[on.stage] ?? 0, t('unit'), t('units')),
             )
           : t('; the {0} run here too', plural(epoch.frozenLayers, t('frozen layer'), t('frozen layers')))),

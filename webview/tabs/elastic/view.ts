@@ -55,7 +55,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     'div',
     { class: 'empty elastic-empty' },
     picture('elastic'),
-    h('p', {}, t('Layers that converge early can freeze: the others then need fewer GPUs, and the free ones run more replicas.')),
+    h('p', {}, t('Layers that converge early can freeze; the rest need fewer GPUs, and free GPUs run more replicas.')),
     h('p', {}, t('Add a section like this to the terapipe.json to plan such a run:')),
     h('code', {}, example),
     button({

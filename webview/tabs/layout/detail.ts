@@ -68,7 +68,7 @@ function partBars({ parts, iterationMs }: PageFound): HTMLElement {
   return h(
     'table',
     { class: 'layout-parts' },
-    h('caption', {}, t('Where the step goes, mean of all stages')),
+    h('caption', {}, t('Step time, mean of all stages')),
     h(
       'tbody',
       {},

@@ -40,7 +40,7 @@ export function keyName(key: SearchKey): string {
 export function proofSentence({ plans, best, lowerBoundMs, gap, proved }: LayoutAnswer): string {
   if (plans[best]?.fits !== true) return t('No layout fits: the one with the least memory is shown.');
   return proved
-    ? t('Proved: no layout with equal or solved slices is faster.')
+    ? t('Proved: no layout with equal or optimized slices is faster.')
     : t('No layout is faster than {0}: a gap of {1}.', formatDuration(lowerBoundMs), formatPercent(gap));
 }
 
@@ -91,7 +91,7 @@ export function runningSentence({ best, lowerBoundMs, counts, change }: LayoutRu
   const { families, considered, evaluated, planned } = counts;
   const simulated = t('{0} layouts considered, {1} of them simulated.', formatCount(families + considered), formatCount(evaluated));
   const looked = planned > 0 ? `${simulated} ${t('Planning orders: {0} so far.', formatCount(planned))}` : simulated;
-  if (best === null) return `${t('Nothing that fits yet.')} ${looked}`;
+  if (best === null) return `${t('Nothing fits yet.')} ${looked}`;
   const bound = lowerBoundMs === null ? '' : `, ${t('none is faster than {0}', formatDuration(lowerBoundMs))}`;
   return `${t('Best so far {0}', formatDuration(best.iterationMs))} (${say(best.words, t)})${bound}. ${looked}`;
 }

@@ -159,8 +159,8 @@ function gridOf({ ranks, ofNodes, loads }: Placed, kind: RankGroup, picked: Plac
         {},
         header(t('Node')),
         ...Array.from({ length: widest }, (_, gpu) => header(String(gpu), t('GPU {0}', gpu))),
-        header(t('In the node'), t('Share of the step that its ranks talk to each other, over NVLink or PCIe'), 'rank-load'),
-        header(t('Network'), t('Share of the step that its ranks talk to other nodes'), 'rank-load'),
+        header(t('In the node'), t('Share of the step spent communicating inside the node, over NVLink or PCIe'), 'rank-load'),
+        header(t('Network'), t('Share of the step spent communicating with other nodes'), 'rank-load'),
       ),
     ),
     h(
@@ -260,7 +260,7 @@ function linkTable({ plan, ranks, loads }: Placed): HTMLElement[] {
       'caption',
       {},
       t(
-        'What groups take of a step to talk, mean of all stages; {0} reach each other without the network.',
+        'Communication share of a step by group, mean of all stages; {0} connect without the network.',
         plural(joined, t('GPU'), t('GPUs')),
       ),
     ),

@@ -82,9 +82,7 @@ export function detailsOf(
         [
           t('Reserved by the allocator'),
           stage.reservedBytes,
-          t(
-            "What PyTorch's allocator holds (max_reserved): the tensors, what fragmentation leaves unused, and blocks for other moments of a step.",
-          ),
+          t("PyTorch's max_memory_reserved: tensors, fragmentation and blocks cached from other moments."),
         ] as const,
         [
           t('GPU memory in use (nvidia-smi)'),

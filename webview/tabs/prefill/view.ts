@@ -48,7 +48,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
   const empty = h(
     'div',
     { class: 'empty' },
-    h('p', {}, t('A server runs a prompt down its pipeline in chunks. Their lengths decide when the first token is there.')),
+    h('p', {}, t('Servers run a prompt through the pipeline in chunks, whose lengths decide the time to first token.')),
     plan(t('Plan prefill')),
   );
   const element = h('div', { class: 'prefill-view' }, notice, content, empty);
@@ -92,7 +92,7 @@ function noticeOf(prefill: ReturnType<Store['state']>['prefill']): string {
 function headOf({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
   const { timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit, chunks, memory } = prefill;
   const { used, capacity, unit: bytesUnit } = bytesOfQuantity(memory.weightsBytes + memory.keyValueBytes, memory.usableBytes);
-  const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward alone', measuredOn);
+  const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward only', measuredOn);
   const proof = exact ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(1 - lowerBoundMs / timeToFirstTokenMs));
   const alike = stagesAlike ? '' : ` ${t('All stages count as slow as the slowest.')}`;
   const parts = t('{0} of weights, {1} of keys and values', formatBytes(memory.weightsBytes), formatBytes(memory.keyValueBytes));

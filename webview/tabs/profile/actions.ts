@@ -35,7 +35,7 @@ export function makeProfileButton(
 }
 
 function restrictedSentence(): string {
-  return t('Measuring runs a program on this machine, which a restricted workspace does not allow: trust the workspace to profile.');
+  return t('A restricted workspace does not run programs: trust the workspace to profile.');
 }
 
 /** Why the button is off, in words. */
@@ -57,9 +57,7 @@ export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; r
   const error = h('div');
   const start = makeProfileButton(host);
   const hint = restrictedHint();
-  const what = t(
-    'Measures how long one layer of this model takes on this machine, for slices of different length, and plans with that instead of an analytic model. Takes a few minutes and keeps the GPU busy.',
-  );
+  const what = t('Measures slices of one layer on this machine and plans with them. Keeps the GPU busy for minutes.');
   const content = h(
     'div',
     { class: 'empty profile-empty' },

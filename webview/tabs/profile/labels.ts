@@ -34,8 +34,8 @@ export function kneeSentence(knee: Knee): string {
   const best = t('{0} tokens/s at {1}', rateText(knee.bestPerSecond), formatTokens(knee.bestTokens));
   const share = unbroken(percentText(kneeShare * 100));
   return knee.atSmallest
-    ? t('Every measured length reaches {0} of the best throughput ({1}): short slices pay.', share, best)
-    : t('Below {0} slices stop paying: from there on they reach {1} of the best throughput ({2}).', formatTokens(knee.tokens), share, best);
+    ? t('Every measured length reaches {0} of the best throughput ({1}).', share, best)
+    : t('From {0} on, slices reach {1} of the best throughput ({2}).', formatTokens(knee.tokens), share, best);
 }
 
 /** Tokens a second with at most three digits: `48,200`, `1.2M`. */

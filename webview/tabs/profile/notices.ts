@@ -78,7 +78,7 @@ function distrustNotice({ device, warnings }: Profile): HTMLElement | null {
   if (!isSoftware && warnings.length === 0) return null;
   return notice(
     'warning',
-    isSoftware ? t('A software adapter, drawn by the CPU: its times mean nothing for a GPU') : t('Treat these times with care'),
+    isSoftware ? t('A software adapter that runs on the CPU: its times mean nothing for a GPU') : t('Treat these times with care'),
     warnings.length === 0 ? null : h('ul', { class: 'profile-warnings' }, ...warnings.map((warning) => h('li', {}, sentence(warning)))),
   );
 }

@@ -24,11 +24,7 @@ export function makeInvitation(store: Store): {
     'div',
     { class: 'invitation' },
     picture('slices'),
-    h(
-      'p',
-      {},
-      t('Nothing is sliced here. Cut into token slices, a sequence reaches the next stage sooner; each slice takes kernels of its own.'),
-    ),
+    h('p', {}, t('Sequences are whole. Token slices reach the next stage sooner, but each launches its own kernels.')),
     actions,
     answer,
   );
@@ -45,7 +41,7 @@ export function makeInvitation(store: Store): {
       }
       const slower = made.iterationMs / candidate.iterationMs - 1;
       const found = t(
-        '{0} with {1} equal slices: {2} a step, {3}',
+        '{0} with {1} equal slices: {2} per step, {3}',
         schedule,
         lengths.length,
         formatDuration(made.iterationMs),

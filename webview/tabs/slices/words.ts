@@ -19,7 +19,7 @@ export function whyText(rows: readonly SliceRow[]): string {
     const comparable = rows.filter(({ tokens }) => tokens === first.tokens).length;
     const grows = (times[comparable - 1] ?? 0) / (times[0] ?? 1) - 1;
     return t(
-      'Attention to all that is before a slice makes the last of equal length {0} longer than the first: too little for slices of {1} to be shortened towards the end.',
+      'The last equal slice takes {0} longer than the first: too little to shorten slices of {1}.',
       formatPercent(Math.max(0, grows)),
       formatTokens(first.tokens),
     );
@@ -28,7 +28,7 @@ export function whyText(rows: readonly SliceRow[]): string {
   const isFalling = rows.every(({ tokens }, index) => tokens <= (rows[index - 1]?.tokens ?? tokens));
   if (isFalling)
     return t(
-      'Later slices attend to more before them, so they are shorter, {0} at first and {1} in the end, and take {2} to {3}.',
+      'Later slices attend to more tokens, so they shrink from {0} to {1} and take {2} to {3}.',
       formatTokens(first.tokens),
       formatTokens(last.tokens),
       least,
@@ -64,11 +64,11 @@ export function costText(trial: Candidate | null, plan: Candidate): string {
     formatPercent(Math.abs(moreMs) / plan.iterationMs),
     formatDuration(Math.abs(moreMs)),
   ];
-  if (Math.abs(moreMs) < 1e-6 * plan.iterationMs) return `${t('{0} a step, as the plan.', step)} ${room}`;
+  if (Math.abs(moreMs) < 1e-6 * plan.iterationMs) return `${t('{0} per step, as planned.', step)} ${room}`;
   const than =
     moreMs > 0
-      ? t('{0} a step: {1} ({2}) longer than the plan.', step, share, ms)
-      : t('{0} a step: {1} ({2}) shorter than the plan.', step, share, ms);
+      ? t('{0} per step: {1} ({2}) longer than the plan.', step, share, ms)
+      : t('{0} per step: {1} ({2}) shorter than the plan.', step, share, ms);
   return `${than} ${room}`;
 }
 

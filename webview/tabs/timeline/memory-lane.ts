@@ -89,7 +89,7 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     if (shown === null) return;
     fill(title, ...titleOf(shown));
     title.title = aliveAtPeak(shown.profile, shown.stage);
-    const label = t('Memory over time: stage {0}. Arrow keys move between its operations and say what is in use.', shown.stage.stage);
+    const label = t('Memory over time: stage {0}. Arrow keys move between operations and read their memory.', shown.stage.stage);
     setAttributes(canvas, { 'aria-label': label });
     surface.redraw();
   };

@@ -39,7 +39,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     ...unsupported(
       'activationOffloadLayers',
       sentence`activations on the host`,
-      sentence`that hangs on the model's code: activation_checkpointing.cpu_checkpointing`,
+      sentence`that depends on the model's code: activation_checkpointing.cpu_checkpointing`,
       (plan.activationOffloadLayers ?? 0) > 0,
     ),
     ...unsupported(
@@ -72,7 +72,7 @@ export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting
     ...unsupported(
       'data',
       counted(gpusUsed(plan), 'GPU'),
-      sentence`the launcher says how many; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
+      sentence`the launcher decides how many; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
     ),
   ];
 }

@@ -8,7 +8,7 @@ import type { LaunchSettings } from './launch-settings';
 export function gpusSetting(
   plan: LaunchSettings,
   { isMet, alternatives }: Pick<DesiredSetting, 'isMet' | 'alternatives'>,
-  reason = sentence`the file does not say how many GPUs it starts on; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
+  reason = sentence`the file does not set the number of GPUs; start it on ${counted(plan.nodes, 'node')} of ${counted(plan.gpusPerNode, 'GPU')}`,
 ): DesiredSetting {
   return {
     what: sentence`${counted(gpusUsed(plan), 'GPU')}, so that data parallelism is ${formatCount(plan.data)}`,

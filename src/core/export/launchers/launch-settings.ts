@@ -151,8 +151,8 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
   if (placement !== null)
     throw new ExpectedError(
       'export-groups',
-      sentence`Launchers are not told which nodes a stage is on, and this plan needs ${placement}`,
-      sentence`plan one kind of nodes to export it; or set layout.stageLayers in the launcher yourself, and order its hosts like the stages`,
+      sentence`Launchers cannot choose the nodes of a stage, and this plan needs ${placement}`,
+      sentence`plan one kind of nodes, or set layout.stageLayers in the launcher and order hosts like stages`,
     );
   const chosen = chosenOf(plan);
   return launchSettings(request, {

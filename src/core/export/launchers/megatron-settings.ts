@@ -114,9 +114,7 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
       return isOpen ? [[distributed, { fact: 'zeroStage', value: zeroStage }]] : [];
     },
     reason:
-      zeroStage < 2
-        ? never
-        : sentence`Megatron-LM shards the optimizer alone (ZeRO 1); its own FSDP is another runtime than the plan counted`,
+      zeroStage < 2 ? never : sentence`Megatron-LM shards only the optimizer (ZeRO 1); its FSDP is another runtime than the planned one`,
   };
 }
 
@@ -129,7 +127,7 @@ function activationOffloadSettings(
     return unsupported(
       'activationOffloadLayers',
       sentence`activations on the host`,
-      sentence`Megatron offloads whole layers on one pipeline stage alone, without recompute`,
+      sentence`Megatron offloads whole layers only on one pipeline stage and without recompute`,
     );
   const givenOf = ({ cpuOffloading, activationOffloadLayers: layers }: Facts): number =>
     cpuOffloading?.value === true ? (layers?.value ?? 0) : 0;
@@ -169,10 +167,10 @@ function orderSettings({ order }: LaunchSettings): readonly DesiredSetting[] {
 function overlapSettings({ overlapGradReduce = false, overlapParamGather = false }: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...(overlapGradReduce
-      ? [switchSetting(sentence`gradient exchange beside backward`, 'overlapGradReduce', true, false, () => true)]
+      ? [switchSetting(sentence`gradient reduction overlapped with backward`, 'overlapGradReduce', true, false, () => true)]
       : []),
     ...(overlapParamGather
-      ? [switchSetting(sentence`gathers of weights beside forward`, 'overlapParamGather', true, false, () => true)]
+      ? [switchSetting(sentence`weight all-gathers overlapped with forward`, 'overlapParamGather', true, false, () => true)]
       : []),
   ];
 }

@@ -32,7 +32,7 @@ export function stagesSetting(plan: LaunchSettings, format: MegatronFormat): Des
       return isSame(stages, stageLayers) && isLone;
     },
     alternatives: (facts) => stageAlternatives(plan, format, facts),
-    reason: sentence`no setting deals the ${formatCount(sum(stageLayers))} layers that way`,
+    reason: sentence`no setting assigns the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 

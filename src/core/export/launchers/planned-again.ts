@@ -50,7 +50,7 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   if (gaps.some(({ what }) => what === otherModelWhat)) return;
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
   const unreported = unmet.find(({ what }) => !gaps.some((gap) => say(gap.what) === say(what)));
-  if (unreported !== undefined) throw unsound(launcher, sentence`the plan says ${unreported.what}, and the file does not`);
+  if (unreported !== undefined) throw unsound(launcher, sentence`the plan has ${unreported.what}, and the file does not`);
   const open = new Set(unmet.flatMap(saidBy));
   const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
   requireSameStep(step, written, carried);
@@ -99,7 +99,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
   const [planned, again] = [formatDuration(step.iterationMs), formatDuration(iterationMs)];
-  throw unsound(written.launcher, sentence`a step takes ${planned} as planned and ${again} as the file says`);
+  throw unsound(written.launcher, sentence`a step takes ${planned} as planned and ${again} as the file is written`);
 }
 
 /** A step as a file or a plan says it. */
@@ -180,8 +180,8 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
     ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? rankOrderOf({ layout, training }) : null),
     (order) => (order === null ? {} : { layout: { order } }),
   ),
-  overlapGradReduce: inTraining('gradient exchange beside backward', 'overlapGradReduce', false),
-  overlapParamGather: inTraining('gathers of weights beside forward', 'overlapParamGather', false),
+  overlapGradReduce: inTraining('gradient reduction overlapped with backward', 'overlapGradReduce', false),
+  overlapParamGather: inTraining('weight all-gathers overlapped with forward', 'overlapParamGather', false),
   recompute: compared('recompute', recomputeOf, ({ granularity, every }) => ({
     training: { recompute: granularity, ...(every === null ? {} : { recomputeEvery: every }) },
   })),

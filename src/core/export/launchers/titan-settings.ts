@@ -38,7 +38,7 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     ...narrowFormatSettings(
       plan.gemmPrecision,
       [],
-      sentence`add the converter of float8 linear layers to model.converters yourself: its name differs from version to version`,
+      sentence`add the float8 converter to model.converters yourself: its name depends on the version`,
     ),
     sequenceParallelSetting(plan),
     recomputeSetting(plan),
@@ -84,7 +84,7 @@ function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSett
     ],
     reason: never,
   };
-  const shards = sentence`FSDP2 shards weights, gradients and optimizer alike; with fsdp_reshard_after_forward "never" it keeps gathered weights as ZeRO 2 does`;
+  const shards = sentence`FSDP2 shards everything; fsdp_reshard_after_forward "never" keeps gathered weights, as ZeRO 2`;
   return [setting, ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
 }
 

@@ -83,7 +83,7 @@ export function replacedBy(chosen: Candidate, instead: Candidate, runtime: strin
   const apart = costOf(instead.iterationMs / chosen.iterationMs - 1);
   return {
     what: sentence`${chosen.name}`,
-    reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} a step, not ${before} (${apart})`,
+    reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} per step, not ${before} (${apart})`,
   };
 }
 

@@ -67,7 +67,7 @@ export function withSlices(drawn: SteppedSchedule, text: string, file: string): 
   if (units.length !== expected)
     throw new ExpectedError(
       'slices-file-invalid',
-      sentence`The file beside the schedule has ${units.length} slices for ${expected} micro-batches`,
+      sentence`The file next to the schedule has ${units.length} slices for ${expected} micro-batches`,
       sentence`write both again with terapipe export --to pytorch-csv --out, or delete the older one`,
       place,
     );

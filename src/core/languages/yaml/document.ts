@@ -68,8 +68,7 @@ const maximumTokens = 100_000;
 /**
  * Parses a YAML config whose root is a mapping. Nothing in it is constructed or executed: tags are ignored and scalars stay text.
  * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large`, `config-too-deep`, `config-yaml-syntax`,
- * `config-yaml-aliases`,
- * `config-duplicate-key`, `config-forbidden-key` or `config-wrong-type`, placed.
+ * `config-yaml-aliases`, `config-duplicate-key`, `config-forbidden-key` or `config-wrong-type`, placed.
  */
 export function parseYaml(file: string, text: string, repeated: Repeated = 'refused'): YamlDocument {
   refuseUnfit(file, text);

@@ -6,11 +6,11 @@ import { sentence } from '../../sentence';
 export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
   if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
     return recomputeMethod === undefined
-      ? { recomputeMethod: byDefault('uniform', sentence`--checkpoint-activations is complete alone`) }
+      ? { recomputeMethod: byDefault('uniform', sentence`--checkpoint-activations needs no other flag`) }
       : {};
   const isOld = /^--activations[-_]checkpoint[-_]method$/.test(recomputeMethod?.name ?? '');
   return recomputeGranularity === undefined && isOld
-    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method alone recomputes whole layers`) }
+    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method by itself recomputes whole layers`) }
     : {};
 }
 
@@ -32,6 +32,6 @@ export function paddedWidth({ ffn, tensor }: Facts): Facts {
 /** Where embeddings are dealt too, each counts as a layer. */
 export function partitioned({ partitionMethod }: Facts): Facts {
   if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};
-  const counted = byDefault(true, sentence`${partitionMethod.name ?? ''} deals embeddings as it deals layers`);
+  const counted = byDefault(true, sentence`${partitionMethod.name ?? ''} counts embeddings as layers`);
   return { embeddingAsLayer: counted, lossAsLayer: counted };
 }

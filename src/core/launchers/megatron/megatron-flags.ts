@@ -62,8 +62,7 @@ const positionKinds = {
 
 /**
  * The flags of Megatron-LM (`megatron/training/arguments.py`), of Megatron-DeepSpeed where it has its own, and of the launchers in front of
- * them,
- * by the fact that they give. Of several flags the first one present wins.
+ * them, by the fact that they give. Of several flags the first one present wins.
  */
 const flagTable: FlagTable = {
   layers: [rule('num-layers', count(1))],

@@ -40,7 +40,7 @@ export function slicedFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
     ...(isPiped && {
       schedule: { ...here, value: 'Seq1F1B' },
       sliceRuntime: { ...here, value: runtime.id },
-      sliceRule: given ?? byDefault('average', sentence`${runtime.name} cuts equal slices unless told otherwise`),
+      sliceRule: given ?? byDefault('average', sentence`${runtime.name} cuts equal slices by default`),
       ...(missing.length > 0 && { sliceNeeds: { ...here, value: missing } }),
     }),
     ...(listed && { sliceLengths: listed }),

@@ -40,7 +40,7 @@ function remark(file: string, key: string, { name, place }: LocatedFlag): Findin
       code: 'flag-unknown',
       severity: 'information',
       place,
-      message: sentence`${name} is not known to us; the plan leaves it out`,
+      message: sentence`${name} is unknown; the plan ignores it`,
       remedy: sentence`keep in mind that it may change model, layout or memory`,
       fixes: [],
     };
@@ -50,7 +50,7 @@ function remark(file: string, key: string, { name, place }: LocatedFlag): Findin
     code: 'flag-unknown',
     severity: 'warning',
     place,
-    message: sentence`${name} is no flag of Megatron-LM or a fork of it that is known; the plan leaves it out`,
+    message: sentence`${name} is not a known flag of Megatron-LM or its forks; the plan ignores it`,
     remedy: sentence`did you mean ${written}?`,
     fixes: place.file === file ? [{ title: sentence`Rename to ${written}`, preferred: true, edits }] : [],
   };

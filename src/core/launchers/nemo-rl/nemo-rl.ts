@@ -179,7 +179,7 @@ function planned(document: YamlDocument, facts: Facts): Finding {
     code: 'policy-alone',
     severity: 'information',
     place: isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts),
-    message: sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`,
+    message: sentence`Only the policy update is planned, without generation, log-probabilities and other models`,
     remedy: sentence`add their time and memory where they share the GPUs`,
     fixes: [],
   };

@@ -27,7 +27,7 @@ function notHere(texts: ScriptTexts, { path, range }: Sourced): Finding {
   const message =
     path === null
       ? sentence`Which file is sourced here is only known when the script runs, and so is what it sets`
-      : sentence`${quoted(path)} is not here, so what it sets is not known`;
+      : sentence`${quoted(path)} is missing, so its settings are unknown`;
   return { ...remark(texts.placeOf(range), message), remedy: sentence`open the folder that holds it too` };
 }
 
@@ -38,7 +38,7 @@ function restRemarks({ rest }: Launch): Finding[] {
   const names = [...new Set(rest.map(({ variable }) => `$${variable}`))].slice(0, 4).join(', ');
   return [
     {
-      ...remark(first.place, sentence`Nothing here sets ${names}: flags that it adds are left out`),
+      ...remark(first.place, sentence`${names} is not set here: flags that it adds are left out`),
       remedy: sentence`name a script that holds all flags, or give the variable a default`,
     },
   ];

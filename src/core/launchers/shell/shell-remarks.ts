@@ -85,7 +85,7 @@ function remark(texts: ScriptTexts, condition: TextRange, flags: readonly Launch
     severity: 'information',
     place,
     message: sentence`${shown} ${names.length === 1 ? sentence`hangs` : sentence`hang`} on "${printable(texts.text().slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
-    remedy: sentence`give the variable of that condition a value in the script, or keep in mind that the plan is for one case`,
+    remedy: sentence`set the variable of that condition in the script; the plan assumes one case`,
     fixes: [],
   };
 }

@@ -137,7 +137,7 @@ function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
 /** Of reinforcement learning the training step is planned, not what generates and judges. */
 function policyAlone(model: LocatedFlag | undefined): readonly Finding[] {
   if (model === undefined) return [];
-  const message = sentence`Only the training step of the policy is planned: generation, log-probabilities and the other models of the run are left out`;
+  const message = sentence`Only the policy update is planned, without generation, log-probabilities and other models`;
   const remedy = sentence`add their time and memory where they share the GPUs`;
   return [{ code: 'policy-alone', severity: 'information', place: placeOfValue(model), message, remedy, fixes: [] }];
 }

@@ -364,7 +364,7 @@ function certificateNote(
   const inProportion = sentence`stages that take ${formatNumber(least)} to ${formatNumber(most)} times as long`;
   const isEven = new Set(stages.map(({ contents }) => contents.layers)).size === 1 && nodeKinds.length === 1;
   const found = !exact
-    ? sentence`best found, bound not closed`
+    ? sentence`best found, not proven optimal`
     : isOptimum
       ? sentence`proved optimal`
       : sentence`proved optimal by equation 5`;

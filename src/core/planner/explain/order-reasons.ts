@@ -25,8 +25,8 @@ export function orderReason(request: PlanRequest, chosen: Candidate, signal: Can
   const time = formatDuration(otherMs);
   return [
     order === 'tp-cp-ep-dp-pp'
-      ? sentence`ranks in the order ${order}: replicas lie inside a node; with the stages of a pipeline there (${other}) the step takes ${time}`
-      : sentence`ranks in the order ${order}: the stages of a pipeline lie inside a node; with replicas there (${other}) the step takes ${time}`,
+      ? sentence`rank order ${order} keeps replicas inside a node; with pipeline stages there (${other}) a step takes ${time}`
+      : sentence`rank order ${order} keeps pipeline stages inside a node; with replicas there (${other}) a step takes ${time}`,
   ];
 }
 

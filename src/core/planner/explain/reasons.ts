@@ -37,7 +37,7 @@ export function againstAnalytic(chosen: Candidate, candidates: readonly Candidat
       : measured === undefined
         ? analytic.name
         : sentence`${analytic.name}, which takes ${formatDuration(measured.iterationMs)} by the profile`;
-  return sentence`the analytic model says ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? sentence`the same` : instead}`;
+  return sentence`the analytic model predicts ${formatDuration(analytic.iterationMs)} (${apart}) and would choose ${same ? sentence`the same` : instead}`;
 }
 
 /** How the chosen candidate compares with 1F1B, and slices with whole sequences, a line each; closer than the error bar is a tie. */

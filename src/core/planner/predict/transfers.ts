@@ -47,8 +47,7 @@ function sendsAlike({ nodeKinds }: Sending): boolean {
 
 /**
  * Tokens whose hidden states cross the boundary after a stage: inside the decoder of an encoder-decoder model those of the target with the
- * encoder's output, up to its beginning those of the source (Megatron-LM core 0.9,
- * `get_tensor_shapes`).
+ * encoder's output, up to its beginning those of the source (Megatron-LM core 0.9, `get_tensor_shapes`).
  */
 function crossingTokens({ stages, nodeKinds: [first] }: Sending, stage: number, tokens: number): number {
   if (first?.model.stacks === undefined) return tokens;

@@ -37,7 +37,7 @@ function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
       : sentence`micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`;
   return {
     at: ['globalBatch', 'microBatch'],
-    message: sentence`A global batch of ${formatNumber(batch)} cannot be divided over ${over}`,
+    message: sentence`A global batch of ${formatNumber(batch)} is not divisible by ${over}`,
     remedy: sentence`use a global batch of ${listed(near)}`,
     changes: setTo('globalBatch', near),
   };

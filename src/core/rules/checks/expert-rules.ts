@@ -80,7 +80,7 @@ function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(experts), size, (value) => worldFitsExperts(facts, format, value));
   return {
     at: ['expert', 'experts'],
-    message: sentence`${many(experts, 'expert')} cannot be dealt evenly to an expert size of ${formatNumber(size)}`,
+    message: sentence`${many(experts, 'expert')} are not divisible by an expert size of ${formatNumber(size)}`,
     remedy: sentence`use an expert size of ${listed(near)}`,
     changes: setTo('expert', near),
   };
@@ -89,7 +89,7 @@ function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
 function gpusText(gpus: number, expert: number, expertTensor: number, stages: number | null): Sentence {
   const factors = [sentence`expert tensor ${formatNumber(expertTensor)}`, sentence`expert ${formatNumber(expert)}`, ...(stages === null ? [] : [sentence`pipeline ${formatNumber(stages)}`])]; // prettier-ignore
   const copy = expertTensor * expert * (stages ?? 1);
-  return sentence`${many(gpus, 'GPU')}${stages === null ? sentence` of a stage` : ''} cannot be divided by ${factors.reduce((a, b) => sentence`${a} x ${b}`)} = ${formatNumber(copy)}`;
+  return sentence`${many(gpus, 'GPU')}${stages === null ? sentence` of a stage` : ''} are not divisible by ${factors.reduce((a, b) => sentence`${a} x ${b}`)} = ${formatNumber(copy)}`;
 }
 
 /** The GPUs of a stage as replicas of the experts, where they are. */

@@ -67,7 +67,7 @@ function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   if (wrong === undefined) return null;
   return {
     at: ['hybridPattern'],
-    message: sentence`${quoted(wrong)} is no kind of layer`,
+    message: sentence`${quoted(wrong)} is not a kind of layer`,
     remedy: sentence`use M for Mamba, * for attention, - for a feed-forward network, E for experts, and | between stages`,
   };
 }
@@ -101,7 +101,7 @@ function ratios({ facts }: ConfigView): Issue | null {
   return {
     at: ['hybridAttentionRatio', 'hybridMlpRatio', 'hybridPattern'],
     message: sentence`The shares make ${many(countLetter(dealt, '*'), 'layer')} of attention and ${formatNumber(countLetter(dealt, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
-    remedy: sentence`remove the shares: the pattern says it all`,
+    remedy: sentence`remove the shares: the pattern already has them`,
     changes: remove('hybridAttentionRatio', 'hybridMlpRatio'),
   };
 }
@@ -117,7 +117,7 @@ function stages({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(segments.length), pipeline, () => true);
   return {
     at: ['hybridPattern', 'pipeline'],
-    message: sentence`The pattern has ${many(segments.length, 'stage')}, which cannot be dealt to ${many(pipeline, 'pipeline stage')}`,
+    message: sentence`The pattern has ${many(segments.length, 'stage')}, which cannot be split into ${many(pipeline, 'pipeline stage')}`,
     remedy: sentence`use ${listed(near)} pipeline stages, or move the bars of the pattern`,
     changes: setTo('pipeline', near),
   };
@@ -150,7 +150,7 @@ function stateOverTensor(view: ConfigView): Issue | null {
     at: ['tensor', 'stateGroups', 'stateHeads'],
     message: isWhole
       ? sentence`The first version of Mamba is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
-      : sentence`The ${sizes.reduce((a, b) => sentence`${a} and ${b}`)} of the state cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+      : sentence`The ${sizes.reduce((a, b) => sentence`${a} and ${b}`)} of the state are not divisible by a tensor size of ${formatNumber(tensor)}`,
     remedy: sentence`use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };

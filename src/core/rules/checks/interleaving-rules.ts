@@ -96,9 +96,9 @@ function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
     at: ['microBatches', 'globalBatch', 'microBatch', 'pipeline'],
     message:
       microBatches < stages
-        ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are fewer than the ${formatNumber(stages)} pipeline stages, and interleaving runs groups of at least one for each stage`
+        ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are fewer than the ${formatNumber(stages)} pipeline stages; interleaving needs at least one per stage`
         : group === stages
-          ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are no multiple of the ${formatNumber(stages)} pipeline stages, and interleaving runs groups of one for each stage`
+          ? sentence`${many(microBatches, 'micro-batch', 'micro-batches')} are not divisible by ${formatNumber(stages)} pipeline stages, as interleaving requires`
           : sentence`${many(microBatches, 'micro-batch', 'micro-batches')} cannot run in groups of ${formatNumber(group)} over ${formatNumber(stages)} pipeline stages`,
     remedy:
       near.length > 0

@@ -50,7 +50,7 @@ function layersOverStages(view: ConfigView): Issue | null {
     message:
       stages > layers
         ? sentence`${many(stages, 'stage')} for ${many(layers, 'layer')}: ${formatNumber(stages - layers)} would have none`
-        : sentence`${counted} cannot be dealt evenly to ${many(stages, 'pipeline stage')}`,
+        : sentence`${counted} are not divisible by ${many(stages, 'pipeline stage')}`,
     remedy: either([sentence`use ${listedStages(near)}`, ...unevenDeal(layers, stages)]),
     changes: setTo('pipeline', near),
   };
@@ -77,7 +77,7 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
   return {
     at: ['splitRank', 'pipeline'],
-    message: sentence`${many(layers ?? 0, 'layer')} of the ${stack} cannot be dealt evenly to its ${many(own, 'stage')}`,
+    message: sentence`${many(layers ?? 0, 'layer')} of the ${stack} are not divisible by its ${many(own, 'stage')}`,
     remedy: sentence`split at stage ${listed(near)}`,
     changes: setTo('splitRank', near),
   };
@@ -117,7 +117,7 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const remedies = [...(near.length > 0 ? [sentence`use ${listedStages(near)}`] : []), ...share];
   return {
     at: [...ends, 'pipeline'],
-    message: sentence`${many(Math.max(0, middle), 'layer')} left between the ends cannot be dealt evenly to ${many(Math.max(0, between), 'middle stage')}`,
+    message: sentence`${many(Math.max(0, middle), 'layer')} between the end stages are not divisible by ${many(Math.max(0, between), 'middle stage')}`,
     remedy: remedies.length > 0 ? either(remedies) : sentence`give the end stages fewer layers`,
     changes: [
       ...(shares === null ? [] : [ends.map((name, index) => ({ name, value: shares[index] ?? shares[0] ?? 1 }))]),

@@ -52,7 +52,7 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
   return {
     at: ['pipeline', 'vocab'],
     ...(ratio < costly && { severity: 'information' as const }),
-    message: sentence`The first and last stage hold ${formatCount(end)} parameters (${formatCount(embedding)} of them the vocabulary's), ${formatNumber(ratio)} times the ${formatCount(middle)} of a stage between`,
+    message: sentence`The end stages hold ${formatCount(end)} parameters (${formatCount(embedding)} for the vocabulary), ${formatNumber(ratio)} times the ${formatCount(middle)} of a middle stage`,
     remedy,
     changes,
   };

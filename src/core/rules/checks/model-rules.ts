@@ -56,7 +56,7 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],
-    message: sentence`A hidden size of ${formatNumber(hidden)} cannot be divided over ${many(heads, 'attention head')}`,
+    message: sentence`A hidden size of ${formatNumber(hidden)} is not divisible by ${many(heads, 'attention head')}`,
     remedy: sentence`use ${listed(near)} heads, or give the size of a head`,
     changes: setTo('heads', near),
   };

@@ -45,7 +45,7 @@ function faultOf(
   const stray = /[^EtmL]/.exec(all)?.[0];
   if (stray !== undefined)
     return {
-      message: sentence`The layout has ${quoted(stray)}, which is no layer`,
+      message: sentence`The layout has ${quoted(stray)}, which is not a layer`,
       remedy: sentence`use E, t, m and L; write (...)*n for n times`,
     };
   if (!all.startsWith('E') || !all.endsWith('L') || lettersIn(stages, 'E') > 1 || lettersIn(stages, 'L') > 1)
@@ -56,7 +56,7 @@ function faultOf(
   const pipeline = sizeOf(facts, format, 'pipeline');
   if (pipeline !== null && stages.length % pipeline !== 0)
     return {
-      message: sentence`The layout has ${many(stages.length, 'stage')}, which cannot be dealt evenly to ${many(pipeline, 'pipeline stage')}`,
+      message: sentence`The layout has ${many(stages.length, 'stage')}, which are not divisible by ${many(pipeline, 'pipeline stage')}`,
       remedy: sentence`give it a multiple of ${formatNumber(pipeline)} stages`,
     };
   return countFault(stages, facts.layers === undefined ? null : countOf(facts, 'layers'), countOf(facts, 'mtpLayers'));
@@ -86,7 +86,7 @@ function apartFromLoss(view: ConfigView): Issue | null {
   if (at === -1) return null;
   return {
     at: ['pipelineLayout'],
-    message: sentence`Stage ${formatNumber(at)} of the layout holds multi-token prediction apart from the loss; the plan puts both together`,
+    message: sentence`Stage ${formatNumber(at)} of the layout has multi-token prediction without the loss; the plan puts both together`,
     remedy: sentence`nothing needs to be done`,
   };
 }

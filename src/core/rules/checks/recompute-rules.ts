@@ -82,7 +82,7 @@ function selective(method: string | null, layers: number | null, format: ConfigF
   return {
     at: ['recomputeLayers', 'recomputeGranularity'],
     message: sentence`Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
-    remedy: sentence`remove the number: it goes with full recompute`,
+    remedy: sentence`remove the number: it belongs to full recompute`,
     changes: remove('recomputeLayers'),
   };
 }

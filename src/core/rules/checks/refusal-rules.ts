@@ -104,8 +104,8 @@ function leastOf({ atLeast }: Refusal, name: RefusedSize): number {
 function subjectOf(refusal: Refusal, sizes: RefusedSizes): Sentence {
   const [first, ...others] = namesOf(refusal).map((name) => sizeText(name, sizeIn(sizes, name)));
   const { model } = refusal;
-  if (model !== undefined) return sentence`${modelTexts[model]} do not go with ${allOf([first ?? '', ...others])}`;
-  return others.length === 0 ? sentence`${first ?? ''} is refused` : sentence`${first ?? ''} does not go with ${allOf(others)}`;
+  if (model !== undefined) return sentence`${modelTexts[model]} cannot be combined with ${allOf([first ?? '', ...others])}`;
+  return others.length === 0 ? sentence`${first ?? ''} is refused` : sentence`${first ?? ''} cannot be combined with ${allOf(others)}`;
 }
 
 const modelTexts: Readonly<Record<keyof RefusedModel, Sentence>> = {

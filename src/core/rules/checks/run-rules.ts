@@ -84,7 +84,7 @@ function unitOfSequence({ facts }: ConfigView): Issue | null {
   const divisor = greatestCommonDivisor(tokens, unit);
   return {
     at: ['sliceUnit'],
-    message: sentence`${many(tokens, 'token')} are no multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
+    message: sentence`${many(tokens, 'token')} are not a multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
     remedy: sentence`use a unit that divides ${formatNumber(tokens)}, as ${formatNumber(divisor)}`,
     besides: sentence`, or to another divisor of ${formatNumber(tokens)}`,
     changes: setTo('sliceUnit', [divisor]),

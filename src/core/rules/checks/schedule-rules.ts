@@ -120,6 +120,6 @@ function longSequences({ facts, format }: ConfigView): Issue | null {
   return {
     at: ['sequenceLength', 'globalBatch', 'pipeline'],
     message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} of ${many(tokens, 'token')} on ${many(pipeline, 'stage')}: stages idle while the pipeline fills and drains`,
-    remedy: sentence`cut each sequence into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (TeraPipe, Seq1F1B): ${formatNumber(slices)} times as many units to fill the pipeline with, and ${formatPercent(memory)} of the activations of 1F1B`,
+    remedy: sentence`cut sequences into ${formatNumber(slices)} slices of about ${many(Math.ceil(tokens / slices), 'token')} (Seq1F1B): ${formatNumber(slices)}x the units, ${formatPercent(memory)} of 1F1B's activations`,
   };
 }

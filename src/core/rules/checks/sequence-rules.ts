@@ -67,7 +67,7 @@ function sequenceParallelParts(view: ConfigView): Issue | null {
   const near = lengthsNear(facts, format, tokens, tensor);
   return {
     at: ['sequenceLength', 'tensor'],
-    message: sentence`${many(tokens, 'token')} cannot be divided over a tensor size of ${formatNumber(tensor)} for sequence parallelism`,
+    message: sentence`${many(tokens, 'token')} are not divisible by a tensor size of ${formatNumber(tensor)}, as sequence parallelism requires`,
     remedy: sentence`use ${listed(near)} tokens`,
     changes: setTo('sequenceLength', near),
   };
@@ -130,7 +130,7 @@ function contextHeads({ facts, format }: ConfigView): Issue | null {
     : sentence`use a context size of ${listed(near)}`;
   return {
     at: ['context', 'contextLevels', 'contextCommunication', 'heads'],
-    message: sentence`${counted} on each tensor rank cannot be divided over ${isLevel ? sentence`${formatNumber(ranks)} ranks` : sentence`a context size of ${formatNumber(ranks)}`}, as ${communication} does`,
+    message: sentence`${counted} on each tensor rank are not divisible by ${isLevel ? sentence`${formatNumber(ranks)} ranks` : sentence`a context size of ${formatNumber(ranks)}`}, as ${communication} requires`,
     remedy: isUlysses(facts) ? size : sentence`${size}, or p2p communication`,
     changes: [...setTo('context', near), ...(isWritten(facts, 'contextCommunication') ? setTo('contextCommunication', ['p2p']) : [])],
   };

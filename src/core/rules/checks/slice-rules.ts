@@ -72,7 +72,7 @@ function besideSlices({ facts, format }: ConfigView): readonly Issue[] {
   };
   const withoutIt = (at: Issue['at'], what: Sentence, changes: readonly Change[]): Issue => ({
     at,
-    message: sentence`${runtime.name} runs no ${what} beside token slices`,
+    message: sentence`${runtime.name} runs no ${what} with token slices`,
     remedy: sentence`train without ${what}, or whole sequences`,
     changes,
   });

@@ -53,7 +53,7 @@ function headsOverTensor(view: ConfigView): Issue | null {
   const counted = heads % tensor === 0 ? sentence`The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
   return {
     at: ['tensor', 'heads'],
-    message: sentence`${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+    message: sentence`${counted} are not divisible by a tensor size of ${formatNumber(tensor)}`,
     remedy: sentence`use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };
@@ -76,7 +76,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
     severity: !repeated ? 'error' : isPlannedAlone(format) ? 'information' : 'warning',
     message: repeated
       ? sentence`${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
-      : sentence`${counted} cannot be divided over a tensor size of ${formatNumber(tensor)}`,
+      : sentence`${counted} are not divisible by a tensor size of ${formatNumber(tensor)}`,
     remedy: sentence`use a tensor size of ${listed(near)}${repeated ? sentence` to keep each once` : ''}`,
     changes: setTo('tensor', near),
   };
@@ -102,7 +102,7 @@ function widthsOverTensor(view: ConfigView): Issue | null {
   const near = nearestFitting(divisorsOf(uneven.width), old, splits);
   return {
     at: [name, uneven.fact],
-    message: sentence`${uneven.text} of ${formatNumber(uneven.width)} cannot be divided over ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${formatNumber(old)}`,
+    message: sentence`${uneven.text} of ${formatNumber(uneven.width)} is not divisible by ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${formatNumber(old)}`,
     remedy: sentence`use ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${listed(near)}`,
     changes: setTo(name, near),
   };

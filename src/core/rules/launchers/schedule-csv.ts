@@ -23,7 +23,7 @@ export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null)
   if (fact === undefined || launcherTraitsOf(launcher.format).runtime !== 'torchtitan') return [];
   const place = fact.source.kind === 'file' ? fact.source.place : launcher.place;
   if (csv === null)
-    return [finding(place, sentence`The schedule ${quoted(fact.value)} is not there`, sentence`create the file, or correct the path`)];
+    return [finding(place, sentence`The schedule ${quoted(fact.value)} does not exist`, sentence`create the file, or correct the path`)];
   const { facts, format } = launcher;
   const counts = { ranks: countOf(facts, 'pipeline'), microBatches: microBatchesOf(facts, format) };
   const wanted = { ...counts, format: 'compute_only', placement: 'loop' } as const;

@@ -111,18 +111,19 @@ export function faultOfCell(text: string): CellFault {
   if (/^\d+BW\d*$/.test(text)) return oldLetters(text);
   if (text.startsWith('\uFEFF')) return fault(sentence`begins with a byte-order mark`, sentence`save the file as UTF-8 without one`);
   if (/^(none|null|nan|-)$/i.test(text))
-    return fault(sentence`is no action of a schedule`, sentence`leave the cell empty where a rank idles`);
+    return fault(sentence`is not an action of a schedule`, sentence`leave the cell empty where a rank idles`);
   if (/\d{7}/.test(text)) return fault(sentence`has a number of more than ${digits} digits`, notation);
   if (started.test(text.toUpperCase()) && !started.test(text))
-    return fault(sentence`is no action of a schedule`, sentence`write its letters in upper case`);
-  if (text.startsWith('(')) return fault(sentence`is no overlapped pair`, sentence`write a forward and a backward: (0F1;3B0)OVERLAP_F_B`);
+    return fault(sentence`is not an action of a schedule`, sentence`write its letters in upper case`);
+  if (text.startsWith('('))
+    return fault(sentence`is not an overlapped pair`, sentence`write a forward and a backward: (0F1;3B0)OVERLAP_F_B`);
   const [known] = started.exec(text) ?? [];
   if (known === undefined)
-    return fault(sentence`is no action of a schedule`, text.includes(';') ? sentence`put commas between actions` : notation);
+    return fault(sentence`is not an action of a schedule`, text.includes(';') ? sentence`put commas between actions` : notation);
   if (known !== text)
     return text[known.length] === ';'
       ? fault(sentence`are several actions`, sentence`put commas between actions`)
-      : fault(sentence`goes on after ${known}, which PyTorch would run without a word`, sentence`write ${known}`);
+      : fault(sentence`has trailing text after ${known}; PyTorch ignores it silently`, sentence`write ${known}`);
   const type = actionNames.findIndex((name) => new RegExp(`^\\d+${name}\\d*$`).test(text));
   return type < typesWithMicroBatch
     ? fault(sentence`names no micro-batch`, isPass(type) ? notation : sentence`write it behind: ${text}0`)

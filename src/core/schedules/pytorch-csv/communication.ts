@@ -85,7 +85,7 @@ export function waitProblems(table: LocatedTable): CsvProblem[] {
         );
       if (type === sendForward || type === sendBackward || type === reduceGradients) pending.set(name, row);
       else if (isWait(type) && !pending.delete(begun))
-        report(row, sentence`${name} waits for ${begun}, which does not stand before it`, sentence`delete ${name}`);
+        report(row, sentence`${name} waits for ${begun}, which does not come before it`, sentence`delete ${name}`);
       if (type === reduceGradients) reduced = row;
       else if (type === waitReduceGradients) reduced = null;
     }
@@ -183,7 +183,7 @@ export function shardingProblems(table: LocatedTable, { chunks }: ActionIndex): 
         );
       state.gathered = type === unshard;
     } else if (type === reduceGradients) {
-      if (state.reducedAt !== null) report(row, sentence`${name} is there twice`, sentence`delete the first one`);
+      if (state.reducedAt !== null) report(row, sentence`${name} appears twice`, sentence`delete the first one`);
       state.reducedAt = row;
     }
   });

@@ -90,7 +90,7 @@ function formatProblem(table: LocatedTable, format: CsvFormat, wanted: WantedSch
         table,
         row,
         'format',
-        sentence`${rowText(table, row)} is no pass, and only passes are loaded here`,
+        sentence`${rowText(table, row)} is not a pass, and only passes are loaded here`,
         sentence`keep F, B, I and W: PyTorch puts in the rest by itself`,
       );
 }
@@ -103,7 +103,7 @@ function loopProblems(table: LocatedTable): CsvProblem[] {
     const found = table.chunk.subarray(from, table.rowStart[rank + 1]).findIndex((chunk) => chunk % ranks !== rank);
     if (found === -1) return [];
     const home = (table.chunk[from + found] ?? 0) % ranks;
-    const message = sentence`${actionOfRank(table, from + found)} is of a stage that lies on rank ${home}: stages are dealt to ranks in turn`;
+    const message = sentence`${actionOfRank(table, from + found)} belongs to a stage on rank ${home}: stages are assigned to ranks round-robin`;
     return [problemAt(table, from + found, 'stage', message, sentence`move it to rank ${home}`)];
   }).flat();
 }
@@ -123,7 +123,7 @@ function microBatchProblem(text: string, table: LocatedTable, { microBatches = n
     return problemOfFile(
       text,
       'micro-batches',
-      sentence`${has}, and there ${wanted === 1 ? sentence`is` : sentence`are`} ${formatCount(wanted)}`,
+      sentence`${has}, but there ${wanted === 1 ? sentence`is` : sentence`are`} ${formatCount(wanted)}`,
       sentence`run ${formatCount(wanted)} on every stage`,
     );
   return found % slices === 0

@@ -116,7 +116,7 @@ function fill(table: LocatedTable, rows: Int32Array, cell: (type: number, chunk:
     const first = rows[at] ?? -1;
     if (first === -1) rows[at] = row;
     else if (problems.length < mostProblems)
-      problems.push(problemAt(table, row, 'duplicate', sentence`${rowText(table, row)} is there twice`, sentence`delete one of the two`));
+      problems.push(problemAt(table, row, 'duplicate', sentence`${rowText(table, row)} appears twice`, sentence`delete one of the two`));
   });
   return problems;
 }

@@ -97,7 +97,14 @@ function emptyRow(row: number, range: TextRange): CsvProblem {
 
 function idleCell(row: number, column: number, range: TextRange): CsvProblem {
   const message = sentence`An idle cell in a schedule with communication, which PyTorch refuses`;
-  return { code: 'blank', row, column, range, message, remedy: sentence`delete the idle cells: sends and receives say when a rank waits` };
+  return {
+    code: 'blank',
+    row,
+    column,
+    range,
+    message,
+    remedy: sentence`delete the idle cells: sends and receives decide when a rank waits`,
+  };
 }
 
 function countSeparators(text: string): number {

@@ -80,7 +80,7 @@ export function requireComplete(schedule: Schedule): void {
   throw new ExpectedError(
     'schedule-incomplete',
     sentence`The schedule does not run every operation once: ${named.reduce((a, b) => sentence`${a}; ${b}`)}${more > 0 ? sentence`; and ${more} more` : ''}`,
-    sentence`run every unit on every chunk once forward and once backward (whole, or input and weight), each chunk on its own stage`,
+    sentence`run each unit once forward and once backward (whole, or input and weight) on every chunk`,
   );
 }
 
@@ -97,6 +97,6 @@ export function faultText(schedule: Schedule, fault: Fault): Sentence {
     case 'no-overlap':
       return sentence`the ${operationText(schedule, fault.row)} overlapped with no backward after it`;
     case 'unknown':
-      return sentence`an operation on chunk ${chunk[fault.row] ?? 0} that there is not`;
+      return sentence`an operation on chunk ${chunk[fault.row] ?? 0}, which does not exist`;
   }
 }

@@ -21,7 +21,7 @@ export function deadlockError(schedule: Schedule, deadlocked: readonly Deadlocke
   return new ExpectedError(
     'schedule-stuck',
     sentence`The schedule cannot run, its stages wait for each other: ${named.reduce((a, b) => sentence`${a}; ${b}`)}${more > 0 ? sentence`; and ${more} more` : ''}`,
-    sentence`run each forward before its backward, slices forward in ascending and backward in descending order, in one order on all stages`,
+    sentence`run forward before backward, slices ascending forward and descending backward, alike on all stages`,
   );
 }
 

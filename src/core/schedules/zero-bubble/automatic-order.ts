@@ -34,7 +34,7 @@ function unmetOnStage(forward: number, input: number, returned: number, limit: n
   const left = forward + returned;
   if (!(left <= 1e-9 * needed))
     return {
-      message: sentence`Each micro-batch leaves ${left} of what its forward takes (${forward}) on a stage for good`,
+      message: sentence`Each micro-batch leaks ${left} of its ${forward} forward activation on a stage`,
       remedy: sentence`let the input and weight gradients give back together what the forward takes`,
     };
   return null;

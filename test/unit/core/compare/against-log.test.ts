@@ -49,7 +49,7 @@ describe('A log', () => {
     assert.equal(judged.match, 'replicas');
     assert.match(
       said(differenceSentences(judged)[0]),
-      /other replicas or another batch: GPUs 16 \(planned 8\), data parallel size 2 \(planned 1\), global batch 64 \(planned 16\)\.$/,
+      /different batch or number of replicas: GPUs 16 \(planned 8\), data parallel size 2 \(planned 1\), global batch 64 \(planned 16\)\.$/,
     );
   });
 
@@ -82,7 +82,7 @@ describe('A log', () => {
       assert.equal(judged.match, 'other');
       assert.match(
         said(differenceSentences(judged)[0]),
-        /The log is of another run: .* TFLOP\/s per GPU \(the planned model and batch make/,
+        /The log is from another run: .* TFLOP\/s per GPU \(the planned model and batch make/,
       );
     }
     assert.equal(judgeLog(logWith({}, 2 * tflops), request).match, 'same', 'its sizes are known');
@@ -94,7 +94,7 @@ describe('A log', () => {
     const judged = judgeLog(logWith({}, logged, { 'training.globalBatch': 16, 'training.sequenceLength': long }), request);
     assert.equal(judged.match, 'other');
     assert.equal(judged.flops?.agree, true);
-    assert.match(said(differenceSentences(judged)[0]), /^The log is of another run: sequence length 8,192 \(planned 4,096\)\.$/);
+    assert.match(said(differenceSentences(judged)[0]), /^The log is from another run: sequence length 8,192 \(planned 4,096\)\.$/);
   });
 
   it('names what the log does not say, which is taken as planned', () => {
@@ -131,7 +131,7 @@ describe('A log', () => {
     const text = `using world size: 8, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 4
  iteration 85/ 100 | elapsed time per iteration (ms): ${3 * chosenOf(plan).iterationMs} | global batch size: 16 |`;
     const sentences = timesSentences(compareWithTimes(plan, readTimes(text, 'run.log'))).map((one) => said(one));
-    assert.match(sentences[0] ?? '', /^The log is of another run: tensor parallel size 1 \(planned 2\)/);
+    assert.match(sentences[0] ?? '', /^The log is from another run: tensor parallel size 1 \(planned 2\)/);
     assert.doesNotMatch(sentences.join('\n'), /calibration\.iterationMs/);
   });
 });

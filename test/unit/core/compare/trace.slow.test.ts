@@ -75,10 +75,7 @@ describe('A plan beside a trace', () => {
       .map((one) => said(one))
       .join('\n');
     // a pass of one chunk of two takes half as long and, under Megatron-LM, a share of a send
-    assert.match(
-      sentences,
-      /Passes take about (?:2(?:\.\d+)?|1\.9\d)x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/,
-    );
+    assert.match(sentences, /Passes take (?:2(?:\.\d+)?|1\.9\d)x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/);
     assert.doesNotMatch(sentences, /calibrat/);
   });
 

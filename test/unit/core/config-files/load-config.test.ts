@@ -192,7 +192,7 @@ ${more}`;
       const { training, layout, assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 4, gpusPerNode: null });
       assert.deepEqual([layout.data, training.globalBatch], [16, 64]);
       const why = new Map(assumptions.map(({ key, reason }) => [key, said(reason)]));
-      assert.equal(why.get('training.globalBatch'), '4 on each replica, as the files say');
+      assert.equal(why.get('training.globalBatch'), '4 on each replica, as the files set');
       assert.match(why.get('training.zeroStage') ?? '', /FSDP2/);
     });
   });
@@ -208,7 +208,10 @@ ${more}`;
       ['notes.md', '# Runs\n'],
       ['schedule.csv', '0F0,0F1\n'],
     ] as const)
-      await assert.rejects(loadConfig(file, text, world({})), { code: 'config-unknown-format', message: /no config that TeraPipe reads/ });
+      await assert.rejects(loadConfig(file, text, world({})), {
+        code: 'config-unknown-format',
+        message: /TeraPipe does not read this config/,
+      });
   });
 
   it('reads model configs and terapipe.json as before', async () => {

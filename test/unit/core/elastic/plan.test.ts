@@ -167,7 +167,7 @@ describe('an elastic run', () => {
     const [unfit] = reasons.filter((reason) => said(reason).includes('does not fit'));
     assert.match(
       said(unfit),
-      /^Epoch 0: Stage \d of 8 needs [\d.]+ GiB, and 488 MiB are usable: does not fit, [\d.]+ GiB too much; give a smaller batch, or recompute$/,
+      /^Epoch 0: Stage \d of 8 needs [\d.]+ GiB, and 488 MiB are usable: does not fit, [\d.]+ GiB over; give a smaller batch, or recompute$/,
     );
   });
 

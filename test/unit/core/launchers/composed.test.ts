@@ -261,7 +261,7 @@ describe('a NeMo config over others', () => {
     const gpt = `defaults:\n  - size@model: ours\n  - missing@model.data\n${t5.slice(t5.indexOf('trainer'))}  num_layers: 24\n`;
     const { run, findings } = await load({ 'conf/gpt.yaml': gpt, 'conf/size/ours.yaml': base });
     assert.deepEqual([run?.model.layers.value, run?.model.hidden.value], [24, 768]);
-    assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"missing" is not here, so what it sets is not known']); // prettier-ignore
+    assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"missing" is missing, so its settings are unknown']); // prettier-ignore
   });
 
   it('that restores a checkpoint and has nothing to train on is none to train with', async () => {

@@ -58,7 +58,7 @@ describe('a script that trains a T5', () => {
     const { findings } = await load('--pipeline-model-parallel-split-rank 1', '--decoder-num-layers 10');
     assert.deepEqual(
       findings.map(({ code, message }) => [code, say(message)]),
-      [['pp-layers-not-divisible', '10 layers of the decoder cannot be dealt evenly to its 3 stages']],
+      [['pp-layers-not-divisible', '10 layers of the decoder are not divisible by its 3 stages']],
     );
   });
 

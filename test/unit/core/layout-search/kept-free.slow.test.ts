@@ -95,10 +95,7 @@ describe('memory that a search keeps free', () => {
     const costly = searchLayouts(problemOf(memory, keeping(0.01)));
     assert.equal(costly.best.iterationMs, much.iterationMs);
     assert.ok(costly.keptFree?.best === 'tight' && (costly.keptFree.slowdown ?? 0) > step);
-    assert.match(
-      said(keptFreeText(costly)),
-      /^the best fits tightly, since layouts that keep 1 % of GPU memory free take [\d.]+x the time/,
-    );
+    assert.match(said(keptFreeText(costly)), /^the best fits tightly: layouts with 1 % of GPU memory free take [\d.]+x the time/);
   });
 
   it('is not asked of the layout that a file launches: it keeps its verdict, and is the best where none is faster', async () => {

@@ -98,7 +98,7 @@ describe('what a search may choose', () => {
     );
     const says = needs.map(said).filter((need) => need.includes('not tried'));
     assert.deepEqual(says, [
-      'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime that runs such a schedule has overlapGradReduce as well; name it in schedules to try it',
+      'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime runs it with overlapGradReduce; add it to schedules to try it',
     ]);
     const recomputed = [...candidateGroups(problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true }), freeNames.all))];
     assert.deepEqual(

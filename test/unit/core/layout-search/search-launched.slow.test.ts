@@ -145,14 +145,14 @@ describe('a launched layout against the best', () => {
     const large = await own({ tensor: 1, pipeline: 1, data: 16 }, { training: { sequenceLength: 8192, globalBatch: 256, microBatch: 16 } });
     const against = launchedAgainstBest(searched(large, sizes));
     assert.ok(against && !against.launched.fits && against.best.fits);
-    assert.match(said(against.title), /^as launched it does not fit, best that does [\d.]+ m?s$/);
-    assert.match(said(against.says), /^does not fit, .* GiB too much: /);
+    assert.match(said(against.title), /^launched layout does not fit; best that fits: [\d.]+ m?s$/);
+    assert.match(said(against.says), /^does not fit, .* GiB over: /);
   });
 
   it('says what launchers refuse of it, though it would be faster', async () => {
     const against = launchedAgainstBest(searched(await nemo(72)));
     assert.ok(against && against.speedup < 1);
-    assert.match(said(against.says), /^interleaving wants a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
+    assert.match(said(against.says), /^interleaving needs a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
   });
 
   it('cuts the layers anew where the stages are free', async () => {

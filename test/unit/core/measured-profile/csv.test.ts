@@ -83,7 +83,7 @@ describe('import of slice times', () => {
 
   it('points at the cell that is no number', () => {
     const broken = (cell: string): string => `# a comment\r\ntokens,forward_ms\r\n64,1\r\n# another\r\n\r\n128,${cell}\r\n256,4\r\n`;
-    assert.deepEqual(refusal(broken('fast')).slice(0, 3), ['csv-number', 'fast', '"fast" is no forward_ms']);
+    assert.deepEqual(refusal(broken('fast')).slice(0, 3), ['csv-number', 'fast', '"fast" is not valid for forward_ms']);
     assert.deepEqual(refusal(broken('"0"')).slice(0, 2), ['csv-number', '"0"']);
     assert.deepEqual(refusal(broken('-2')).slice(0, 2), ['csv-number', '-2']);
     for (const cell of ['NaN', 'Infinity', '1e999', '0x10', '=1+1']) assert.equal(refusal(broken(cell))[0], 'csv-number', cell);

@@ -54,7 +54,7 @@ describe('profile file', () => {
     assert.equal(refusal(' '.repeat(maximumProfileBytes + 1)).code, 'profile-syntax');
     assert.deepEqual(refusal('{"kind": "chart"}'), {
       code: 'profile-invalid',
-      message: 'This is no profile: its "kind" is not "terapipe-profile"',
+      message: 'This is not a profile: its "kind" is not "terapipe-profile"',
       at: '"chart"',
     });
     assert.equal(refusal('[1]').code, 'profile-invalid');

@@ -66,7 +66,7 @@ describe('activations of some layers on the host', () => {
     assert.equal(offloads(makePlan(llama())), '');
     assert.match(
       offloads(makePlan(llama({ activationOffloadLayers: 2 }))),
-      /^activations of 2 layers wait on the host: .* at 50\.4 GB\/s, beside compute$/,
+      /^activations of 2 layers wait on the host: .* at 50\.4 GB\/s, overlapped with compute$/,
     );
     const slow = makePlan(llama({ activationOffloadLayers: 6 }, { hostGBps: 0.5 }));
     assert.match(offloads(slow), /at 0\.5 GB\/s, which holds its passes up by/);

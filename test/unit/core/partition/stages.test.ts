@@ -52,7 +52,7 @@ describe('layers of chunks', () => {
       [0, 1, 1, 1, 1, 1, 1, 0],
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
-    assert.throws(() => chunksOf(without, kindFor('1F1B', inputs.layout)), /needs 8 layers or more, and there are 6/);
+    assert.throws(() => chunksOf(without, kindFor('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
   });
 
   it('come to a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {

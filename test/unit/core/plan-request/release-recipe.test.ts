@@ -108,7 +108,7 @@ describe('experts that lie on several nodes', () => {
   const layout = { tensor: 2, pipeline: 8, data: 16, expert: 32, virtualStages: 2 };
   const run = { cluster: { gpu: 'H100-80GB', nodes: 32 }, training: { ...mxfp8, microBatch: 1 }, layout, schedule: 'Interleaved1F1B' };
 
-  it('are whole, and exchanged beside compute on virtual stages', async () => {
+  it('are whole, and exchanged during compute on virtual stages', async () => {
     const request = await resolved(run);
     assert.equal(request.layout.expertTensor, 1);
     assert.equal(request.training.overlapExpertComm, true);

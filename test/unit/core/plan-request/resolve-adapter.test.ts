@@ -85,7 +85,7 @@ describe('adapters of a run', () => {
     assert.deepEqual([training.adapter?.rank, training.adapter?.baseBits, training.adapter?.targets.length], [32, 4, 7]);
   });
 
-  it('are not planned on experts, beside latent attention, with DoRA, or on modules that nobody knows', async () => {
+  it('are not planned on experts, in addition to latent attention, with DoRA, or on modules that nobody knows', async () => {
     const refusal = async (asked: Promise<PlanRequest>): Promise<string> => {
       const error = await asked.then(
         () => null,

@@ -77,7 +77,7 @@ describe('the scenario of a config that is edited', () => {
     const first = await resolved({ model: llama8b });
     const edited = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 2, data: 12 } }, scenarioOf(first));
     assert.equal(edited.training.globalBatch, 36);
-    assert.equal(reasonOf(edited, 'training.globalBatch'), '32 cannot be divided over 12 replicas');
+    assert.equal(reasonOf(edited, 'training.globalBatch'), '32 is not divisible by 12 replicas');
     assert.equal(edited.cluster.nodes, 3);
   });
 

@@ -145,7 +145,7 @@ describe('an encoder-decoder model', () => {
   it('is planned with whole sequences and one chunk a stage alone, and says so', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
-    assert.ok(plan.reasons.some((reason) => said(reason).startsWith('token slices and several chunks')));
+    assert.ok(plan.reasons.some((reason) => said(reason).startsWith('token slices and virtual stages')));
     const { scheme, tokensPerSecond, iterationMs } = chosenOf(plan);
     assert.ok(scheme.every(({ tokens }) => tokens.join() === '512'));
     assert.equal(tokensPerSecond, (16 * (512 + 128) * 1e3) / iterationMs);

@@ -187,7 +187,7 @@ describe('plan', () => {
     const shallow = { ...small, model: gpt(6, 1024, 16, 50304) };
     assert.match(
       code({ ...shallow, schedule: 'ZBVZeroBubble' }),
-      /^schedule-unmet: ZBVZeroBubble .* needs 8 layers or more, and there are 6/,
+      /^schedule-unmet: ZBVZeroBubble .* needs 8 layers or more, but there are 6/,
     );
     assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
   });

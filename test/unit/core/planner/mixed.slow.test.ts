@@ -184,7 +184,7 @@ describe('what is said of stages on groups of nodes', () => {
       schedule: '1F1B',
     });
     const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(say(finding!.message), /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* too much$/);
+    assert.match(say(finding!.message), /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* over$/);
     assert.deepEqual(
       finding!.fixes.filter(({ title }) => say(title).includes('cluster')),
       [],
@@ -206,7 +206,7 @@ describe('what is said of stages on groups of nodes', () => {
       slicing: { unit: 512 },
     });
     const line = makePlan(wanted).reasons.find((reason) => said(reason).includes('alone'));
-    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB alone would take ([\d.]+)x the time; 4 nodes of 8 A100-80GB alone would take ([\d.]+)x/.exec(said(line)) ?? []; // prettier-ignore
+    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB by itself would take ([\d.]+)x the time; 4 nodes of 8 A100-80GB by itself would take ([\d.]+)x/.exec(said(line)) ?? []; // prettier-ignore
     assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), said(line));
   });
 

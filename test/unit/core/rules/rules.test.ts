@@ -130,9 +130,9 @@ describe('launch findings', () => {
       launchFindings(launcherOf({ ...routed, ...values }, 'megatron-shell')).flatMap(({ code, message }) =>
         code === 'width-tensor' ? [say(message)] : [],
       );
-    assert.deepEqual(saidOf({}), ['An expert width of 500 cannot be divided over a tensor size of 8']);
+    assert.deepEqual(saidOf({}), ['An expert width of 500 is not divisible by a tensor size of 8']);
     assert.deepEqual(saidOf({ expertTensor: 1 }), []);
-    assert.deepEqual(saidOf({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 cannot be divided over a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(saidOf({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 is not divisible by a tensor size of 8']); // prettier-ignore
   });
 
   it('know every wrong pair of recompute settings', () => {

@@ -57,7 +57,7 @@ describe('findingsOf', () => {
     const finding = await only({ layout: { pipeline: 10 } });
     assert.equal(finding.code, 'pp-layers-not-divisible');
     assert.equal(finding.severity, 'error');
-    assert.equal(say(finding.message), '24 layers cannot be dealt evenly to 10 pipeline stages');
+    assert.equal(say(finding.message), '24 layers are not divisible by 10 pipeline stages');
     assert.equal(say(finding.remedy), 'set layout.pipeline to 12 or 8');
     const tooMany = await only({ layout: { pipeline: 48 } });
     assert.equal(say(tooMany.message), '48 stages for 24 layers: 24 would have none');
@@ -138,7 +138,7 @@ describe('findingsOf', () => {
     const cluster = { gpu: 'V100-16GB', nodes: 48, gpusPerNode: 8 };
     const finding = await only({ cluster, layout: { tensor: 4, pipeline: 24, data: 8 } });
     assert.equal(finding.code, 'world-size-factor');
-    assert.equal(say(finding.message), 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, and there are 384');
+    assert.equal(say(finding.message), 'tensor 4 x pipeline 24 x data 8 = 768 GPUs, but there are 384');
     assert.equal(say(finding.remedy), 'set layout.data to 4 or set cluster.nodes to 96');
     assert.deepEqual(
       finding.fixes.map(({ title }) => say(title)),
@@ -165,7 +165,7 @@ describe('findingsOf', () => {
       layout: { tensor: 8, pipeline: 1 },
       training: { globalBatch: 32 },
     });
-    assert.equal(say(derived.message), 'A global batch of 32 cannot be divided over 3 replicas');
+    assert.equal(say(derived.message), 'A global batch of 32 is not divisible by 3 replicas');
   });
 
   it('tells the idle share of too few micro-batches', async () => {
@@ -241,7 +241,7 @@ describe('findingsOf', () => {
     assert.deepEqual((await at({ experts: null }))[0], 'experts-active');
     assert.deepEqual(await at({}, { expert: 3 }), [
       'experts-not-divisible',
-      '8 experts cannot be dealt evenly to an expert size of 3',
+      '8 experts are not divisible by an expert size of 3',
       'set layout.expert to 4 or 2',
     ]);
     assert.deepEqual(await at({}, { expert: 8, data: 4 }), [
@@ -272,9 +272,9 @@ describe('findingsOf', () => {
         null,
       ).flatMap(({ code, message }) => (code === 'width-tensor' ? [say(message)] : []));
     assert.deepEqual(await found({}), []);
-    assert.deepEqual(await found({ intermediate_size: 500 }), ['A feed-forward width of dense layers of 500 cannot be divided over a tensor size of 8']); // prettier-ignore
-    assert.deepEqual(await found({ moe_intermediate_size: 60 }), ['A width of shared experts of 60 cannot be divided over a tensor size of 8']); // prettier-ignore
-    assert.deepEqual(await found({ moe_intermediate_size: 60, n_shared_experts: 2 }), ['An expert width of 60 cannot be divided over a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(await found({ intermediate_size: 500 }), ['A feed-forward width of dense layers of 500 is not divisible by a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(await found({ moe_intermediate_size: 60 }), ['A width of shared experts of 60 is not divisible by a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(await found({ moe_intermediate_size: 60, n_shared_experts: 2 }), ['An expert width of 60 is not divisible by a tensor size of 8']); // prettier-ignore
   });
 
   it('divides experts by the expert tensor size alone', async () => {
@@ -359,10 +359,7 @@ describe('findingsOf', () => {
     });
     assert.ok(plans <= mostTrials && remedies.length > 0);
     const [finding] = findingsOf(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
-    assert.match(
-      say(finding!.message),
-      /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB too much$/,
-    );
+    assert.match(say(finding!.message), /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB over$/);
     assert.match(say(finding!.remedy), /: fits, ([\d.]+ % slower|[\d.]+ % faster|as fast)/);
     const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(say(unhelped!.remedy), /^search layouts that fit/, 'nothing is promised before it was planned');

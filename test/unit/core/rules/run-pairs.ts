@@ -41,7 +41,7 @@ export const ownPairs: readonly {
     code: 'sequence-unit',
     bad: { model, training: { sequenceLength: 2048 }, slicing: { unit: 96 } },
     ok: { model, training: { sequenceLength: 2048 }, slicing: { unit: 64 } },
-    says: '2,048 tokens are no multiple of the slicing unit of 96: one slice is shorter',
+    says: '2,048 tokens are not a multiple of the slicing unit of 96: one slice is shorter',
     fixes: ['Set slicing.unit to 32'],
   },
   {

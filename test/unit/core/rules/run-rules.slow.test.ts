@@ -54,10 +54,10 @@ describe('rules of what is planned without a launcher', () => {
       ],
     ]);
     assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 2, data: 2 }), [
-      ['4 GPUs of a stage cannot be divided by expert tensor 8 x expert 4 = 32', 'set layout.expertTensor to 1'],
+      ['4 GPUs of a stage are not divisible by expert tensor 8 x expert 4 = 32', 'set layout.expertTensor to 1'],
     ]);
     assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 1, data: 3 }), [
-      ['3 GPUs of a stage cannot be divided by expert tensor 8 x expert 4 = 32', 'use sizes whose product divides 3 GPUs'],
+      ['3 GPUs of a stage are not divisible by expert tensor 8 x expert 4 = 32', 'use sizes whose product divides 3 GPUs'],
     ]);
     // more replicas may still be chosen
     assert.deepEqual(await of({ expert: 4, expertTensor: 8, tensor: 2 }), []);
@@ -110,7 +110,7 @@ describe('rules of what is planned without a launcher', () => {
     ]);
     const second = { model_type: 'mamba2', ...sizes, num_heads: 16, head_dim: 64, conv_kernel: 4 };
     assert.deepEqual(await of({ ...second, n_groups: 2 }), [
-      ['The 16 heads and 2 groups of the state cannot be divided over a tensor size of 4', 'set layout.tensor to 2'],
+      ['The 16 heads and 2 groups of the state are not divisible by a tensor size of 4', 'set layout.tensor to 2'],
     ]);
     assert.deepEqual(await of({ ...second, n_groups: 8 }), []);
   });

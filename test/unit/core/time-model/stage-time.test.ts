@@ -350,7 +350,7 @@ describe('what follows the pipeline', () => {
     assert.equal(gradientCollectives(reference, { layers: 30 }).toFixed(2), '142.82');
   });
 
-  it('waits of exchanges beside compute for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
+  it('waits of overlapped exchanges for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
     const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
     const none = gradientCollectives(reference, { layers: 30 }, beside(0));

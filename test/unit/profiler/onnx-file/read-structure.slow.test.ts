@@ -219,7 +219,7 @@ describe('readOnnxStructure', () => {
     if (process.platform === 'win32') return;
     const pipe = path.join(folder, 'pipe.onnx');
     execFileSync('mkfifo', [pipe]);
-    assert.match(await messages(pipe), /is no regular file$/);
+    assert.match(await messages(pipe), /is not a regular file$/);
   });
 
   it('refuses models of too many nodes, of too many bytes, and graphs in graphs without end', async () => {

@@ -108,7 +108,7 @@ describe('runOfOnnx', () => {
       (error) => error instanceof ExpectedError && error.place?.file === path.join(folder, 'config.json'),
     );
     const run = await runOf(gpt2({ head: 'copy' }), '{');
-    assert.ok(run.remarks?.some(({ message }) => say(message).startsWith('config.json beside the model could not be read')));
+    assert.ok(run.remarks?.some(({ message }) => say(message).startsWith('config.json next to the model could not be read')));
   });
 
   it('plans in the precision of a model in 16 bits', async () => {

@@ -34,7 +34,7 @@ export function readDpResults(text: string): readonly DpResult[] {
     'dp-results-invalid',
     entries.success
       ? sentence`The chunks of a dp_results.json do not make up its batch`
-      : sentence`This is no dp_results.json: ${entries.issues[0].message}`,
+      : sentence`This is not a dp_results.json: ${entries.issues[0].message}`,
     sentence`write it with terapipe export --to dp-results`,
   );
 }

@@ -169,7 +169,7 @@ function requireRunnable({ model, training, layout, cluster }: PlanRequest): voi
     [model.experts !== null, sentence`its model has experts`, otherwise],
     [
       model.stacks !== undefined || model.state !== undefined || (model.latent ?? null) !== null,
-      sentence`its model is no plain decoder`,
+      sentence`its model is not a plain decoder`,
       otherwise,
     ],
     [model.gatedMlp || ffn !== 4 * hidden, sentence`its feed-forward is not 4 times as wide as the model, without a gate`, otherwise],
@@ -182,7 +182,7 @@ function requireRunnable({ model, training, layout, cluster }: PlanRequest): voi
     [layout.virtualStages > 1, sentence`it has virtual stages`, sentence`set layout.virtualStages to 1`],
     [
       layers % layout.pipeline !== 0,
-      sentence`its layers cannot be dealt evenly to the stages`,
+      sentence`its layers are not divisible by the number of stages`,
       sentence`use a number of stages that divides the layers`,
     ],
     [

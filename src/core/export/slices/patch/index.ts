@@ -74,7 +74,7 @@ export function patchedSplits(file: string, text: string, lengths: readonly numb
   }
   throw new ExpectedError(
     'slices-no-function',
-    sentence`${file} has no function that returns slice lengths, get_splits() of Seq1F1B and its forks or _get_span() of Megatron-LM`,
+    sentence`${file} has no get_splits() (Seq1F1B and forks) or _get_span() (Megatron-LM) that returns slice lengths`,
     sentence`name the sequence_split.py or sp_utils.py of the runtime, or export a split that its flags can give`,
   );
 }

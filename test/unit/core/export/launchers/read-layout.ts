@@ -42,7 +42,7 @@ export function megatronLayout(facts: Facts, plan: LaunchSettings, recomputeGap?
       plan.recompute.group ?? 1,
       recomputeGap,
     ],
-    ['beside compute', facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined, true, /beside backward/],
+    ['overlapped with compute', facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined, true, /beside backward/],
     ['on the host', facts.cpuOffloading?.value === true ? facts.activationOffloadLayers?.value : 0, plan.activationOffloadLayers ?? 0],
     ['ZeRO', facts.zeroStage?.value ?? (facts.distributedOptimizer?.value === true ? 1 : 0), plan.zeroStage, /^ZeRO [23]/],
     ['GPUs', gpus(facts), plan.tensor * plan.pipeline * plan.data * plan.context, /GPUs?, so that/],

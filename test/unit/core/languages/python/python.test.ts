@@ -95,7 +95,7 @@ describe('a recipe of Megatron-Bridge', () => {
 
   it('says which module is missing', async () => {
     const { findings } = await load({ [recipe]: fixture('recipes/bridge.py') });
-    assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"megatron.bridge.recipes.ours_common" is not here, so what it sets is not known']); // prettier-ignore
+    assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"megatron.bridge.recipes.ours_common" is missing, so its settings are unknown']); // prettier-ignore
   });
 });
 

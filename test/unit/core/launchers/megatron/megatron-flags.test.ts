@@ -218,7 +218,7 @@ describe('flags that nobody here knows', () => {
     assert.deepEqual(names, ['--moe-zerc']);
     assert.deepEqual(
       remarks.map(({ code, severity, message }) => `${severity} ${code} ${say(message)}`),
-      ['information flag-unknown --moe-zerc is not known to us; the plan leaves it out'],
+      ['information flag-unknown --moe-zerc is unknown; the plan ignores it'],
     );
   });
 

@@ -120,14 +120,14 @@ describe('a file that a script sources', () => {
     assert.ok(launcher !== null);
     assert.deepEqual(said(launcher), [
       'flag-unknown-value --tensor-model-parallel-size takes $TP, which is only known when the script runs',
-      'shell-not-followed "../conf/env.sh" is not here, so what it sets is not known',
+      'shell-not-followed "../conf/env.sh" is missing, so its settings are unknown',
     ]);
     const known = await load({ 'jobs/run.sh': `source conf.sh\ntorchrun pretrain_gpt.py ${sizes}\n` });
     assert.deepEqual(known.launcher?.remarks, []);
     const system = await load({
       'jobs/run.sh': `source ~/.bashrc\nsource venv/bin/activate\ntorchrun pretrain_gpt.py ${sizes} $MY_ARGS\n`,
     });
-    assert.deepEqual(said(system.launcher!), ['shell-not-followed Nothing here sets $MY_ARGS: flags that it adds are left out']);
+    assert.deepEqual(said(system.launcher!), ['shell-not-followed $MY_ARGS is not set here: flags that it adds are left out']);
   });
 
   it('is looked for by the end of its path where it lies below $HOME', async () => {
@@ -135,7 +135,7 @@ describe('a file that a script sources', () => {
     const { launcher } = await load({ 'jobs/run.sh': script, 'conf/env.sh': 'TP=2\n' });
     assert.equal(launcher?.facts.tensor?.value, 2);
     const alone = await load({ 'jobs/run.sh': script });
-    assert.ok(said(alone.launcher!).includes('shell-not-followed "conf/env.sh" is not here, so what it sets is not known'));
+    assert.ok(said(alone.launcher!).includes('shell-not-followed "conf/env.sh" is missing, so its settings are unknown'));
   });
 
   it('may source others, also itself', async () => {

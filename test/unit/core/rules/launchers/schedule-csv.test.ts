@@ -30,30 +30,30 @@ describe('a custom schedule', () => {
 
   it('needs a row for each rank', () => {
     const [found] = check(oneForwardOneBackward, { pipeline: 4 });
-    assert.equal(say(found!.message), 'The schedule has 2 rows, one for each rank, and there are 4 pipeline ranks');
+    assert.equal(say(found!.message), 'The schedule has 2 rows, one for each rank, but there are 4 pipeline ranks');
     assert.equal(say(found!.remedy), 'set the pipeline size to 2, or write 4 rows');
     assert.equal(found!.place.file, 'launcher');
   });
 
   it('needs the micro-batches of the run', () => {
     const [found] = check(oneForwardOneBackward, { localBatch: 8, microBatch: 2 });
-    assert.equal(say(found!.message), 'The schedule runs 3 micro-batches, and there are 4');
+    assert.equal(say(found!.message), 'The schedule runs 3 micro-batches, but there are 4');
     assert.equal(found!.place.file, 'launcher');
   });
 
-  it('is of passes alone, on the stages that TorchTitan deals to each rank', () => {
+  it('is of passes only, on the stages that TorchTitan deals to each rank', () => {
     assert.equal(
       cellOf('0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n'),
-      '0SEND_F0: 0SEND_F0 is no pass, and only passes are loaded here',
+      '0SEND_F0: 0SEND_F0 is not a pass, and only passes are loaded here',
     );
     assert.equal(
       cellOf('0F0,3F0,3I0,3W0,0I0,0W0\n1F0,2F0,2I0,1I0,2W0,1W0\n'),
-      '3F0: 3F0 of rank 0 is of a stage that lies on rank 1: stages are dealt to ranks in turn',
+      '3F0: 3F0 of rank 0 belongs to a stage on rank 1: stages are assigned to ranks round-robin',
     );
   });
 
   it('is marked at a cell that is no action', () => {
-    assert.equal(cellOf('0F0, 0X0\n1F0,1B0\n'), '0X0: "0X0" is no action of a schedule');
+    assert.equal(cellOf('0F0, 0X0\n1F0,1B0\n'), '0X0: "0X0" is not an action of a schedule');
     assert.ok(cellOf('(0F0;oops)OVERLAP_F_B\n')?.startsWith('(0F0;oops)OVERLAP_F_B: '));
   });
 

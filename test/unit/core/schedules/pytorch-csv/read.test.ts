@@ -74,17 +74,17 @@ describe('a schedule file', () => {
 
 describe('cells that are no action', () => {
   const cases: readonly (readonly [cell: string, code: string, message: string, remedy: string])[] = [
-    ['0F0xyz', 'action', '"0F0xyz" goes on after 0F0, which PyTorch would run without a word', 'write 0F0'],
+    ['0F0xyz', 'action', '"0F0xyz" has trailing text after 0F0; PyTorch ignores it silently', 'write 0F0'],
     ['0BW1', 'old-letters', '"0BW1" is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one', 'write I for B, and B for BW'],
-    ['0f0', 'action', '"0f0" is no action of a schedule', 'write its letters in upper case'],
-    ['None', 'action', '"None" is no action of a schedule', 'leave the cell empty where a rank idles'],
+    ['0f0', 'action', '"0f0" is not an action of a schedule', 'write its letters in upper case'],
+    ['None', 'action', '"None" is not an action of a schedule', 'leave the cell empty where a rank idles'],
     ['0F', 'action', '"0F" names no micro-batch', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
     ['0SEND_F', 'action', '"0SEND_F" names no micro-batch', 'write it behind: 0SEND_F0'],
     ['0UNSHARD1', 'action', '"0UNSHARD1" names a micro-batch, and UNSHARD is of a whole stage', 'write 0UNSHARD'],
-    ['-1F0', 'action', '"-1F0" is no action of a schedule', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
+    ['-1F0', 'action', '"-1F0" is not an action of a schedule', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
     ['0F0;0F1', 'action', '"0F0;0F1" are several actions', 'put commas between actions'],
-    ['(0F7;7B3)', 'action', '"(0F7;7B3)" is no overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
-    ['(0F7;7F3)OVERLAP_F_B', 'action', '"(0F7;7F3)OVERLAP_F_B" is no overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
+    ['(0F7;7B3)', 'action', '"(0F7;7B3)" is not an overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
+    ['(0F7;7F3)OVERLAP_F_B', 'action', '"(0F7;7F3)OVERLAP_F_B" is not an overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
     ['0F1234567', 'action', '"0F1234567" has a number of more than 6 digits', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
     ['\uFEFF0F0', 'action', '"\\u{feff}0F0" begins with a byte-order mark', 'save the file as UTF-8 without one'],
   ]; // prettier-ignore
@@ -100,10 +100,10 @@ describe('a schedule that is not whole', () => {
   it('has the ranks and micro-batches that are wanted', () => {
     assert.deepEqual(problemsOf(sound, { ranks: 2, microBatches: 2 }), []);
     assert.deepEqual(problemsOf(sound, { ranks: 3 }), [
-      'ranks "0F0,0F1,0B0,0B1": The schedule has 2 rows, one for each rank, and there are 3 pipeline ranks',
+      'ranks "0F0,0F1,0B0,0B1": The schedule has 2 rows, one for each rank, but there are 3 pipeline ranks',
     ]);
     assert.deepEqual(problemsOf(sound, { microBatches: 4 }), [
-      'micro-batches "0F0,0F1,0B0,0B1": The schedule runs 2 micro-batches, and there are 4',
+      'micro-batches "0F0,0F1,0B0,0B1": The schedule runs 2 micro-batches, but there are 4',
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('a schedule that is not whole', () => {
   });
 
   it('runs each pass of each micro-batch once', () => {
-    assert.deepEqual(problemsOf('0F0,0F0,0B0'), ['duplicate 0.1 "0F0": 0F0 is there twice']);
+    assert.deepEqual(problemsOf('0F0,0F0,0B0'), ['duplicate 0.1 "0F0": 0F0 appears twice']);
     assert.deepEqual(problemsOf('0F0,0B0,0I0,0W0,0F1,0I1,0W1'), ['duplicate 0.3 "0W0": 0W0 runs again what 0B0 does']);
     assert.deepEqual(problemsOf('0F0,0B0\n1F0,1F1,1B0,1B1'), [
       'missing 0.0 "0F0": No rank runs 0F1',
@@ -219,7 +219,7 @@ describe('a schedule with sends and receives', () => {
     assert.deepEqual(problemsOf(waiting.replace('0WAIT_SEND_F1,', '')), ['wait 0.4 "0SEND_F1": Nothing waits for 0SEND_F1']);
     assert.deepEqual(problemsOf(waiting.replace('0WAIT_REDUCE_GRAD,', '')), ['wait 0.11 "0REDUCE_GRAD": Nothing waits for 0REDUCE_GRAD']);
     assert.deepEqual(problemsOf(waiting.replace('0SEND_F0,', '0WAIT_SEND_F0,0SEND_F0,').replace('0B0,0WAIT_SEND_F0,', '0B0,')), [
-      'wait 0.2 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 0SEND_F0, which does not stand before it',
+      'wait 0.2 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 0SEND_F0, which does not come before it',
       'wait 0.3 "0SEND_F0": Nothing waits for 0SEND_F0',
     ]);
     // the other rank takes what is waited for only when it has what comes behind the wait

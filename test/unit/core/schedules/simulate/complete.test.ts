@@ -36,7 +36,10 @@ describe('faults of a schedule', () => {
       'the forward of micro-batch 0 on chunk 1 on another stage than 1',
       'no forward of micro-batch 0 on chunk 0',
     ]);
-    assert.deepEqual(textsOf(changed(0, 0, 7, 0)), ['an operation on chunk 7 that there is not', 'no forward of micro-batch 0 on chunk 0']);
+    assert.deepEqual(textsOf(changed(0, 0, 7, 0)), [
+      'an operation on chunk 7, which does not exist',
+      'no forward of micro-batch 0 on chunk 0',
+    ]);
   });
 
   it('are overlapped forwards with no backward after them', () => {
