@@ -15,7 +15,7 @@ const commandNames = Object.keys(commands);
 const allOptions: Options = Object.assign({}, commonOptions, ...Object.values(commands).map(({ options }) => options)) as Options;
 
 /** A command line, understood: what to print, or what to do. */
-export type Understood = { readonly help: string } | { readonly json: boolean; readonly run: Run };
+type Understood = { readonly help: string } | { readonly json: boolean; readonly run: Run };
 
 /**
  * Understands a command line.

@@ -33,7 +33,7 @@ export interface Exported {
 }
 
 /** One thing that `export --to` writes. */
-export interface ExportFormat {
+interface ExportFormat {
   readonly description: string;
   /**
    * Of the plan's chosen candidate.

@@ -29,7 +29,7 @@ export interface UsedLog {
 }
 
 /** A config with what `--measured` makes of it. */
-export interface MeasuredConfig {
+interface MeasuredConfig {
   readonly config: RunConfig;
   /** With the settings and defaults that it is planned with. */
   readonly line: Line;

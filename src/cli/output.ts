@@ -7,7 +7,7 @@ import { systemCode, systemReason } from '../files/system-reason';
 import { sentence } from '../core/sentence';
 
 /** Standard output. */
-export interface Output {
+interface Output {
   /** @param written called when this and all before it is out. */
   readonly write: (text: string, written?: () => void) => void;
 }

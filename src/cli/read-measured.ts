@@ -38,7 +38,7 @@ export async function readOther(
 }
 
 /** Step times of a file, with the steady ones. */
-export interface MeasuredSteps {
+interface MeasuredSteps {
   readonly times: MeasuredTimes;
   readonly steady: SteadySteps;
 }

@@ -1,5 +1,5 @@
 /** What a letter behind a number multiplies it by: `binary`, as sequence lengths are written (8k is 8,192), or `decimal` (15T tokens). */
-export type AmountBase = 'binary' | 'decimal';
+type AmountBase = 'binary' | 'decimal';
 
 const powers: Readonly<Record<string, number>> = { '': 0, k: 1, m: 2, g: 3, b: 3, t: 4 };
 

@@ -8,7 +8,7 @@ import { type Sentence, sentence } from './sentence';
 const maximumSize = 16 * 2 ** 20;
 const maximumRows = 100_000;
 
-export interface CsvRow {
+interface CsvRow {
   readonly cells: readonly string[];
   /** Offset of the row or of comments and empty lines before it. */
   readonly start: number;

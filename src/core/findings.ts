@@ -55,7 +55,7 @@ export function startErrors<F extends Pick<Finding, 'code' | 'severity'>>(findin
 const shownInformations = 5;
 
 /** What is shown of a file's findings, and the informations that are not. */
-export interface Shown<F> {
+interface Shown<F> {
   readonly shown: readonly F[];
   readonly left: readonly F[];
 }

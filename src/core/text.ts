@@ -1,5 +1,5 @@
 /** A position as editors and terminals count it: both from 1, columns in UTF-16 units. */
-export interface LineColumn {
+interface LineColumn {
   readonly line: number;
   readonly column: number;
 }

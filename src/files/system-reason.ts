@@ -2,7 +2,7 @@ import { ExpectedError } from '../core/errors';
 import { type Sentence, sentence } from '../core/sentence';
 
 /** Why a file could not be written, and what to do about it, in words. */
-export interface SystemReason {
+interface SystemReason {
   /** Ends a sentence: "the disk is full". */
   readonly why: Sentence;
   readonly remedy: Sentence;

@@ -12,7 +12,7 @@ export type Disk = Pick<
   'access' | 'constants' | 'link' | 'lstat' | 'open' | 'readdir' | 'readlink' | 'rename' | 'rm' | 'stat' | 'writeFile'
 >;
 
-export interface WriteOptions {
+interface WriteOptions {
   /** False: a file that is there stays as it is, and the write fails with EEXIST. */
   readonly replace: boolean;
   /** Called last, before the new file takes the old one's place; what it throws stops the write. */

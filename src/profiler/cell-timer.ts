@@ -33,7 +33,7 @@ interface Timed {
 /** Why a cell is skipped. */
 class OutOfMemory extends Error {}
 
-export interface CellTimerParts {
+interface CellTimerParts {
   readonly models: ModelSource;
   /** Free memory of the device, bytes; infinite when it cannot be known. */
   readonly freeBytes: () => Promise<number>;

@@ -30,7 +30,7 @@ export interface ProfilerOptions {
 }
 
 /** Limits that the parent sets. */
-export interface ProfilerLimits {
+interface ProfilerLimits {
   /** Longest wait for a provider to load and run the smallest slice, ms. */
   readonly openMs: number;
   /** Longest wait for one measurement, its warm-up runs included, ms. */

@@ -22,7 +22,7 @@ export interface DeviceFacts {
   readonly deviceFiles: readonly string[];
 }
 
-export interface NvidiaGpu {
+interface NvidiaGpu {
   readonly name: string;
   readonly driver: string;
   readonly totalBytes: number;

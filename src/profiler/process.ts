@@ -30,7 +30,7 @@ export interface ServedProcess<Request extends Numbered, Reply extends Numbered>
 export type ProfilerProcess = ServedProcess<ProfilerRequest, ProfilerReply>;
 
 /** What is particular to a kind of child. */
-export interface Service<Reply extends Numbered> {
+interface Service<Reply extends Numbered> {
   /** Arguments of the child. */
   readonly args: readonly string[];
   /** Options of Node.js and V8. */

@@ -8,7 +8,7 @@ import { requireWritable, writeProfile } from './store';
 import { counted, sentence } from '../core/sentence';
 
 /** How and where to measure. */
-export interface ProfileRunOptions extends MeasureHost {
+interface ProfileRunOptions extends MeasureHost {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   /** Null: every provider in turn. */

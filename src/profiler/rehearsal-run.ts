@@ -35,7 +35,7 @@ export interface RehearsalOptions {
 }
 
 /** What there is to run on. */
-export interface Machine {
+interface Machine {
   readonly freeBytes: number;
   /** Processes that run at a time. */
   readonly cores: number;

@@ -16,7 +16,7 @@ import type { Sentence, Value } from '../core/sentence';
  * What a side is: a config's plan now or an earlier one, the layout that a config launches (or is planned with, where it names none), the
  * best layout that a search found, or a measured run.
  */
-export type ComparedRole = 'config' | 'earlier' | 'launched' | 'planned' | 'best' | 'measured';
+type ComparedRole = 'config' | 'earlier' | 'launched' | 'planned' | 'best' | 'measured';
 
 /** One side of a comparison, as it is shown. */
 export interface ComparedSide {

@@ -67,7 +67,7 @@ export interface PageFound extends PageLayout {
   readonly why: Sentence | null;
 }
 
-export type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
+type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
 
 /** A `SearchResult` as far as a page draws it. */
 export interface LayoutAnswer {

@@ -5,7 +5,7 @@ export const pageFocuses = ['none', 'field', 'lanes', 'other'] as const;
 export type PageFocus = (typeof pageFocuses)[number];
 
 /** One default key of a command, as VS Code writes it, and the focus that it needs: lanes, or anything of a page but a field. */
-export interface PageKey {
+interface PageKey {
   readonly key: string;
   readonly where: 'lanes' | 'page';
 }

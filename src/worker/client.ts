@@ -16,7 +16,7 @@ import type { IncumbentTimes } from '../core/slicing/solve';
 import type { Against, ResolveAsked, WorkerRequest } from '../protocol/worker';
 import { openJobQueue, type Answer, type Job, type JobQueue, type JobQueueOptions, type ProgressReply } from './job-queue';
 
-export interface PlanJobOptions {
+interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with growing fractions, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
@@ -26,7 +26,7 @@ export interface PlanJobOptions {
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
 
-export interface SearchJobOptions extends Partial<SearchAsked> {
+interface SearchJobOptions extends Partial<SearchAsked> {
   readonly signal?: AbortSignal | undefined;
   /**
    * Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of

@@ -15,7 +15,7 @@ export interface ThreadEnd {
   readonly code: string | null;
 }
 
-export interface ProcessListener {
+interface ProcessListener {
   /** Gets what the planner's thread answers, unchecked. */
   readonly onReply: (reply: unknown) => void;
   /** Called once, however the process ended, unless it was stopped. */

@@ -36,7 +36,7 @@ const toldStep = 0.05;
 const slicesEveryMs = 25;
 
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
-export interface Planners {
+interface Planners {
   readonly plan: (request: PlanRequest, options: PlannerOptions) => Plan;
   readonly resolve: (asked: ResolveAsked, signal: CancelSignal) => PlanRequest;
   readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], signal: CancelSignal) => Plan;

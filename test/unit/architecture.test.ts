@@ -62,13 +62,21 @@ describe('architecture', () => {
     assert.equal(findCycle(next)?.join(' -> '), undefined);
   });
 
-  it('exports what something of the product imports, but for a list with reasons', () => {
+  it('exports values that the product imports, except a list with reasons', () => {
     const used = new Set(sources.flatMap(({ file, tree }) => namesImported(file, tree)));
-    const unused = sources
-      .flatMap(({ file, tree }) => valuesExported(tree).map((name) => ({ file: withoutExtension(file), name })))
-      .filter(({ file, name }) => !used.has(`${file}#${name}`) && !used.has(`${file}#*`))
-      .map(({ file, name }) => `${file}#${name}`);
-    assert.deepEqual(unused.sort(), Object.values(exportedForTests).flat().sort(), 'drop the export, or list it in test/unit/exports.ts');
+    const unused = exported(valuesExported).filter(({ file, name }) => !used.has(`${file}#${name}`) && !used.has(`${file}#*`));
+    assert.deepEqual(
+      unused.map(written).sort(),
+      Object.values(exportedForTests).flat().sort(),
+      'drop the export, or list it in test/unit/exports.ts',
+    );
+  });
+
+  it('exports types that another file imports, of the product or of the tests', () => {
+    const importers = [...sources, ...typescriptFiles('test').map((file) => ({ file, tree: parse(file) }))];
+    const used = new Set(importers.flatMap(({ file, tree }) => namesImported(file, tree)));
+    const unused = exported(typesExported).filter(({ file, name }) => !used.has(`${file}#${name}`));
+    assert.deepEqual(unused.map(written), [], 'drop the export');
   });
 
   it('keeps clocks, randomness and the process out of the core', () => {
@@ -197,8 +205,34 @@ function namesImported(from: string, tree: ts.SourceFile): string[] {
         node.exportClause !== undefined && ts.isNamedExports(node.exportClause) ? [...node.exportClause.elements] : null,
       );
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], null);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal))
+      found.push(`${target(from, node.argument.literal.text)}#${node.qualifier?.getText(tree) ?? '*'}`);
   });
   return found;
+}
+
+interface Exported {
+  readonly file: string;
+  readonly name: string;
+}
+
+function exported(namesOf: (tree: ts.SourceFile) => readonly string[]): Exported[] {
+  return sources.flatMap(({ file, tree }) => namesOf(tree).map((name) => ({ file: withoutExtension(file), name })));
+}
+
+function written({ file, name }: Exported): string {
+  return `${file}#${name}`;
+}
+
+/** Types that a file declares and exports. */
+function typesExported(tree: ts.SourceFile): string[] {
+  return tree.statements.flatMap((statement) =>
+    (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)) && isExport(statement) ? [statement.name.text] : [],
+  );
+}
+
+function isExport(statement: ts.Statement): boolean {
+  return ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
 }
 
 /** Functions, classes and constants that a file exports, also those that it passes on. */
@@ -209,9 +243,7 @@ function valuesExported(tree: ts.SourceFile): string[] {
       if (isTypeOnly || exportClause === undefined || !ts.isNamedExports(exportClause)) return [];
       return exportClause.elements.filter((element) => !element.isTypeOnly).map(({ name }) => name.text);
     }
-    const isExported =
-      ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
-    if (isExported !== true) return [];
+    if (!isExport(statement)) return [];
     if (ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement))
       return statement.name === undefined ? [] : [statement.name.text];
     if (!ts.isVariableStatement(statement)) return [];

@@ -33,7 +33,7 @@ export function shadeOfRow({ shades, timeline }: Operations, row: number): numbe
 }
 
 /** One value for each part, in order of `part`. */
-export type PerPart<T> = readonly [forward: T, backward: T, weight: T];
+type PerPart<T> = readonly [forward: T, backward: T, weight: T];
 
 /** One operation, spelled out. */
 export interface Operation {
@@ -165,7 +165,7 @@ export function operationBy(operations: Operations, stage: number, ms: number): 
 const allParts: readonly Part[] = [part.forward, part.backward, part.weight];
 
 /** Sums over a range of time and stages, clipped to it. */
-export interface RangeSums {
+interface RangeSums {
   readonly operations: number;
   readonly forwardMs: number;
   /** Whole backward and the gradient of the input. */

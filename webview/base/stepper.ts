@@ -6,7 +6,7 @@ export interface Stepper {
   readonly show: (state: StepperState) => void;
 }
 
-export interface StepperState {
+interface StepperState {
   /** `8`, `Auto: 2`. */
   readonly text: string;
   readonly value: number;

@@ -21,7 +21,7 @@ export function registerUi(): void {
   provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeCheckbox(), vsCodeDropdown(), vsCodeOption(), vsCodeTextField());
 }
 
-export interface ButtonOptions {
+interface ButtonOptions {
   readonly label: string;
   readonly appearance?: 'primary' | 'secondary';
   readonly onClick: () => void;
@@ -38,7 +38,7 @@ export function button({ label, appearance = 'primary', onClick, focusKey }: But
   return element;
 }
 
-export interface IconButtonOptions {
+interface IconButtonOptions {
   readonly icon: IconName;
   readonly label: string;
   readonly onClick: () => void;

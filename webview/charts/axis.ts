@@ -4,7 +4,7 @@ import { niceTicks, signedPercent, timeLabels } from './ticks';
 export type Scale = 'linear' | 'log';
 
 /** A mark of an axis. */
-export interface Mark {
+interface Mark {
   readonly value: number;
   readonly text: string;
 }

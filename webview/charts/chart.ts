@@ -6,7 +6,7 @@ import { drawChart, drawPlace, plotOf } from './draw';
 import { nearestDot, stepDot } from './pick';
 
 /** Props of a chart. */
-export interface ChartProps {
+interface ChartProps {
   readonly className: string;
   readonly content: () => ChartContent | null;
   /** Name of the chart for who does not see it. */

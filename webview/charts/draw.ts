@@ -14,7 +14,7 @@ const labelPx = 11;
 const narrowPx = 300;
 
 /** Where a chart's axes lie inside its canvas, CSS px. */
-export interface Plot {
+interface Plot {
   /** There is room on the right for the names of curves and of the axis. */
   readonly named: boolean;
   readonly left: number;

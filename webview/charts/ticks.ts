@@ -1,7 +1,7 @@
 import { formatNumber } from '../../src/core/format';
 
 /** Marks of an axis: where, and what is written there. */
-export interface Ticks {
+interface Ticks {
   readonly values: readonly number[];
   /** Distance between marks, in the unit of `values`. */
   readonly step: number;

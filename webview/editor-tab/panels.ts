@@ -5,7 +5,7 @@ import type { TabPage, TabView } from '../base/tab';
 import { tabs } from '../tabs/registry';
 
 /** The panels of all tabs; each is filled when it is first shown. */
-export interface Panels {
+interface Panels {
   readonly elements: readonly HTMLElement[];
   /** The view of a tab; undefined while it is being fetched, after which `onLoad` is called. */
   readonly viewOf: (id: string) => TabView | undefined;

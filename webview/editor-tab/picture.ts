@@ -1,7 +1,7 @@
 import { escapeXml } from '../../src/core/export/svg';
 
 /** What is seen of an element, in CSS px from its corner: fills, canvases and lines of text, back to front. */
-export interface Picture {
+interface Picture {
   readonly width: number;
   readonly height: number;
   readonly marks: readonly Mark[];

@@ -5,7 +5,7 @@ import { t } from '../base/strings';
 import { iconButton, setPressed } from '../base/ui';
 
 /** The buttons of the view on screen: those of its tab, of the details, and of exports. */
-export interface ViewActions {
+interface ViewActions {
   readonly element: HTMLElement;
   /** Takes the buttons of one more tab. */
   readonly add: (buttons: readonly HTMLElement[]) => void;

@@ -26,7 +26,7 @@ import { openedLayout } from '../shared/opened-layout';
 import { automatic, saidInLauncher, type PlanControl } from './plan-controls';
 
 /** Sizes to step through and settings to choose, and what they would give before they are written. */
-export interface WhatIfControls {
+interface WhatIfControls {
   /** The steppers. */
   readonly element: HTMLElement;
   /** The lists of settings. */

@@ -17,7 +17,7 @@ import { openedLayout } from './opened-layout';
 import { whenChanged } from './when-changed';
 
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
-export interface Glance {
+interface Glance {
   readonly element: HTMLElement;
   /** Null hides it. A verdict on a file that has errors by now says of how many edits ago it is: the last good plan is what is shown. */
   readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;

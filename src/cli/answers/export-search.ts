@@ -39,7 +39,7 @@ export const mostDifference = 0.005;
 const mostTried = 12;
 
 /** What a search is asked to write. */
-export interface BestOptions {
+interface BestOptions {
   readonly reading: ReadingOptions;
   readonly defaults: ResolveDefaults;
   /** Choices that are searched though FILE sets them; null: as `searchProblemOf` has it. */
@@ -49,7 +49,7 @@ export interface BestOptions {
 }
 
 /** A layout that a file was written for, and what the file is when it is read and planned again. */
-export interface WrittenBest {
+interface WrittenBest {
   readonly found: FoundPlan;
   readonly text: string;
   readonly gaps: readonly Remark[];
@@ -60,12 +60,12 @@ export interface WrittenBest {
 }
 
 /** A layout that was not written, and why. */
-export interface TriedLayout {
+interface TriedLayout {
   readonly found: FoundPlan;
   readonly why: Sentence;
 }
 
-export interface BestFile {
+interface BestFile {
   readonly result: SearchResult;
   /** Null: no layout that fits could be written. */
   readonly written: WrittenBest | null;
@@ -241,7 +241,7 @@ function isOfMachine(set: string): boolean {
 }
 
 /** How `export --search` writes its file. */
-export interface BestTarget {
+interface BestTarget {
   readonly out: string;
   /** Replace a file that exists. */
   readonly write: boolean;

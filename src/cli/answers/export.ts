@@ -26,7 +26,7 @@ import { editFile, replaceFile, writeNewFile } from '../write-file';
 import { say, sentence } from '../../core/sentence';
 
 /** What `export` takes besides a file. */
-export interface ExportOptions {
+interface ExportOptions {
   /** Null: what `into` is. */
   readonly to: string | null;
   /** The id or name of a candidate to write instead of the chosen one. */
@@ -39,7 +39,7 @@ export interface ExportOptions {
 }
 
 /** What `export` needs of the host. */
-export interface ExportHost {
+interface ExportHost {
   readonly shell: () => Promise<LauncherReader>;
   /** Remarks on what is printed, beside it. */
   readonly err: (text: string) => void;

@@ -10,7 +10,7 @@ import type { Answer } from '../answer';
 import { indented, table } from '../table';
 
 /** What `terapipe prefill` found. */
-export interface PrefillFound {
+interface PrefillFound {
   readonly request: PlanRequest;
   /** Folder or name of the model, for the engines. */
   readonly model: string;

@@ -17,7 +17,7 @@ import { writeNewFile } from '../write-file';
 import { sentence } from '../../core/sentence';
 
 /** What a command line says about a rehearsal. */
-export interface RehearseOptions {
+interface RehearseOptions {
   readonly scale: Scale;
   readonly steps: number;
   readonly provider: ProviderName;

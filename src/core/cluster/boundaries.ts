@@ -50,7 +50,7 @@ export function ordersDiffer(layout: Sizes, cluster: Pick<NodeGroup, 'gpusPerNod
 }
 
 /** Where the ranks lie that hold the same parameters: replicas and contexts. */
-export interface ReplicaLinks {
+interface ReplicaLinks {
   /** All of a group reach each other without the network. */
   readonly joined: boolean;
   /** Groups that share the network of a node. */

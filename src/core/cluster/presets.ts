@@ -14,7 +14,7 @@ export type GpuPresetName = keyof typeof gpus;
 export const gpuPresetNames = Object.keys(gpus) as readonly GpuPresetName[];
 
 /** A GPU with the node it usually sits in. */
-export interface GpuPreset {
+interface GpuPreset {
   readonly gpu: GpuSpec;
   readonly links: LinkSpec;
   readonly gpusPerNode: number;

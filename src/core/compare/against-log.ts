@@ -13,10 +13,10 @@ import type { PlanRequest } from '../domain/request';
  * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, which says something
  * of the machine; or of another run.
  */
-export type LogMatch = 'same' | 'replicas' | 'other';
+type LogMatch = 'same' | 'replicas' | 'other';
 
 /** Peak memory of a stage, or where the log does not say which, of the fullest: measured over its ranks, and predicted, bytes. */
-export interface MemoryAgainst {
+interface MemoryAgainst {
   readonly stage: number | null;
   /** What PyTorch's tensors take, or what its allocator reserves. */
   readonly of: 'allocated' | 'reserved';

@@ -11,7 +11,7 @@ import { isWithin, ratioText } from './trace-labels';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** Mean times of the passes of one stage, predicted and measured. */
-export interface StageTimesAgainst {
+interface StageTimesAgainst {
   readonly stage: number;
   readonly forward: PredictedMeasured | null;
   readonly backward: PredictedMeasured | null;

@@ -15,7 +15,7 @@ export interface PredictedMeasured {
 }
 
 /** One stage of a trace beside the plan; of the passes that both have. Stages count from 0. */
-export interface StageAgainst {
+interface StageAgainst {
   readonly stage: number;
   readonly passes: number;
   /** Mean of a forward pass, and of a backward pass with its weight gradient; null where the trace has none. */
@@ -36,13 +36,13 @@ export interface PassPlace {
 }
 
 /** A pass that begins later than predicted. */
-export interface LatePass extends PassPlace, PredictedMeasured {
+interface LatePass extends PassPlace, PredictedMeasured {
   /** Row of the measured timeline. */
   readonly row: number;
 }
 
 /** Where a stage runs another pass than the plan has at the same place. */
-export interface OtherOrder {
+interface OtherOrder {
   readonly stage: number;
   readonly measured: PassPlace;
   readonly predicted: PassPlace;

@@ -9,7 +9,7 @@ const maximumEventLength = 2 ** 20;
 const maximumMemberLength = 2 ** 20;
 
 /** Reads a trace piece by piece. */
-export interface EventScanner {
+interface EventScanner {
   /** @throws ExpectedError `trace-syntax`. */
   readonly push: (piece: string) => void;
   /** @throws ExpectedError `trace-syntax` when the text ends too soon. */
@@ -17,7 +17,7 @@ export interface EventScanner {
 }
 
 /** What is heard of a trace: the text of each event, and of each small member of the outer object but its events. */
-export interface TraceListener {
+interface TraceListener {
   readonly event: (text: string) => void;
   readonly member: (name: string, text: string) => void;
 }

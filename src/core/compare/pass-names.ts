@@ -1,7 +1,7 @@
 import { operationKind, type OperationKind } from '../schedules/schedule';
 
 /** What the name of an event says about the pass it is; null where it does not say. */
-export interface NamedPass {
+interface NamedPass {
   readonly kind: OperationKind;
   /** Chunk of the model in order of the layers. */
   readonly chunk: number | null;

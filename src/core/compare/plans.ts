@@ -34,7 +34,7 @@ export interface PartDifference {
 }
 
 /** Busy time and peak of one stage of either plan; null where that plan has no such stage. */
-export interface StageDifference {
+interface StageDifference {
   readonly stage: number;
   readonly a: { readonly busyMs: number; readonly peakBytes: number } | null;
   readonly b: { readonly busyMs: number; readonly peakBytes: number } | null;

@@ -10,7 +10,7 @@ import { isRecord } from '../records';
 import { sentence } from '../sentence';
 
 /** Measured times of one pass of one stage, means in ms. */
-export interface MeasuredStage {
+interface MeasuredStage {
   readonly stage: number;
   readonly forwardMs: number | null;
   readonly backwardMs: number | null;

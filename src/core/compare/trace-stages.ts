@@ -3,7 +3,7 @@ import type { MeasuredTrace, TraceTrack } from './trace';
 import { counted, sentence } from '../sentence';
 
 /** For each track of a trace the stage it shows; -1 for tracks that are not used. */
-export interface TrackStages {
+interface TrackStages {
   readonly stageOf: Int32Array;
   /** Replicas of the pipeline in the trace; the first is used. */
   readonly replicas: number;

@@ -34,7 +34,7 @@ async function layersOf(own: Layer, composition: Composition, read: ReadReferenc
 }
 
 /** A config with the files that it builds on, and the reader of changed texts of it over the same files. */
-export interface ComposedConfig {
+interface ComposedConfig {
   readonly launcher: LauncherFile;
   readonly reread: LauncherReader;
 }

@@ -27,8 +27,7 @@ interface LoadedModel {
 }
 
 /** What a terapipe.json says with all that it refers to, or why that cannot be loaded beside what there is to say about the file itself. */
-export type LoadedTerapipe =
-  { readonly run: Run } | { readonly run: null; readonly noRun: ExpectedError; readonly remarks: readonly Finding[] };
+type LoadedTerapipe = { readonly run: Run } | { readonly run: null; readonly noRun: ExpectedError; readonly remarks: readonly Finding[] };
 
 /**
  * Reads a terapipe.json, the model and the profile that it names.

@@ -2,7 +2,7 @@
  * What an optimizer keeps for each parameter, and what its step reads and writes. Bytes are of the optimizer's own states: the master copy
  * of 16-bit weights is the runtime's (`masterBytes`).
  */
-export interface OptimizerTraits {
+interface OptimizerTraits {
   /** Bytes of states a parameter where the weights that it updates are in fp32. */
   readonly state: number;
   /** States are made in the type of the weights that it updates (`torch.zeros_like`): half of `state` where those are in 16 bits. */

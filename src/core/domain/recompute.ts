@@ -7,7 +7,7 @@ export type RecomputeModule = (typeof recomputeModules)[number];
  * each `recomputeEvery`-th layer whole (TorchTitan's `selective_ac_option`: `op` or a number).
  */
 export const recomputeModes = ['none', 'selective', 'full', 'op', 'every'] as const;
-export type RecomputeMode = (typeof recomputeModes)[number];
+type RecomputeMode = (typeof recomputeModes)[number];
 
 /** What of a layer is computed again in backward instead of kept. */
 export interface Recompute {
@@ -34,7 +34,7 @@ export function isRecomputed({ recompute, recomputeModules: named }: Recompute, 
 }
 
 /** A chunk as far as what is recomputed of it goes. */
-export interface RecomputedChunk {
+interface RecomputedChunk {
   readonly layers: number;
 }
 

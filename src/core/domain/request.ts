@@ -164,7 +164,7 @@ export function defaultUnit(sequenceLength: number): number {
   return Math.max(8, 8 * Math.ceil(sequenceLength / defaultUnits / 8));
 }
 
-export interface SlicingSpec {
+interface SlicingSpec {
   /** Slice lengths are multiples of this many tokens; null: chosen. */
   readonly unit: number | null;
   /** A scheme to predict as it stands instead of solving for one. */
@@ -207,7 +207,7 @@ export interface Calibration {
 }
 
 /** A constant of the machine, as assumed and as the measured steps have it; null: the GPU has none. */
-export interface CalibratedConstant {
+interface CalibratedConstant {
   /** As in terapipe.json. */
   readonly key: string;
   readonly before: number | null;

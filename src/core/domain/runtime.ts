@@ -13,7 +13,7 @@ export type Runtime = (typeof runtimes)[number];
  *   hidden but for filling and draining, each further chunk of a stage pays for its own;
  * - `asynchronous`: sends are posted, and waited for where they are needed: hidden but for filling and draining.
  */
-export type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
+type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
 
 /** What each is called. */
 export const sendsText: Readonly<Record<WayOfSending, Sentence>> = {

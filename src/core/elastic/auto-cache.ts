@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** Where the cached outputs of the frozen layers lie, and how long a step's take to move. */
-export interface CacheSize {
+interface CacheSize {
   readonly sampleBytes: number;
   /** On each node: all samples of its pipelines, host memory first. */
   readonly hostBytes: number;

@@ -52,7 +52,7 @@ export function stageSums(values: readonly number[], units: StageUnits): number[
 }
 
 /** What a stage of units `from` to `to - 1` costs; Infinity when it may not be. Never falls when units are added. */
-export type StageCost = (from: number, to: number) => number;
+type StageCost = (from: number, to: number) => number;
 
 /**
  * The cut of `units` units into `stages` contiguous stages whose costliest stage costs least; of those the one with the least sum of

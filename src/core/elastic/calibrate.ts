@@ -5,7 +5,7 @@ import type { Throughput } from './request';
 import { frozenForwardMs, modelledStep, type ModelledStep, type StepQuestion, type ElasticContext } from './context';
 
 /** A step as modelled, with what the frozen layers take in it. */
-export interface UncalibratedStep extends StepQuestion {
+interface UncalibratedStep extends StepQuestion {
   readonly step: ModelledStep;
   /** The frozen layers in this epoch, and when their outputs are read from the cache. */
   readonly frozenMs: number;
@@ -14,7 +14,7 @@ export interface UncalibratedStep extends StepQuestion {
   readonly computes: boolean;
 }
 
-export interface StepTimes {
+interface StepTimes {
   readonly frozenMs: number;
   readonly pipelineMs: number;
   readonly allReduceMs: number;

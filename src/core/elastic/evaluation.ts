@@ -3,7 +3,7 @@ import { frozenForwardMs, pipelineForwardMs, type ElasticContext, type StepQuest
 import { inputWaitMs } from './input';
 
 /** The epoch that is evaluated after, and what scales its modelled step. */
-export interface EvaluatedEpoch {
+interface EvaluatedEpoch {
   readonly epoch: number;
   readonly calibration: number;
   /** The training data's cache; of the evaluation data nothing is kept. */

@@ -124,7 +124,7 @@ function provenanceOf({ throughputs, fillingThroughputs, cluster, profile }: Ela
 }
 
 /** One epoch's step as events, for drawing. */
-export interface EpochTimeline {
+interface EpochTimeline {
   /** The pipeline part of one step, from 0. Its units are micro-batches. */
   readonly timeline: Timeline;
   /** Before it on the first GPU: the frozen layers, computed or read. After it: gradient exchange and optimizer. */

@@ -9,10 +9,10 @@ import type { ElasticRequest } from './request';
 import type { UnitCost, UnitCosts } from './unit-costs';
 import type { Unit } from './units';
 
-export type ElasticSchedule = (typeof elasticScheduleNames)[number];
+type ElasticSchedule = (typeof elasticScheduleNames)[number];
 
 /** How a pipeline passes its samples. */
-export interface Passing {
+interface Passing {
   readonly schedule: ElasticSchedule;
   readonly microBatches: number;
   /** Tokens of the slices of every sequence, in order; one for the whole of it. */

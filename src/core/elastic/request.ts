@@ -23,7 +23,7 @@ export interface Throughput {
 export type BalanceName = (typeof balanceNames)[number];
 
 /** What holds the activations of the frozen layers, on every node. SI units. */
-export interface CacheSpec {
+interface CacheSpec {
   readonly enabled: boolean;
   readonly hostMemoryBytes: number;
   readonly diskBytes: number;
@@ -40,7 +40,7 @@ export interface CacheSpec {
 }
 
 /** How samples reach a pipeline. */
-export interface LoaderSpec {
+interface LoaderSpec {
   /** What one worker loads and decodes. */
   readonly samplesPerSecond: number;
   /** Beside each process; 0: the process itself, and its GPUs wait. */
@@ -48,7 +48,7 @@ export interface LoaderSpec {
 }
 
 /** What is evaluated after an epoch, forward alone. */
-export interface EvaluationSpec {
+interface EvaluationSpec {
   readonly samples: number;
   /** After so many epochs, and after the last; 0: never. */
   readonly every: number;

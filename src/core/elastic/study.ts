@@ -8,7 +8,7 @@ import type { ElasticRequest } from './request';
 import { allMechanisms, runEpochs } from './run-epochs';
 
 /** A whole run as it would be with another alpha. */
-export interface AlphaPoint {
+interface AlphaPoint {
   readonly alpha: number;
   readonly totalMs: number;
   /** Against no freezing. */
@@ -18,7 +18,7 @@ export interface AlphaPoint {
 }
 
 /** A whole run as it would be with pipelines of another length at the start. */
-export interface LengthPoint {
+interface LengthPoint {
   readonly pipelineLength: number;
   readonly totalMs: number;
   /** Against no freezing on the length that was asked for. */

@@ -16,7 +16,7 @@ export interface UnitCost {
 }
 
 /** Tokens of every sequence, and tokens before them. */
-export interface TokenSlice {
+interface TokenSlice {
   readonly tokens: number;
   readonly context: number;
 }

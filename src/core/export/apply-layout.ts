@@ -27,7 +27,7 @@ export interface AppliedLayout {
 }
 
 /** What is changed: a run with the launcher's file that it was read from, and the reader of that. */
-export interface AppliedTo {
+interface AppliedTo {
   readonly run: Run;
   readonly launcher: LauncherFile | null;
   /** Null where `launcher` is. */

@@ -3,12 +3,12 @@ import type { Candidate } from '../planner/plan';
 import { operationKind, type Timeline } from '../schedules/schedule';
 
 /** Bytes in use on each stage over time, as steps: from `timeMs[i]` on `bytes[i]`. */
-export interface StageCounter {
+interface StageCounter {
   readonly timeMs: Float64Array;
   readonly bytes: Float64Array;
 }
 
-export interface ChromeTraceOptions {
+interface ChromeTraceOptions {
   /** Shown as the process's name. */
   readonly title: string;
   /** One for each stage; left out where memory is not known. */

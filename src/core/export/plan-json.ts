@@ -20,7 +20,7 @@ import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-p
  * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
  * renamed.
  */
-export interface PlanJson {
+interface PlanJson {
   readonly version: 1;
   readonly plan: object;
 }

@@ -11,7 +11,7 @@ import { chromeTrace } from './chrome-trace';
 const expectedErrorPercent = 10;
 
 /** A rehearsed step beside its own prediction, and the plan that says so. */
-export interface ComparedStep {
+interface ComparedStep {
   readonly comparison: TraceComparison;
   /** The plan with what was run in place of what it chose. */
   readonly plan: Plan;

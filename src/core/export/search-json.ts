@@ -14,7 +14,7 @@ import { say, sentence } from '../sentence';
  * A search as `terapipe plan --search --json` prints it: `plan`, the best with the fields of any plan, and `search`, all the rest. Times
  * ms, memory bytes, lengths tokens; fields are added, never renamed.
  */
-export interface SearchJson {
+interface SearchJson {
   readonly version: 1;
   readonly plan: object;
   readonly search: object;

@@ -16,7 +16,7 @@ export interface ServingCommand {
 }
 
 /** What is launched. */
-export interface Served {
+interface Served {
   /** Folder or name of the model. */
   readonly model: string;
   readonly tensor: number;

@@ -4,7 +4,7 @@ import { partOf, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
-export interface SvgColors {
+interface SvgColors {
   readonly background: string;
   readonly foreground: string;
   readonly dim: string;

@@ -65,7 +65,7 @@ export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapt
 type Setting<T> = Located<T> & { readonly name?: string };
 
 /** Finds a setting by its name with underscores. */
-export type FindSetting = <T>(name: string, read: FlagRead<T>) => Setting<T> | undefined;
+type FindSetting = <T>(name: string, read: FlagRead<T>) => Setting<T> | undefined;
 
 const rankNames = ['lora_r', 'lora_rank', 'lora_dim'];
 const targetNames = ['lora_target_modules', 'lora_target', 'target_modules', 'lora_modules', 'trainable', 'lora_trainable'];

@@ -3,7 +3,7 @@ import type { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } f
 import type { Given } from './given';
 
 /** `[frozen layers, pipeline length, samples per second]` of all pipelines together. */
-export type WrittenThroughput = [frozenLayers: number, pipelineLength: number, samplesPerSecond: number];
+type WrittenThroughput = [frozenLayers: number, pipelineLength: number, samplesPerSecond: number];
 
 /** `elastic` of a terapipe.json. */
 export interface WrittenElastic {

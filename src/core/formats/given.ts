@@ -24,4 +24,4 @@ export interface MeasuredStepGiven {
   readonly iterationMs: number;
   readonly set: Readonly<Record<string, SettingGiven>>;
 }
-export type SettingGiven = string | number | boolean | readonly number[];
+type SettingGiven = string | number | boolean | readonly number[];

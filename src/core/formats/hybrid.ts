@@ -12,7 +12,7 @@ import { frequencyPattern, type Hybrid } from './traits';
 const letterNames: Readonly<Record<string, string>> = { M: 'mamba', G: 'linear_attention', '*': 'attention', '-': 'mlp', E: 'moe' };
 
 /** The layers of a hybrid. */
-export interface HybridLayers {
+interface HybridLayers {
   /** One letter for each, in order. */
   readonly letters: string;
   /** Layers of each stage, virtual ones counted, where the pattern says; null: it does not. */

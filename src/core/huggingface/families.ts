@@ -30,7 +30,7 @@ const known = {
   ...otherFamilies,
 };
 
-export type FamilyName = keyof typeof known;
+type FamilyName = keyof typeof known;
 
 /** What is known of each model type that transformers names. */
 export const families: Readonly<Record<FamilyName, Family>> = known;

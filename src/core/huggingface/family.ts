@@ -38,7 +38,7 @@ export type ExtraField =
   | 'mtpLayers';
 
 /** What every encoder-decoder model of a family has; its `keys` and `defaults` are of the encoder, `maxPositions` of the decoder. */
-export interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNorms' | 'keyBias'> {
+interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNorms' | 'keyBias'> {
   /** Class's default of the decoder's layers; null: as many as the encoder has. */
   readonly decoderLayers: number | null;
   /** Decoders have heads and a feed-forward width of their own. */
@@ -51,7 +51,7 @@ export interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNor
 }
 
 /** Sliding window: `always` when there is one, `flag` only under `use_sliding_window`, which is false unless set. */
-export interface WindowRule {
+interface WindowRule {
   readonly when: 'always' | 'flag';
   /** Window of the class in tokens; null: none unless given. */
   readonly tokens: number | null;

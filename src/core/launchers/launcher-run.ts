@@ -21,7 +21,7 @@ import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tables/tokenizers';
 
 /** A model read from a config of its own, to fill what a launcher leaves open. */
-export interface JoinedModel extends RunModel {
+interface JoinedModel extends RunModel {
   readonly texts: ReadonlyMap<string, string>;
 }
 

@@ -8,7 +8,7 @@ import { isLauncher, launchers } from './registry';
 import { sentence, type Sentence } from '../sentence';
 
 /** A model whose sizes are in no file: the launcher names it, and its code holds them, or they are published. */
-export interface NamedModel {
+interface NamedModel {
   /** Every value a default that says whose it is. */
   readonly config: HuggingFaceModel;
   /** Where the sizes are from, said at the name. */

@@ -8,7 +8,7 @@ import type { CapabilitiesWith } from '../domain/capabilities';
 import type { ScheduleName } from '../domain/schedule-names';
 
 /** What a launcher can do, or a runtime. */
-export interface Abilities {
+interface Abilities {
   readonly schedules: readonly ScheduleName[];
   readonly capabilities: CapabilitiesWith;
 }

@@ -36,7 +36,7 @@ import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
 import { gpusUsed } from '../domain/request';
 
-export interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
+interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */
   readonly tokenBudget?: number | null;
 }
@@ -220,7 +220,7 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
   return least;
 }
 
-export interface Describer {
+interface Describer {
   readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
   /** A point that is predicted already. */
   readonly found: (point: SearchPoint, candidate: Prediction) => FoundPlan;

@@ -1,5 +1,5 @@
 /** A binary heap of entries by ascending key. */
-export interface Queue<T> {
+interface Queue<T> {
   readonly push: (key: number, entry: T) => void;
   readonly pop: () => { readonly key: number; readonly entry: T } | undefined;
   /** Smallest key; Infinity when empty. */
@@ -45,13 +45,13 @@ export function queue<T>(): Queue<T> {
 }
 
 /** What has a time and a peak. */
-export interface Costed {
+interface Costed {
   readonly iterationMs: number;
   readonly peakBytes: number;
 }
 
 /** Points of which none is both slower and larger than another, by ascending time. */
-export interface ParetoFront<T extends Costed> {
+interface ParetoFront<T extends Costed> {
   readonly entries: () => readonly T[];
   /** Takes a point in unless an earlier one is as fast and as small, and drops those that are no better than it. */
   readonly add: (point: T) => void;

@@ -18,7 +18,7 @@ export interface CandidateGroup {
  * Keys under which results are shared. Same `time`: a slice takes as long on a stage and saves as many bytes. Same `sliced`: the same for
  * each slice of a micro-batch. Same `holding`: the same static memory and time of the gradient collectives.
  */
-export interface GroupKeys {
+interface GroupKeys {
   readonly time: string;
   readonly sliced: string;
   readonly holding: string;

@@ -31,7 +31,7 @@ const released: Readonly<Partial<Record<SearchKey, Sentence>>> = {
 };
 
 /** One change to look into: what it is, and the search that says what it brings. */
-export interface WhatIf {
+interface WhatIf {
   readonly change: Sentence;
   readonly searchAgain: (signal?: CancelSignal) => Improvement;
 }

@@ -32,7 +32,7 @@ export interface SearchPoint extends CandidateGroup {
 export type KeyedGroup = Pick<CandidateGroup, 'layout' | 'training' | 'keys'>;
 
 /** What a stage or chunk holds, and its layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
-export interface SharedContents {
+interface SharedContents {
   readonly contents: StageContents;
   readonly share: number;
 }

@@ -58,7 +58,7 @@ function stageLayersOf({ model, training, layout }: SearchProblem['request'], sc
 }
 
 /** Where the layout that the files launch stands beside the best. */
-export interface LaunchedAgainstBest {
+interface LaunchedAgainstBest {
   readonly launched: FoundPlan;
   readonly best: FoundPlan;
   /** Step time of the launched over that of the best: above 1 the best is faster. */

@@ -33,7 +33,7 @@ export interface LogFacts {
   readonly logInterval?: number;
 }
 
-export type ComparedFact = Exclude<keyof LogFacts, 'accumulation' | 'logInterval'>;
+type ComparedFact = Exclude<keyof LogFacts, 'accumulation' | 'logInterval'>;
 export type NumberFact = Exclude<keyof LogFacts, 'cluster.gpu' | 'training.runtime' | 'training.precision' | 'training.recompute'>;
 
 interface Fact {

@@ -4,7 +4,7 @@ import { logFormats } from './registry';
 import type { RunLog } from './run-log';
 
 /** Reads a log piece by piece; keeps only the end of one line and what was read of steps. */
-export interface LogReader {
+interface LogReader {
   readonly push: (piece: string) => void;
   /** Null: no line has a step. */
   readonly end: () => RunLog | null;

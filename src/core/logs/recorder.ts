@@ -9,7 +9,7 @@ const interleaved = 4;
 const longestStepMs = 1e9;
 
 /** A step as a line has it: its time, or a rate from which the run's sizes give the time. */
-export interface StepLine extends Partial<Omit<LoggedStep, 'iteration' | 'ms'>> {
+interface StepLine extends Partial<Omit<LoggedStep, 'iteration' | 'ms'>> {
   readonly iteration: number | null;
   readonly ms?: number | null;
   /** Work a second, in the unit of `RunRecorder.end`. */

@@ -229,7 +229,7 @@ export function noiseWarnings(referenceMs: readonly number[]): string[] {
 }
 
 /** What `stopReason` decides on. */
-export interface Progress {
+interface Progress {
   readonly errors: { readonly forward: FitError; readonly backward: FitError } | null;
   /** Of the layer. */
   readonly samples: readonly Sample[];

@@ -131,7 +131,7 @@ function withoutRepeat(has: Sentence, wants: Sentence): Value {
 }
 
 /** What `chooseProfile` found: the profile to plan with, and why the others cannot serve. */
-export interface ProfileChoice {
+interface ProfileChoice {
   readonly chosen: NamedProfile | null;
   readonly refused: readonly { readonly file: string; readonly reason: Sentence }[];
 }
@@ -162,7 +162,7 @@ function compared(a: string, b: string): number {
  * Two profiles of one layer: times of the second over times of the first, geometric means over forward and backward and the contexts both
  * have.
  */
-export interface ProfileComparison {
+interface ProfileComparison {
   readonly ratio: number;
   readonly byTokens: readonly {
     readonly tokens: number;

@@ -3,7 +3,7 @@ import type { Domain } from './domain';
 import type { Cell, Sample, TimeFit } from '../domain/profile';
 
 /** How unsure a fit is of a cell, and what measuring a cell would change. Relative to the cell's time: 0.01 is 1 %. */
-export interface Uncertainty {
+interface Uncertainty {
   /** What a number of rows (batch x tokens) between two of the table may hide. */
   readonly ofTable: (cell: Cell) => number;
   /** Predictive standard deviation of the context and square terms. */

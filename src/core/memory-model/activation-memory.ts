@@ -31,7 +31,7 @@ import { layerExchangeBytes, rootExchangeBytes } from './fsdp';
 export type { StageContents } from './layer-tensors';
 
 /** Bytes saved by the forward of one work unit until its backward, on one rank of the stage. */
-export interface SavedBytes {
+interface SavedBytes {
   readonly activations: number;
   /** Contiguous keys and values, and states, kept for the later slices of the same sequences; 0 for whole sequences. */
   readonly keysValues: number;

@@ -112,7 +112,7 @@ const unitMemories = new WeakMap<MemoryInputs, Map<string, UnitMemory>>();
 const mostKept = 10_000;
 
 /** What one unit holds where its backward is whole. */
-export type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
+type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
 
 const nothingHeld = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
 

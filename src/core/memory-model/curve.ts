@@ -9,7 +9,7 @@ export interface LiveCurve {
 }
 
 /** Bytes of all units that are alive on one stage, by what they are. */
-export interface AliveBytes {
+interface AliveBytes {
   readonly activations: number;
   readonly keysValues: number;
   readonly keyValueGradients: number;
@@ -27,7 +27,7 @@ export const livingParts = [
   'keptForWeights',
   'backwardOperation',
 ] as const satisfies readonly MemoryPart[];
-export type LivingPart = (typeof livingParts)[number];
+type LivingPart = (typeof livingParts)[number];
 
 /** A step curve by what is in use: at each of its points the parts that come and go, which add up to what is more than the static bytes. */
 export interface LiveParts extends LiveCurve {

@@ -72,7 +72,7 @@ export interface WorkingSet {
 }
 
 /** How a layer keeps its activations. */
-export interface ActivationPolicy {
+interface ActivationPolicy {
   readonly kind: LayerKind;
   /** Recomputed whole, so many layers together, and the share of an input that each keeps. */
   readonly whole: boolean;

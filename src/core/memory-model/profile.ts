@@ -20,7 +20,7 @@ export type MemoryPart = (typeof memoryParts)[number];
 export const optimizerStepName = 'optimizer step';
 
 /** The GPU of a stage. */
-export interface StageGpu {
+interface StageGpu {
   readonly name: string;
   readonly memoryBytes: number;
 }

@@ -24,7 +24,7 @@ import { stateWorkingSet } from './ssm-tensors';
  */
 
 /** One GEMM of a layer: bytes of its input and of its output's gradient on one rank, gathered. */
-export interface MatrixProduct {
+interface MatrixProduct {
   readonly name: string;
   readonly input: number;
   readonly outputGradient: number;

@@ -2,7 +2,7 @@ import { embeddingParameters } from './parameters';
 import type { ModelSpec } from '../domain/model';
 
 /** A GEMM of the head for one sample: `rows` of it (null: every token) times a matrix `inner` x `columns`. */
-export interface HeadProduct {
+interface HeadProduct {
   readonly rows: number | null;
   readonly inner: number;
   readonly columns: number;

@@ -5,7 +5,7 @@ import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/m
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
-export interface LayerParameters {
+interface LayerParameters {
   /** Projections to queries, keys and values whose columns tensor parallelism divides. */
   readonly qkv: number;
   /** Projections that compress queries, keys and values (latent attention), or what experts get: each tensor-parallel rank has all. */
@@ -157,7 +157,7 @@ export function keyValueHeadsPerRank({ kvHeads }: ModelSpec, tensor: number): nu
  * Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` and each of them by `expertTensor` (absent:
  * `tensor`).
  */
-export interface LayerDivision {
+interface LayerDivision {
   readonly tensor: number;
   readonly expert: number;
   readonly expertTensor?: number;

@@ -1,5 +1,5 @@
 /** Layers in a row to be dealt to stages in a row. */
-export interface CutProblem {
+interface CutProblem {
   readonly layers: number;
   readonly stages: number;
   /**
@@ -12,7 +12,7 @@ export interface CutProblem {
 }
 
 /** A cut and what it comes to. */
-export interface LayerCut {
+interface LayerCut {
   readonly stageLayers: readonly number[];
   readonly slowestMs: number;
   readonly totalMs: number;

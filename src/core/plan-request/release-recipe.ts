@@ -15,7 +15,7 @@ import type { ValueOrDefault } from './defaults-recorder';
  */
 
 /** What recipes of a release set. */
-export type RecipeKeys = Pick<
+type RecipeKeys = Pick<
   TrainingSpec,
   | 'overlapGradReduce'
   | 'overlapParamGather'

@@ -29,7 +29,7 @@ export interface Prefill extends PrefillCut {
 }
 
 /** On the GPU of the largest stage, bytes: weights, and keys and values of the whole prompt. */
-export interface PrefillMemory {
+interface PrefillMemory {
   readonly weightsBytes: number;
   readonly keyValueBytes: number;
   readonly capacityBytes: number;

@@ -14,7 +14,7 @@ export interface PrefillCut {
 }
 
 /** What an engine is told of its chunks. */
-export interface ServingSettings {
+interface ServingSettings {
   /** Tokens of the first chunk, and of all of them where they stay as long. */
   readonly firstChunk: number;
   /** Share of the computed change of a chunk that is followed; 0: chunks stay as long. */
@@ -60,7 +60,7 @@ const numbersOfChunks = Array.from({ length: mostChunks }, (_, index) => index +
 );
 
 /** What chunks are judged by. */
-export interface Judge {
+interface Judge {
   /** Of a chunk on a stage with its send, ms. */
   readonly chunkMs: (tokens: number, context: number) => number;
   readonly stages: number;

@@ -22,7 +22,7 @@ export type Failure =
 export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
 
 /** A way to go on. Times in ms. */
-export interface RecoveryWay {
+interface RecoveryWay {
   readonly id: WayId;
   /** A step of as many sequences as before; null where this way cannot be taken; `says` tells why. */
   readonly stepMs: number | null;

@@ -9,7 +9,7 @@ import { operationKind, type OperationKind, type Schedule } from '../schedules/s
  * - `saved`: activations that the backward pass needs;
  * - `weightInputs`: what the gradient of the weights needs beside them, once the gradient of the input is there.
  */
-export type ItemKind = 'activation' | 'gradient' | 'keys' | 'keyGradient' | 'saved' | 'weightInputs';
+type ItemKind = 'activation' | 'gradient' | 'keys' | 'keyGradient' | 'saved' | 'weightInputs';
 
 export interface Item {
   readonly what: ItemKind;
@@ -18,7 +18,7 @@ export interface Item {
 }
 
 /** What a pass needs before it can run, what is there after it, and which of all that nobody needs any more. */
-export interface Handling {
+interface Handling {
   readonly needs: readonly Item[];
   readonly makes: readonly Item[];
   readonly frees: readonly Item[];

@@ -18,7 +18,7 @@ export interface StepRun {
 }
 
 /** Of the process of a stage, bytes; several stages in one process share a peak. */
-export interface StageMemory {
+interface StageMemory {
   readonly stage: number;
   readonly estimatedBytes: number;
   readonly peakRssBytes: number | null;
@@ -59,7 +59,7 @@ export interface Rehearsal {
 }
 
 /** A pass, measured and predicted, ms. */
-export interface RehearsedOperation {
+interface RehearsedOperation {
   readonly stage: number;
   readonly chunk: number;
   readonly kind: OperationKind;
@@ -76,7 +76,7 @@ export interface RehearsedOperation {
 }
 
 /** Passes of a stage, measured and predicted together. */
-export interface RehearsedStage {
+interface RehearsedStage {
   readonly stage: number;
   readonly passes: number;
   readonly busyMs: number;
@@ -86,7 +86,7 @@ export interface RehearsedStage {
 }
 
 /** Where the prediction of a step is off: shares, 0.1 is 10 % longer than predicted. */
-export interface RehearsalErrors {
+interface RehearsalErrors {
   /** Of the step. */
   readonly step: number;
   /** Of the step, had its passes not waited for the processor. */

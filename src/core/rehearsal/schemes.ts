@@ -16,7 +16,7 @@ import { counted, sentence } from '../sentence';
 const units = 8;
 
 /** A cut of the sequence that is run. */
-export interface NamedScheme {
+interface NamedScheme {
   readonly name: string;
   readonly tokens: readonly number[];
   readonly schedule: Schedule;
@@ -52,7 +52,7 @@ export interface RankedSchemes {
   readonly worked: { readonly rankCorrelation: number; readonly noise: number; readonly pairs: OrderedPairs };
 }
 
-export interface OrderedPairs {
+interface OrderedPairs {
   readonly apart: number;
   readonly right: number;
 }

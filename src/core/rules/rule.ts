@@ -29,7 +29,7 @@ export interface Issue {
 }
 
 /** A rule: pure, total; nothing when nothing is wrong or too little is known. */
-export type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
+type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
 
 export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */

@@ -1,7 +1,7 @@
 import { operationKind, type Schedule } from './schedule';
 
 /** What attention of earlier slices takes in a pass of each unit on each chunk, ms: entry `chunk * units.length + unit`. */
-export type MovableMs = Float64Array;
+type MovableMs = Float64Array;
 
 /** What a stage waits for what it exchanges in one pass, ms: of a cell that takes `evenedMs` in place of `ownMs`. */
 export type ExchangeMs = (cell: number, ownMs: number, evenedMs: number) => number;

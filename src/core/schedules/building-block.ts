@@ -5,7 +5,7 @@ import { operationKind } from './schedule';
  * When a stage runs the four passes of the first micro-batch, in passes that all take as long: the forwards of its chunk down and of its
  * chunk up the V, then the input gradients of the chunk up and of the chunk down. Modulo `period` they differ.
  */
-export type BlockStarts = readonly [number, number, number, number];
+type BlockStarts = readonly [number, number, number, number];
 
 /** A pass of each kind on two chunks: a micro-batch comes every so many passes. */
 const period = 6;

@@ -80,7 +80,7 @@ export interface Unmet {
  * - `work`: the work of a stage, after a first slice forward on those before it: of any order;
  * - `room`: what the memory there is allows any order.
  */
-export type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'work' | 'order' | 'room';
+type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'work' | 'order' | 'room';
 
 /**
  * Runtimes that split backward: Megatron-LM with the orders of sail-sg or Primus, PyTorch's pipelines, and DeepSeek's own, for models with

@@ -7,7 +7,7 @@ import { counted, sentence } from '../sentence';
  * Megatron-LM wants `perRound` to be the number of stages; here, as in PyTorch (torch 2.14), it is what is left when as many whole rounds
  * as fit are made.
  */
-export interface Rounds {
+interface Rounds {
   readonly perRound: number;
   /** Passes of one kind on each stage. */
   readonly passes: number;

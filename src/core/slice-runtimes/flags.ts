@@ -35,7 +35,7 @@ function wordsOf(flag: string): Readonly<Record<string, SplitRule | 'list' | nul
 }
 
 /** Which runtime flags ask for slices of, and what they lack for it. */
-export interface SlicesOfFlags {
+interface SlicesOfFlags {
   readonly runtime: SliceRuntime;
   /** The flag that says so. */
   readonly at: string;

@@ -40,7 +40,7 @@ export interface CutBaseline extends Baseline {
 }
 
 /** Sum and slowest of the slices of one sequence, ms. */
-export interface Series {
+interface Series {
   readonly totalMs: number;
   readonly slowestMs: number;
 }

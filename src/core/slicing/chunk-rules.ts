@@ -10,7 +10,7 @@ export interface SliceWork {
 }
 
 /** Sizes of a model as Seq1F1B counts them. */
-export interface WorkShape {
+interface WorkShape {
   readonly layers: number;
   readonly hidden: number;
   readonly ffn: number;

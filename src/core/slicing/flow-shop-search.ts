@@ -16,7 +16,7 @@ interface Label {
   readonly end: number;
 }
 
-export interface FlowShopProblem {
+interface FlowShopProblem {
   readonly kinds: readonly SliceRows[];
   readonly sequences: number;
   readonly factors: readonly number[];
@@ -26,7 +26,7 @@ export interface FlowShopProblem {
   readonly maximumLabels: number;
 }
 
-export interface FlowShopResult {
+interface FlowShopResult {
   /** The fastest plan, in order; null: none is faster than the cap (where `complete`). */
   readonly chunks: FoundScheme['chunks'] | null;
   /** All plans were evaluated or ruled out. */

@@ -4,7 +4,7 @@ import type { SliceRows } from './slice-rows';
 /**
  * Where the slowest slice of a plan within reach lies: above `lowMs`, not above `highMs`; and which kinds of chunk such a plan may have.
  */
-export interface ThresholdBounds {
+interface ThresholdBounds {
   readonly lowMs: number;
   readonly highMs: number;
   readonly useful: readonly boolean[];
@@ -52,7 +52,7 @@ function lowerBoundPerSequence({ lowerBound, sequences }: SliceRows, limitMs: nu
 }
 
 /** Plans with a slowest slice above `lowMs` and not above `highMs` that take at most `withinMs`. */
-export interface WantedPlans {
+interface WantedPlans {
   readonly sequences: number;
   readonly weight: number;
   readonly withinMs: number;

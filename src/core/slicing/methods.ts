@@ -17,7 +17,7 @@ export interface Solved {
   readonly evaluations: number;
 }
 
-export interface MethodOptions {
+interface MethodOptions {
   readonly signal: CancelSignal | undefined;
   /** The best plan, the bound, and the gap there was at first; times over the largest stage factor. */
   readonly onMove: (best: FoundScheme | null, boundMs: number, startGapMs: number) => void;

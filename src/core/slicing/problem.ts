@@ -125,7 +125,7 @@ export function sliceTimesOf(scheme: Scheme, cost: SliceMs): Float64Array {
 }
 
 /** Objective of eq. 5 for a given scheme, ms: all slice times, and the slowest once more for every further stage. */
-export interface SchemeLatency {
+interface SchemeLatency {
   readonly latencyMs: number;
   readonly totalMs: number;
   readonly slowestMs: number;

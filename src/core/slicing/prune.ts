@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, rowsBetweenPolls, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** What a plan that is to be kept looks like. */
-export interface Wanted {
+interface Wanted {
   /** Its slowest slice lies above `aboveMs` and not above `limitMs`. */
   readonly aboveMs: number;
   readonly limitMs: number;
@@ -12,7 +12,7 @@ export interface Wanted {
 }
 
 /** Working memory of `wantedSlices`: columns that grow as they are filled, used again and again. */
-export interface PruneScratch {
+interface PruneScratch {
   to: Uint32Array;
   ms: Float64Array;
   peakMs: Float64Array;

@@ -3,7 +3,7 @@ import { emptyRow, type SliceRows } from './slice-rows';
 import { roundingSlack, type FoundScheme } from './search';
 
 /** Plans that hold at most so many slices at a time. */
-export interface RoundsProblem {
+interface RoundsProblem {
   readonly kinds: readonly SliceRows[];
   readonly sequences: number;
   readonly weight: number;
@@ -12,7 +12,7 @@ export interface RoundsProblem {
   readonly maximumEvaluations: number;
 }
 
-export interface RoundsResult {
+interface RoundsResult {
   /** Rounds in order; null: no sequence can be cut into so few slices. */
   readonly rounds: readonly FoundScheme[] | null;
   readonly objectiveMs: number;

@@ -26,7 +26,7 @@ export interface FoundScheme {
   readonly slices: number;
 }
 
-export interface SearchResult {
+interface SearchResult {
   /** Null: no plan is as fast as the cap. */
   readonly best: FoundScheme | null;
   /** No plan is faster, ms. */

@@ -44,7 +44,7 @@ export interface Incumbent {
 /** What is said of the best so far while it is looked for. */
 export type IncumbentTimes = Pick<Incumbent, 'latencyMs' | 'lowerBoundMs'>;
 
-export interface SolveOptions {
+interface SolveOptions {
   readonly signal?: CancelSignal | undefined;
   /** Called with growing fractions of the work, 0..1. */
   readonly onProgress?: ((fraction: number) => void) | undefined;

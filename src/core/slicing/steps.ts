@@ -19,7 +19,7 @@ export interface Step {
 }
 
 /** Where a threshold lies: between two steps, and how much the slices of a plan that is looked for may add up to, ms. */
-export interface Bracket {
+interface Bracket {
   readonly below: Step | null;
   readonly above: Step;
   readonly spareMs: number;

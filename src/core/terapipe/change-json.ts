@@ -11,7 +11,7 @@ export interface JsonChange {
 }
 
 /** The one replacement that turns a text into its changed version. */
-export interface Replacement extends TextRange {
+interface Replacement extends TextRange {
   readonly newText: string;
 }
 

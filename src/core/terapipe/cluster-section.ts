@@ -27,14 +27,12 @@ import { closest } from '../suggest';
 import { sentence, type Sentence } from '../sentence';
 
 /** Figures of a GPU given one by one. */
-export interface GpuFigures extends Partial<GpuNumbers> {
+interface GpuFigures extends Partial<GpuNumbers> {
   readonly peakTflops?: Partial<GpuSpec['peakTflops']>;
 }
 
 /** Figures of links given one by one. */
-export interface LinkFigures extends Partial<
-  Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'nicSharedEfficiency' | 'hostGBps' | 'nvlinkDomain'>
-> {
+interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency' | 'nicSharedEfficiency' | 'hostGBps' | 'nvlinkDomain'>> {
   readonly intraNodeBusGBps?: Partial<LinkSpec['intraNodeBusGBps']>;
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }

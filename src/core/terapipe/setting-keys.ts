@@ -26,7 +26,7 @@ const fieldNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a key of a setting was found to be. */
-export type FoundKey =
+type FoundKey =
   | { readonly key: string }
   /** No such key, and those that may be meant, best first. */
   | { readonly meant: readonly string[] };

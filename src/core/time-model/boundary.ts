@@ -7,7 +7,7 @@ import type { CostInputs } from './rates';
 import { gpusUsed } from '../domain/request';
 
 /** Which stages a boundary lies between. */
-export interface BoundaryPlace {
+interface BoundaryPlace {
   /** What the receiver is predicted from, where it is on nodes of another kind: the slower of both networks counts. */
   readonly to?: CostInputs;
   /** Whether both stages reach each other without the network; absent: as the whole pipeline does, all replicas. */

@@ -11,7 +11,7 @@ import { addOperation, addProduct, addWeightGradient, type Tally } from './tally
  * Rows of hidden states on one rank: of the target, which asks, and of the source, whose keys and values every decoder layer makes anew
  * from the encoder's output.
  */
-export interface CrossRows {
+interface CrossRows {
   readonly target: number;
   readonly source: number;
 }

@@ -17,7 +17,7 @@ import { addState, ssmCollectiveSeconds } from './ssm-time';
 import { addBackward, addOperation, addProduct, addWeightGradient, clearTally, emptyTally, idleOnFloor, type Tally } from './tally';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
-export interface LayerSeconds {
+interface LayerSeconds {
   readonly forward: number;
   readonly backward: number;
   /**
@@ -50,7 +50,7 @@ export function layerTime(inputs: CostInputs, kind: LayerKind = usualKind(inputs
 }
 
 /** Seconds of a layer for `tokens` tokens of each of `batch` sequences after `context` earlier ones; `documents` as of `SliceCost`. */
-export type LayerTime = (batch: number, tokens: number, context: number, documents?: readonly number[]) => LayerSeconds;
+type LayerTime = (batch: number, tokens: number, context: number, documents?: readonly number[]) => LayerSeconds;
 
 /** One function a kind of layer for the same inputs, so that what it remembers serves every stage. */
 const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly time: LayerTime }[]>();

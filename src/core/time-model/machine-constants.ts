@@ -4,7 +4,7 @@ import type { PlanRequest } from '../domain/request';
 export type Machine = Pick<PlanRequest, 'cluster' | 'constants'>;
 
 /** A constant of the machine that measured steps correct (docs/model/time.md, Calibration). */
-export interface MachineConstant {
+interface MachineConstant {
   /** As in terapipe.json. */
   readonly key: string;
   /** How far machines of one kind differ in it, over how far they do in their GEMM rate. */

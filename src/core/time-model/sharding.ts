@@ -8,7 +8,7 @@ import { beside, shardBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 
 /** Seconds that a pass of one micro-batch waits for collectives of sharded weights and gradients. */
-export interface ShardedWaits {
+interface ShardedWaits {
   readonly forward: number;
   readonly backward: number;
 }

@@ -230,7 +230,7 @@ export function localParameters(
 }
 
 /** So much of what is exchanged has so long, ms. */
-export interface TimeFor {
+interface TimeFor {
   /** 0..1. */
   readonly share: number;
   readonly ms: number;

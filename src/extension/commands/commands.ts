@@ -48,7 +48,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.changeKeys': () => Promise<void>;
 }
 
-export interface CommandServices
+interface CommandServices
   extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands, ScenarioCommands, CalibrateCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;

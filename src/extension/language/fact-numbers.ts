@@ -18,7 +18,7 @@ import { gpusInAllOf } from './launcher-facts';
 import type { Translate } from '../platform/translate';
 
 /** What numbers follow from. */
-export interface NumberSources {
+interface NumberSources {
   readonly facts: Facts;
   readonly format: ConfigFormat;
   /** Null when planning does not understand the whole model. */

@@ -16,7 +16,7 @@ import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /** What follows from a value, to be shown behind it. */
-export interface InlayText {
+interface InlayText {
   /** UTF-16 offset in the launcher's text. */
   readonly offset: number;
   readonly text: string;

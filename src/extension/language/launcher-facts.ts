@@ -30,7 +30,7 @@ export function namedFacts(facts: Facts): readonly NamedFact[] {
 }
 
 /** Facts at an offset of a file, with the range that is about them. */
-export interface FactsAt {
+interface FactsAt {
   readonly range: TextRange;
   readonly facts: readonly NamedFact[];
   /** The offset is on the flag or key, and the value is written elsewhere in the file. */

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 const againAfterMs = 1000;
 
 /** Tells VS Code that lenses say something else. */
-export interface LensChanges {
+interface LensChanges {
   readonly event: vscode.Event<void>;
   readonly fire: () => void;
   readonly dispose: () => void;

@@ -26,7 +26,7 @@ export interface LensText {
 }
 
 /** What lenses say that the session's state does not hold. */
-export interface LensContext {
+interface LensContext {
   readonly prefill: PrefillSession | null;
   readonly changes: readonly ScenarioChange[];
 }

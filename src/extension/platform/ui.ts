@@ -93,7 +93,7 @@ interface InputOptions extends Pick<vscode.InputBoxOptions, 'value' | 'ignoreFoc
 }
 
 /** Our item of the status bar. */
-export interface StatusItem {
+interface StatusItem {
   readonly show: (state: {
     /** Name of a codicon, with its modifier: `sync~spin`. */
     readonly icon: string;

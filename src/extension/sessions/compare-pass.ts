@@ -12,7 +12,7 @@ export interface Basis {
 }
 
 /** One comparison of a config as it is now. */
-export interface ComparePass {
+interface ComparePass {
   readonly sessions: PlanSessions;
   readonly host: ComparisonHost;
   readonly file: string;

@@ -17,7 +17,7 @@ export interface ConfigComparison {
   readonly abort: () => void;
 }
 
-export interface ComparisonContext {
+interface ComparisonContext {
   readonly sessions: PlanSessions;
   readonly host: ComparisonHost;
   /** A unique id for an answer. */

@@ -39,7 +39,7 @@ export interface ConfigSearch {
   readonly open: (point: { readonly answer: string; readonly index: number } | null) => Promise<void>;
 }
 
-export interface SearchContext {
+interface SearchContext {
   readonly sessions: PlanSessions;
   readonly host: LayoutSearchHost;
   /** A unique id for an answer. */

@@ -17,7 +17,7 @@ import type { SessionHost } from './session-host';
 import type { SessionState } from './session-state';
 
 /** One pass that reads and plans a file, and what it may change in the file's session. */
-export interface Pass {
+interface Pass {
   readonly host: SessionHost;
   readonly file: string;
   /** Aborted when an edit overtakes the pass, or the user cancels it. */

@@ -32,7 +32,7 @@ export interface Profiles {
 }
 
 /** What the command that measures decides, and its callbacks. */
-export interface MeasureListener {
+interface MeasureListener {
   readonly precisionFixed: boolean;
   readonly onProgress: (progress: MeasureProgress) => void;
 }

@@ -1,11 +1,11 @@
 /** The parts of a URI that a path is resolved against. */
-export interface BaseUri {
+interface BaseUri {
   readonly scheme: string;
   readonly authority: string;
 }
 
 /** A path inside a file: relative to the folder of that file, or absolute on its file system. Both with slashes. */
-export type ReferencedPath = { readonly relative: string } | { readonly absolute: string };
+type ReferencedPath = { readonly relative: string } | { readonly absolute: string };
 
 /**
  * What a path that a file names means where the file lies, whichever system it was written on. Null for one that leads elsewhere: a URI, or

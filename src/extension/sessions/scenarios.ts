@@ -12,7 +12,7 @@ const mostRemembered = 200;
 /** What of a scenario a person chooses in the editor, where no file says it. */
 export const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
 export type ChosenKey = (typeof chosenKeys)[number] & ScenarioKey;
-export type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
+type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
 
 /**
  * What configs are planned for: what was assumed for the last plan, which stays while a config is edited, and what a person chose for it,

@@ -4,7 +4,7 @@ import type { ComparisonState } from '../sessions/comparison-host';
 import { pageErrorOf } from '../sessions/page-state';
 
 /** What a page needs beside the comparison. */
-export interface ComparisonPageContext {
+interface ComparisonPageContext {
   readonly displayPath: (file: string) => string;
   /** The texts that the files of a config were read as. */
   readonly textsOf: (file: string) => ReadonlyMap<string, string>;

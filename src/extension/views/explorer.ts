@@ -13,7 +13,7 @@ import { nameOf } from '../sessions/sources';
 import { elasticText, summaryOf } from './summary';
 import { commandOf, treeItem } from '../platform/ui';
 
-export interface Explorer {
+interface Explorer {
   readonly dispose: () => void;
   /** Scans the workspace again. */
   readonly refresh: () => void;

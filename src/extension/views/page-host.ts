@@ -33,7 +33,7 @@ export interface PageServices extends PartSources {
 
 export type PageAction = Exclude<PageMessage, { readonly type: 'ready' | 'focus' | 'log' | 'draw' }>;
 
-export interface PageSource {
+interface PageSource {
   readonly page: PageKind;
   readonly title: string;
   /** The session to show now. */

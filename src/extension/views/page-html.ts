@@ -1,6 +1,6 @@
 import type { PageKind } from '../../protocol/page';
 
-export interface PageHtml {
+interface PageHtml {
   readonly page: PageKind;
   readonly title: string;
   readonly scriptUri: string;

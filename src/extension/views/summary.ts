@@ -6,7 +6,7 @@ import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
 
 /** The three numbers of a plan, as lenses, status bar and tree say them. */
-export interface PlanSummary {
+interface PlanSummary {
   readonly stepText: string;
   readonly bubbleText: string;
   readonly verdict: MemoryVerdict;

@@ -4,7 +4,7 @@ import { type AttentionOperator, type Emit, scaled } from './emit';
 import type { Value } from './onnx';
 
 /** Queries, and keys and values of the slice, as rows; keys and values of the context as [batch, kvHeads, context, headDim]. */
-export interface AttentionInputs {
+interface AttentionInputs {
   readonly query: Value;
   readonly key: Value;
   readonly value: Value;
@@ -12,7 +12,7 @@ export interface AttentionInputs {
   readonly pastValue: Value;
 }
 
-export interface AttentionOutputs {
+interface AttentionOutputs {
   /** Rows of heads * headDim. */
   readonly output: Value;
   /** Context and slice: [batch, kvHeads, total, headDim]. */
@@ -110,7 +110,7 @@ export interface AttentionBackwardInputs {
 }
 
 /** Gradients of the queries, as rows, and of the keys and values of context and slice: [batch, kvHeads, total, headDim]. */
-export interface AttentionGradients {
+interface AttentionGradients {
   readonly dQuery: Value;
   readonly dKey: Value;
   readonly dValue: Value;

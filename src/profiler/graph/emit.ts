@@ -12,7 +12,7 @@ import type { Dims, Sources } from './sources';
 export type AttentionOperator = 'plain' | 'MultiHeadAttention' | 'GroupQueryAttention' | 'Attention';
 
 /** What ties the pass of a slice to the other passes of its step. */
-export interface StepEmit {
+interface StepEmit {
   /** int64 [1]: tokens of the whole step, which the loss is the mean over. */
   readonly lossTokens: Value;
 }

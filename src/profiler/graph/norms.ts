@@ -2,7 +2,7 @@ import { accumulate, type Emit, saved, sumRows, weight } from './emit';
 import type { Value } from './onnx';
 import type { Dims } from './sources';
 
-export type NormKind = 'layernorm' | 'rmsnorm';
+type NormKind = 'layernorm' | 'rmsnorm';
 
 const epsilon = { axis: -1, epsilon: { float: 1e-5 } };
 

@@ -26,10 +26,10 @@ export type Value = string;
 export type ElementType = Precision | 'int64' | 'int32' | 'bool';
 
 /** An integer or list of integers, a string, or a float marked as one. */
-export type Attribute = number | string | readonly number[] | { readonly float: number };
+type Attribute = number | string | readonly number[] | { readonly float: number };
 
 /** An extent of a tensor: fixed, or the name of one known only at run time. */
-export type Extent = number | string;
+type Extent = number | string;
 
 /** An input as it was asked for. */
 export interface GraphInput {

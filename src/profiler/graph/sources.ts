@@ -3,9 +3,9 @@ import type { ProfilerJob } from '../../protocol/profiler';
 import type { ElementType, Graph, Value } from './onnx';
 
 /** Extents known only when a slice is run: batch * tokens, batch, tokens, context, and context + tokens. */
-export type SliceExtent = 'rows' | 'batch' | 'tokens' | 'context' | 'total';
+type SliceExtent = 'rows' | 'batch' | 'tokens' | 'context' | 'total';
 /** An extent computed from those: its value, int64 [1], and its maximum. */
-export interface ComputedExtent {
+interface ComputedExtent {
   readonly name: string;
   readonly size: Value;
   readonly largest: number;

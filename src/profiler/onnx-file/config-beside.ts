@@ -7,7 +7,7 @@ import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';
 
 /** A config of the same model, if one is needed and there, and what to say about one that is not used. */
-export interface ConfigBeside {
+interface ConfigBeside {
   readonly config: HuggingFaceModel | null;
   readonly doubts: readonly Sentence[];
 }

@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import { type Sentence, sentence } from '../../core/sentence';
 
 /** Every way an ONNX file can fail to give a layer. Each wants a heading in docs/findings.md. */
-export type OnnxErrorCode = 'onnx-unreadable' | 'onnx-syntax' | 'onnx-too-large' | 'onnx-no-transformer' | 'onnx-incomplete';
+type OnnxErrorCode = 'onnx-unreadable' | 'onnx-syntax' | 'onnx-too-large' | 'onnx-no-transformer' | 'onnx-incomplete';
 
 /** Code of the remarks on what a graph leaves uncertain. */
 export const onnxDoubtCode = 'onnx-doubt';

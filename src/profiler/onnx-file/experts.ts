@@ -3,7 +3,7 @@ import { sized, type Read } from './tables';
 import { sentence } from '../../core/sentence';
 
 /** Experts of a layer and how many a token visits; null for what the graph does not tell. */
-export interface Experts {
+interface Experts {
   readonly experts: Read<number | null> | null;
   readonly activeExperts: Read<number | null> | null;
   /** Null within: as wide as the feed-forward that was found. */

@@ -147,7 +147,7 @@ function portOf({ name, type }: ValueInfoProto): Port {
 }
 
 /** A constant that a value stands for, perhaps transposed, cast or dequantized on the way. */
-export interface Weight {
+interface Weight {
   readonly tensor: Tensor;
   readonly transposed: boolean;
   /** Stored in fewer bits than it is used in. */

@@ -6,7 +6,7 @@ import type { Projection, TracedGraph } from './trace';
 import { sentence, type Sentence } from '../../core/sentence';
 
 /** What the graph tells of its heads; null for what it does not. */
-export interface Heads {
+interface Heads {
   readonly heads: Read<number> | null;
   readonly kvHeads: Read<number> | null;
   readonly headDim: Read<number> | null;

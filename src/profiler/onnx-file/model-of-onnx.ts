@@ -17,10 +17,10 @@ import { traceGraph, type TracedGraph } from './trace';
 import { allOf, anyOf, type Sentence, sentence, type Value } from '../../core/sentence';
 
 /** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
-export type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
+type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
 
 /** The same with nothing missing. */
-export type CompleteModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> };
+type CompleteModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> };
 
 /** What a graph tells of the model. */
 export interface OnnxModel {
@@ -32,7 +32,7 @@ export interface OnnxModel {
 }
 
 /** A Transformer's sizes, why each, and what could be otherwise. */
-export interface ModelOfOnnx {
+interface ModelOfOnnx {
   readonly model: ModelSpec;
   readonly reason: Readonly<Record<keyof WrittenModel, Sentence>>;
   readonly precision: Precision | null;

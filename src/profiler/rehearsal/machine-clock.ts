@@ -19,7 +19,7 @@ export function machineBusyMs(): number {
 }
 
 /** A result and how long it took, ms. */
-export interface Timed<T> {
+interface Timed<T> {
   readonly result: T;
   readonly ms: number;
 }

@@ -23,7 +23,7 @@ const collectsAlone = ['--single-threaded-gc'];
 /** Memory that was given back is not returned to the system, which would clear its pages when a later pass takes it: of glibc. */
 const keepsMemory = { MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20), MALLOC_TRIM_THRESHOLD_: String(2 ** 40) };
 
-export interface StageProcessOptions {
+interface StageProcessOptions {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   readonly libraryPath: readonly string[];

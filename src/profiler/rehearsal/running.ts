@@ -16,7 +16,7 @@ import { machineBusyMs, machineClock, processorMs } from './machine-clock';
 import { startStageProcesses, type StageProcesses } from './processes';
 
 /** How stages are run. */
-export interface RunningOptions {
+interface RunningOptions {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   readonly provider: ProviderName;
@@ -40,7 +40,7 @@ export interface RanStep extends StepRun {
 }
 
 /** Stages in their processes, or in one. One call at a time; each rejects as `StageProcesses.ask`. */
-export interface RunningStages {
+interface RunningStages {
   readonly attention: string;
   readonly versions: Readonly<Record<string, string>>;
   /** One for each process, bytes, so far. */

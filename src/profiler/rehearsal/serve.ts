@@ -14,7 +14,7 @@ import { openStepSessions, type StepPart } from './step-sessions';
 import { timeCells } from './time-cells';
 
 /** What a process of stages depends on; tests pass their own. */
-export interface StageServerParts {
+interface StageServerParts {
   readonly loadRuntime: () => Promise<Runtime>;
   /** Milliseconds of a clock that all processes of the machine share. */
   readonly clock: () => number;

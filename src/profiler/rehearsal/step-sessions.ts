@@ -15,7 +15,7 @@ interface NamedDims {
 }
 
 /** A graph of a part and pass, open. */
-export interface StepSession {
+interface StepSession {
   /** Inputs that differ from slice to slice, but for the sizes and `lossTokens`. */
   readonly operands: readonly string[];
   readonly weights: readonly NamedDims[];

@@ -4,7 +4,7 @@ import { operationKind, type OperationKind } from '../../../src/core/schedules/s
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
 
 /** Why an operation did not start earlier. */
-export interface Wait {
+interface Wait {
   /** Idle ms of the stage right before the operation. */
   readonly idleMs: number;
   /** The last thing it waited for; null when it started at 0. */
@@ -49,7 +49,7 @@ export function alongMicroBatch(operations: Operations, { chunk, kind, unitIndex
 }
 
 /** What an operation waited for, and what waits for it. */
-export interface Flows {
+interface Flows {
   /** What hands it its input, and the last thing it waited for where that is another one; in no order. */
   readonly before: readonly Operation[];
   /** What takes its output, and the next on its stage where that started right after it. */

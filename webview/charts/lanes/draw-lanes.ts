@@ -25,7 +25,7 @@ export interface LaneArea {
 }
 
 /** Buffers that one pane keeps from frame to frame. */
-export interface LaneBuffers {
+interface LaneBuffers {
   columns: Columns | null;
   strip: HTMLCanvasElement;
   image: ImageData | null;
@@ -107,7 +107,7 @@ export function stageBox(viewport: Viewport, stage: number, area: LaneArea): Row
 }
 
 /** A row that can be seen: its place from the top, what it is of, and its box. */
-export interface SeenRow {
+interface SeenRow {
   readonly index: number;
   readonly row: LaneRow;
   readonly box: RowBox;

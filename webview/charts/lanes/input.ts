@@ -5,7 +5,7 @@ import type { Pane, Pointer } from './pane';
 import { panTime, rowAt, scrollRows, timeAt, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
 
 /** What mouse and wheel do. */
-export interface PointerActions {
+interface PointerActions {
   readonly viewport: () => Viewport;
   readonly show: (viewport: Viewport) => void;
   readonly pick: (operation: Operation | null, stage: number | null) => void;

@@ -110,7 +110,7 @@ export function spoken(operations: Operations, operation: Operation): string {
 }
 
 /** A stretch in which a stage does nothing, and why. */
-export interface IdleText {
+interface IdleText {
   readonly startMs: number;
   readonly endMs: number;
   readonly cause: string;

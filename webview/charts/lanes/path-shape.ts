@@ -11,7 +11,7 @@ export interface PathPass {
 const smallestBox = { widthPx: 12, heightPx: 8 } as const;
 
 /** How the passes in view are drawn: an outline each, or one line through all, whose points are CSS px from the first row. */
-export type PathShape = { readonly boxes: readonly PathPass[] } | { readonly line: readonly { readonly x: number; readonly y: number }[] };
+type PathShape = { readonly boxes: readonly PathPass[] } | { readonly line: readonly { readonly x: number; readonly y: number }[] };
 
 /**
  * An outline each where most passes have room for one, else a line through the middle of all. `rowOf` is the row of a stage; what is behind

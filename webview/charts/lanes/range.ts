@@ -4,7 +4,7 @@ import { gapsOf, linkWait, type Gap, type GapCause, type IdleCause, type IdleTim
 import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** A dragged range: times, and stages, both included. */
-export interface Range {
+interface Range {
   readonly startMs: number;
   readonly endMs: number;
   readonly firstStage: number;
@@ -72,7 +72,7 @@ export function idleInRange(operations: Operations, idle: IdleTimes | null, rang
 }
 
 /** The most memory that a stage of a range has in use during it. */
-export interface RangePeak {
+interface RangePeak {
   readonly stage: number;
   readonly bytes: number;
 }

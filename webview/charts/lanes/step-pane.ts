@@ -13,7 +13,7 @@ import { spoken, waitText } from './labels';
 import type { Selection } from '../../base/view-state';
 
 /** The pipeline part of one step of an epoch, drawn and walked through as in the timeline. */
-export interface StepPane {
+interface StepPane {
   readonly element: HTMLElement;
   /** Null: more operations than are drawn. */
   readonly show: (timeline: Timeline | null) => void;

@@ -9,7 +9,7 @@ import { flatPaint, partPaint } from './part-paint';
 import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
-export interface BarsOptions {
+interface BarsOptions {
   readonly axis: boolean;
   readonly profile: () => MemoryProfile | null;
   /** Another one that is drawn on the same axis beside it. */

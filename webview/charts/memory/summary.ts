@@ -19,7 +19,7 @@ export function stageOf({ stages }: MemoryProfile, wanted: number | null): Stage
 }
 
 /** Consecutive stages on the same kind of GPU, from `from` up to but not including `to`. */
-export interface GpuRun {
+interface GpuRun {
   readonly from: number;
   readonly to: number;
   /** The one with the least room. */

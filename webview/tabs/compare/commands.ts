@@ -8,7 +8,7 @@ import { passLines } from './pass-text';
 import type { SideId } from '../../base/view-settings/comparison';
 
 /** What a person does with the lanes. */
-export interface LaneCommands {
+interface LaneCommands {
   readonly show: (viewport: Viewport | null) => void;
   readonly easeTo: (viewport: Viewport | null) => void;
   /** Picks a pass, or none and a stage, and says what it is. */
@@ -18,7 +18,7 @@ export interface LaneCommands {
 }
 
 /** What commands need of the lanes. */
-export interface LaneProps {
+interface LaneProps {
   readonly extent: (side: SideId) => Extent;
   /** Tells a screen reader. */
   readonly say: (text: string) => void;

@@ -12,7 +12,7 @@ import type { ComparedLanes } from './lanes';
 import type { SideId } from '../../base/view-settings/comparison';
 
 /** What is compared with what, how old the answer is, and what one can do with it. */
-export interface ComparisonHead {
+interface ComparisonHead {
   readonly element: HTMLElement;
   readonly update: (comparison: PageComparison, answer: ComparisonAnswer | null) => void;
 }

@@ -17,7 +17,7 @@ import { badges } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** The plan beside another one or beside a measured run: sentences, both timelines, and tables. */
-export interface ComparisonView {
+interface ComparisonView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;
   /** Does what a command asks of the page. */

@@ -13,7 +13,7 @@ import { drawLanes, makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { say } from '../../../src/core/sentence';
 
 /** What the rows of one plan are measured against. */
-export interface Scale {
+interface Scale {
   /** What speed-ups are over: 1F1B, or the chosen one where it is not compared. */
   readonly baseline: Pick<Candidate, 'name' | 'iterationMs'>;
   /** Where all timelines end at the latest, ms. */

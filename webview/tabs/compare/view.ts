@@ -8,7 +8,7 @@ import { makeComparison } from './comparison';
 import { makePinned } from './pinned';
 
 /** The compare tab: the comparison with another plan or a measured run, if there is one, and the candidates of the plan. */
-export interface CompareView {
+interface CompareView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;
   /** Does what a command asks of the page. */

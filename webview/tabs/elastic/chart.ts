@@ -11,7 +11,7 @@ import { tooltipLines } from './labels';
 import type { EpochWidth } from '../../base/view-state';
 
 /** Props of the chart. */
-export interface EpochChartProps {
+interface EpochChartProps {
   readonly elastic: () => PageElastic | null;
   readonly width: () => EpochWidth;
   readonly epoch: () => number;

@@ -9,7 +9,7 @@ import { boxOf, epochAt, spanBoxes, type SpanBox } from './epochs';
 import { stripRowsOf } from './layout';
 
 /** The epochs of a run that freezes layers in a strip of the side view. */
-export interface EpochStrip {
+interface EpochStrip {
   readonly element: HTMLElement;
   readonly canvas: HTMLCanvasElement;
   /** What runs in the epoch at `x` of `width`, px; null: nothing is shown. */

@@ -21,7 +21,7 @@ import { layoutTable } from './table';
 const everySchedule = '';
 
 /** The layouts of an answer. */
-export interface FoundView {
+interface FoundView {
   readonly element: HTMLElement;
   readonly update: (answer: LayoutAnswer, state: LayoutState) => void;
 }

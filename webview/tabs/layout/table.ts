@@ -9,7 +9,7 @@ import { gpuHoursOf, rowName, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 
 /** Props of the table. */
-export interface LayoutTableProps {
+interface LayoutTableProps {
   readonly settings: LayoutViewSettings;
   readonly tokenBudget: number | null;
   readonly picked: string | null;

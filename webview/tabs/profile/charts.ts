@@ -17,14 +17,14 @@ export interface Selected {
 }
 
 /** What the charts need of the tab. */
-export interface ChartsProps {
+interface ChartsProps {
   readonly shown: () => ShownProfile | null;
   readonly selected: () => Selected | null;
   readonly select: (selected: Selected | null) => void;
 }
 
 /** Times, throughput, errors, and the ratio to another profile. */
-export interface Charts {
+interface Charts {
   readonly element: HTMLElement;
   readonly ratioSection: HTMLElement;
   /** After another profile, part or scale. */

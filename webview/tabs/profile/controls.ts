@@ -8,7 +8,7 @@ import { importLink, makeProfileButton, restrictedHint } from './actions';
 import { comparable, profileChoices, profileParts, type ShownProfile } from './shown';
 
 /** The row above the charts: which profile, beside which other, which part; and the buttons that make more. */
-export interface Controls {
+interface Controls {
   readonly element: HTMLElement;
   readonly update: (state: PageState, shown: ShownProfile) => void;
 }

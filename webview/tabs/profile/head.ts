@@ -8,7 +8,7 @@ import { attentionText, methodSentence, providerName, sampleCount, whenText } fr
 import { percentText } from '../../charts/ticks';
 
 /** What the header says of a profile beside what is in it. */
-export interface HeadOptions {
+interface HeadOptions {
   /** `used` by the plan on screen, measured right now, or neither. */
   readonly status: 'used' | 'measuring' | 'other';
   readonly onShowFile: (() => void) | null;

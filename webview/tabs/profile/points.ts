@@ -26,7 +26,7 @@ export function fitOf({ fit }: Profile, part: ProfilePart): PartFit | null {
 }
 
 /** Times of both passes by a fit: one sequence unless `batch` says more, ms. */
-export type Times = Readonly<Record<Direction, (tokens: number, context: number, batch?: number) => number>>;
+type Times = Readonly<Record<Direction, (tokens: number, context: number, batch?: number) => number>>;
 
 /** Compiles a fit, to be asked for many slices. */
 export function timesOf({ forward, backward }: PartFit): Times {

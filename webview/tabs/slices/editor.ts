@@ -31,7 +31,7 @@ interface Trial {
   readonly made: Candidate | null;
 }
 
-export interface CutEditor {
+interface CutEditor {
   readonly element: HTMLElement;
   readonly update: (plan: Plan, base: Candidate) => void;
 }

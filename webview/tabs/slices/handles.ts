@@ -3,7 +3,7 @@ import { h, setAttributes } from '../../base/dom';
 import { t } from '../../base/strings';
 import { addCut, moveCut, removeCut, type Lengths } from './trial';
 
-export interface HandleProps {
+interface HandleProps {
   readonly lengths: () => Lengths;
   /** Of the grid, tokens. */
   readonly unit: () => number;

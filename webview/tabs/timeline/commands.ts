@@ -22,7 +22,7 @@ export interface TimelineCommands {
 }
 
 /** What commands need of the view. */
-export interface CommandProps {
+interface CommandProps {
   readonly extent: () => Extent;
   readonly openFind: () => void;
   /** Tells a screen reader. */

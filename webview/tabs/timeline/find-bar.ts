@@ -6,7 +6,7 @@ import { findRows, nextMatch, parseQuery } from './find';
 import { at, operationAt, type Operation, type Operations } from '../../base/operations';
 
 /** Props of the find bar. */
-export interface FindBarProps {
+interface FindBarProps {
   readonly operations: () => Operations | null;
   /** Whether it searches a schedule file, whose stages lie on ranks. */
   readonly ofFile: boolean;

@@ -7,7 +7,7 @@ import type { Tail } from '../../../src/core/planner/explain/tail';
 import { whenChanged } from '../../shared/when-changed';
 import { chunksOnStages, shadingOf, type LegendKind, type Shading, type TimelineLook } from '../../base/view-settings/look';
 
-export interface LegendProps {
+interface LegendProps {
   readonly operations: () => Operations | null;
   readonly tail: () => Tail | null;
   readonly look: () => TimelineLook;

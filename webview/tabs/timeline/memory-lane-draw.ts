@@ -12,7 +12,7 @@ import { partPaint } from '../../charts/memory/part-paint';
 import { axisBytes, staticParts } from '../../charts/memory/summary';
 
 /** The times that are shown, and where they begin, CSS px. */
-export interface LaneWindow extends Pick<Viewport, 'startMs' | 'endMs'> {
+interface LaneWindow extends Pick<Viewport, 'startMs' | 'endMs'> {
   readonly leftPx: number;
 }
 

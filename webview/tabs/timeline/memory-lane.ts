@@ -22,7 +22,7 @@ interface LaneShown {
 }
 
 /** Props of the memory lane; null draws nothing. */
-export interface MemoryLaneProps {
+interface MemoryLaneProps {
   /** Where the lanes above begin, CSS px. */
   readonly leftPx: () => number;
   readonly viewport: () => Viewport;

@@ -11,7 +11,7 @@ import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
 
 /** Props of the minimap. */
-export interface MinimapProps {
+interface MinimapProps {
   readonly operations: () => Operations | null;
   readonly painted: () => Operations | null;
   readonly tail: () => Tail | null;

@@ -8,7 +8,7 @@ import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow, RowList } from '../../base/view-settings/rows';
 
 /** Props of the buttons of rows. */
-export interface RowButtonProps {
+interface RowButtonProps {
   readonly ofFile: boolean;
   readonly viewport: () => Viewport;
   readonly show: (viewport: Viewport) => void;
@@ -19,7 +19,7 @@ export interface RowButtonProps {
 }
 
 /** Buttons over the labels of rows: twisties of nodes, pins of pinned rows, and one to pin the row that is pointed at. */
-export interface RowButtons {
+interface RowButtons {
   readonly element: HTMLElement;
   /** Puts them where their rows are. */
   readonly place: () => void;

@@ -10,7 +10,7 @@ import type { Page } from '../../base/pages';
 import { kindName, stageText, timeText } from '../../charts/lanes/labels';
 
 /** Props of the table twin. */
-export interface OperationTableProps {
+interface OperationTableProps {
   readonly operations: () => Operations | null;
   readonly stage: () => number;
   /** Row of the selected operation. */

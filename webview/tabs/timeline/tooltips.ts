@@ -10,7 +10,7 @@ import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow } from '../../base/view-settings/rows';
 
 /** What a tooltip is about. */
-export interface Pointed {
+interface Pointed {
   readonly operations: Operations | null;
   readonly tail: Tail | null;
   readonly pointer: Pointer;

@@ -28,7 +28,7 @@ import { hiddenTail, lookedAt } from '../../base/view-settings/look';
 import { shownTimeline, type ShownTimeline } from './shown';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
-export interface TimelineView {
+interface TimelineView {
   readonly element: HTMLElement;
   /** Shows what changed; null shows everything. */
   readonly update: (change: Change | null) => void;

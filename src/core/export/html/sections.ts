@@ -42,7 +42,7 @@ export function htmlPage(title: string, sections: readonly string[]): string {
 }
 
 /** A number in large, with what it rests on. */
-export interface LargeNumber {
+interface LargeNumber {
   readonly name: string;
   readonly value: string;
   readonly unit: string;

@@ -22,7 +22,7 @@ import { printable } from '../../text';
 import { say, sentence, type Sentence } from '../../sentence';
 
 /** How activations are recomputed, in Megatron's terms. */
-export interface Recompute {
+interface Recompute {
   readonly granularity: 'none' | 'selective' | 'full';
   /** TorchTitan's kind of selective recompute: `op`, or a period in layers. */
   readonly option?: string;

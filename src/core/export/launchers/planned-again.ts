@@ -28,7 +28,7 @@ import { planSettings, type PlanSetting, type DesiredSetting } from './desired-s
 import { say, sentence, type Value } from '../../sentence';
 
 /** The file that was written for a step, and what is known of it. */
-export interface Written {
+interface Written {
   readonly launcher: LauncherFile;
   readonly format: EditableFormat;
   /** What the file should say. */

@@ -21,7 +21,7 @@ export function refused(runtime: string, what: Value, remedy: Sentence): Expecte
 }
 
 /** A plan as a runtime runs it, and what was replaced for that. */
-export interface RunnablePlan {
+interface RunnablePlan {
   readonly plan: Plan;
   readonly split: SequenceSplit;
   readonly replaced: Remark | null;

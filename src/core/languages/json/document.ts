@@ -35,7 +35,7 @@ export interface Member {
 }
 
 /** `json`: as Python's json module reads it. `jsonc`: comments and trailing commas too. */
-export type JsonDialect = 'json' | 'jsonc';
+type JsonDialect = 'json' | 'jsonc';
 
 /**
  * Parses a config whose root is an object.

@@ -1,5 +1,5 @@
 /** A word of a template that stands for a value. */
-export interface Placeholder {
+interface Placeholder {
   /** `CONFIG_BATCH_SIZE`, `BATCH` of `${BATCH:-8}`, or an expression such as `A * B` of `$((A * B))`. */
   readonly name: string;
   /** As the text has it. */
@@ -8,7 +8,7 @@ export interface Placeholder {
 }
 
 /** A template made JSON: every placeholder is a string of the same length, so that all offsets stay. */
-export interface FilledTemplate {
+interface FilledTemplate {
   readonly text: string;
   /** By start. */
   readonly placeholders: ReadonlyMap<number, Placeholder>;

@@ -13,7 +13,7 @@ const maximumDepth = 200;
 const prefixes = /(?:\bnot\s+){100}|(?:[-+~]\s*){100}|(?:\blambda\b[^:\n]{0,40}:\s*){50}|\*{100}/;
 
 /** A name that a module takes from another one. */
-export interface Import {
+interface Import {
   /** As written: `megatron.bridge.recipes.common`, `.common`, `.`. */
   readonly module: string;
   readonly name: string;

@@ -21,7 +21,7 @@ export interface PythonObject {
   readonly place: Place;
 }
 
-export interface PythonField {
+interface PythonField {
   readonly key: Place;
   readonly value: PythonValue;
 }

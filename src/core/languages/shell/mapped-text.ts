@@ -2,7 +2,7 @@ import type { TextRange } from '../../domain/located';
 import { flatten, type FlatWord, type Part, type Piece } from './words';
 
 /** A text put together from pieces of another, such as a here-document with its variables filled in. */
-export interface MappedText {
+interface MappedText {
   readonly text: string;
   /** Where a range of it stands in the other one; null when it spans pieces that do not follow each other. */
   readonly sourceOf: (range: TextRange) => TextRange | null;

@@ -1,7 +1,7 @@
 import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
 
 /** The two WebAssembly modules, as the face found them: `web-tree-sitter.wasm` and `tree-sitter-bash.wasm`. */
-export interface ShellWasm {
+interface ShellWasm {
   readonly runtime: Uint8Array;
   readonly bash: Uint8Array;
 }

@@ -20,7 +20,7 @@ export interface RefPart extends TextRange {
 }
 
 /** The right side of one assignment. */
-export interface GroupPart extends TextRange {
+interface GroupPart extends TextRange {
   readonly kind: 'group';
   readonly parts: readonly Part[];
 }
@@ -62,7 +62,7 @@ interface Task {
 const wordBreak: Task = { part: 'break', split: false, inElement: false, site: null, condition: undefined };
 
 /** How many pieces may still be visited; counts down. */
-export interface Budget {
+interface Budget {
   left: number;
 }
 

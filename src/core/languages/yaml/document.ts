@@ -15,7 +15,7 @@ export interface YamlScalar {
   readonly quoted: boolean;
 }
 
-export interface YamlList {
+interface YamlList {
   readonly kind: 'list';
   readonly range: TextRange;
   readonly items: readonly YamlNode[];
@@ -44,7 +44,7 @@ export interface YamlEntry {
 }
 
 /** What a launcher's loader does with a key that stands twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
-export type Repeated = 'refused' | 'last';
+type Repeated = 'refused' | 'last';
 
 export interface YamlDocument {
   readonly file: string;

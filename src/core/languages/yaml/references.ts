@@ -3,7 +3,7 @@ import { entryAt, type YamlMap, type YamlScalar } from './document';
 export type Plain = string | number | boolean | null;
 
 /** What a value is once its `${...}` are replaced; `unknown` where the file does not say, `cycle` where it refers to itself. */
-export type Resolution = { readonly kind: 'value'; readonly value: Plain } | { readonly kind: 'unknown' | 'cycle' };
+type Resolution = { readonly kind: 'value'; readonly value: Plain } | { readonly kind: 'unknown' | 'cycle' };
 
 /** Resolves a scalar that stands under `path` (its own key last). */
 export type Resolver = (scalar: YamlScalar, path: readonly string[]) => Resolution;

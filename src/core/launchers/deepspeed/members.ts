@@ -16,7 +16,7 @@ export function settingsOfJson(document: JsonDocument): ReadonlyMap<string, Json
   return settings;
 }
 
-export type JsonSetting = Setting & { readonly node: Node };
+type JsonSetting = Setting & { readonly node: Node };
 
 function addMembers(document: JsonDocument, object: Node, prefix: readonly string[], settings: Map<string, JsonSetting>): void {
   const members = [...membersOf(document, object, prefix.at(-1) ?? 'the file').values()];

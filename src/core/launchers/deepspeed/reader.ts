@@ -11,7 +11,7 @@ import { fillTemplate, placeholderIn } from '../../languages/json/template';
 import { sentence } from '../../sentence';
 
 /** A setting that a template leaves open. */
-export interface OpenSetting {
+interface OpenSetting {
   readonly name: string;
   /** The fact it would fill; absent for settings that say nothing of a run's layout. */
   readonly fact?: FactName;

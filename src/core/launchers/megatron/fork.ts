@@ -1,7 +1,7 @@
 import type { Capabilities, ProgramTraits } from '../../formats/facts';
 
 /** How scripts show which fork they start, surest first. */
-export interface ForkSigns {
+interface ForkSigns {
   /** Flags that it alone has, by `flagKey`. */
   readonly flags: readonly string[];
   /** Programs, modules and variables that are its alone, in the text of a script. */

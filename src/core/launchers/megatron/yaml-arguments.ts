@@ -10,7 +10,7 @@ import type { FlagWord, LocatedFlag } from '../tables/located-flag';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 
 /** What a scalar's text means; null where only the run can tell. */
-export type Expand = (text: string) => string | null;
+type Expand = (text: string) => string | null;
 
 /** Arguments of Megatron-LM as they stand in files of their own: names by underscores, values as YAML has them. */
 export interface Arguments {

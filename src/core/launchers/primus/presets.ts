@@ -11,7 +11,7 @@ import { plainOf, type Resolver } from '../../languages/yaml/references';
 import { mapAt, parseYaml, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 
 /** The trainer that an experiment hands its settings to: its presets lie in a folder of this name. */
-export type Backend = 'megatron' | 'torchtitan' | 'megatron_bridge';
+type Backend = 'megatron' | 'torchtitan' | 'megatron_bridge';
 
 export function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');

@@ -3,7 +3,7 @@ import { factOf, type LocatedFlag } from './located-flag';
 import type { FlagRead } from '../../languages/reads';
 
 /** One setting that gives a fact. */
-export interface FlagRule<T> {
+interface FlagRule<T> {
   readonly flag: string;
   readonly read: FlagRead<T>;
 }

@@ -28,7 +28,7 @@ export const maximumOtherOperations = 100_000;
 export const maximumPlannedOperations = 1_000;
 
 /** The ways to run a request that are predicted, and the schedules that were left out because they take too long to plan or simulate. */
-export interface CandidateSpecs {
+interface CandidateSpecs {
   readonly specs: readonly CandidateSpec[];
   readonly skipped: readonly ScheduleName[];
 }

@@ -32,7 +32,7 @@ export interface CutListener extends Pick<SlicingListener, 'signal'> {
 }
 
 /** What was found, and what was looked through. */
-export interface FoundCut {
+interface FoundCut {
   readonly lengths: readonly number[];
   readonly solution: MakespanSolution;
   /** Takes as long as simulating tens of other cuts. */

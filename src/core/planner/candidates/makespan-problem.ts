@@ -10,7 +10,7 @@ import { chunksOn, type Pipeline, type PipelineChunks } from '../predict/pipelin
 import { transfersOf } from '../predict/transfers';
 
 /** What is to be cut, and how finely. */
-export interface SlicedBatch {
+interface SlicedBatch {
   /** Micro-batches of one replica, and sequences of each. */
   readonly microBatches: number;
   readonly microBatch: number;

@@ -7,7 +7,7 @@ import type { Pipeline } from '../predict/pipeline';
 import { transfersOf } from '../predict/transfers';
 
 /** What cuts are compared by: the time of a step of TeraPipe's schedule, ms, without the parts that all cuts share. */
-export interface SlicedStepTime {
+interface SlicedStepTime {
   (scheme: Scheme): number;
   /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */
   readonly besidePipelineMs: number | null;

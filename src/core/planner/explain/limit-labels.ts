@@ -14,7 +14,7 @@ export const worthARow = 0.0005;
  * What the step of a candidate goes to: parts of it as shares, largest first. `work` is the work of the stages where nobody knows what it
  * goes to.
  */
-export type StepCost = readonly [part: StepPart | 'work', share: number];
+type StepCost = readonly [part: StepPart | 'work', share: number];
 
 /**
  * Where the step's time goes, the mean of all stages: their idle time (the bubble), their work by what limits it, the gradient all-reduce

@@ -10,7 +10,7 @@ export interface Draw {
 }
 
 /** Global batches with their probabilities, which add up to 1. */
-export interface Draws {
+interface Draws {
   readonly draws: readonly Draw[];
   /** They are all that there are; else a seeded sample, each as likely. */
   readonly exact: boolean;

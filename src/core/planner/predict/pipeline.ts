@@ -29,7 +29,7 @@ export interface PipelineChunks extends Chunks {
 }
 
 /** What a pipeline is made of. */
-export interface PipelineParts {
+interface PipelineParts {
   readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
   /** Of each stage. */
   readonly stageContents: readonly StageContents[];

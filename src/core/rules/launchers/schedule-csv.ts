@@ -8,7 +8,7 @@ import { countOf, microBatchesOf } from '../../launchers/layout-sizes';
 import { sentence, type Sentence } from '../../sentence';
 
 /** The file that `pipeline_parallel_schedule_csv` names, as a face read it. */
-export interface CsvFile {
+interface CsvFile {
   readonly file: string;
   readonly text: string;
 }

@@ -14,7 +14,7 @@ export interface ActionFound {
 }
 
 /** What is wrong with a cell. */
-export interface CellFault {
+interface CellFault {
   readonly code: 'action' | 'old-letters';
   readonly message: Sentence;
   readonly remedy: Sentence;

@@ -4,7 +4,7 @@ import { roundsOf, warmUpPasses } from '../rounds';
 import { operationKind, type Schedule } from '../schedule';
 
 /** The cells of one rank: rows of the schedule, null for an idle cell. */
-export type Cells = readonly (number | null)[];
+type Cells = readonly (number | null)[];
 
 /**
  * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a

@@ -38,7 +38,7 @@ export const csvProblemCodes = [
   'sharding',
   'wait',
 ] as const;
-export type CsvProblemCode = (typeof csvProblemCodes)[number];
+type CsvProblemCode = (typeof csvProblemCodes)[number];
 
 /** One thing wrong with a schedule file. */
 export interface CsvProblem {
@@ -53,7 +53,7 @@ export interface CsvProblem {
 }
 
 /** Where each row of an action table stands in its file. */
-export interface Positions {
+interface Positions {
   /** Line of the file of each rank, from 0. */
   readonly line: Uint32Array;
   /** Cell in the line, from 0. */

@@ -29,7 +29,7 @@ export interface WantedSchedule {
 }
 
 /** A schedule file with everything that is wrong with it. */
-export interface ScheduleCsv {
+interface ScheduleCsv {
   readonly format: CsvFormat;
   /** The PyTorch that it is written for; null: any. */
   readonly version: CsvVersion | null;

@@ -16,7 +16,7 @@ export interface ActionIndex {
 }
 
 /** What a table lacks before anything can be said of its order. */
-export type Structure =
+type Structure =
   { readonly index: ActionIndex; readonly problems: readonly [] } | { readonly index: null; readonly problems: readonly CsvProblem[] };
 
 /**

@@ -11,7 +11,7 @@ const maximumRanks = 4_096;
 const maximumActions = 4_000_000;
 
 /** A file cut into actions, and the cells that are none. */
-export interface ReadTable {
+interface ReadTable {
   readonly table: LocatedTable;
   /** Idle cells: PyTorch allows them in `compute_only` files alone. */
   readonly firstIdle: CsvProblem | null;

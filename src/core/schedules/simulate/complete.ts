@@ -4,7 +4,7 @@ import { kindText, operationText, unitText } from './deadlock';
 import { sentence, type Sentence } from '../../sentence';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
-export type Fault =
+type Fault =
   /**
    * A row whose kind, chunk or unit does not exist, whose chunk is on another stage, or that is a forward to be overlapped without a
    * backward after it on its stage.

@@ -8,7 +8,7 @@ import { operationKind, type Timeline } from '../schedule';
 export const linkKind = { start: 0, order: 1, activation: 2, gradient: 3 } as const;
 
 /** One chain of operations, each waiting for the one before it, from 0 to the end of the step; columns in time order. */
-export interface CriticalPath {
+interface CriticalPath {
   readonly rows: Uint32Array;
   /** How each row depends on the one before: one of `linkKind`. */
   readonly link: Uint8Array;
@@ -50,7 +50,7 @@ function lastRow({ stages, rowStart, endMs }: Timeline): number {
 }
 
 /** What a row waited for. */
-export interface WaitedFor {
+interface WaitedFor {
   /** The row after whose end, and transfer, it could start; of an overlapped pair the second. -1 where it starts the step. */
   readonly row: number;
   readonly link: (typeof linkKind)[keyof typeof linkKind];

@@ -5,7 +5,7 @@ import { simulate } from './simulate';
 import type { Durations, Transfers } from './transfers';
 
 /** How busy the stages are. */
-export interface BusyTimes {
+interface BusyTimes {
   /** Per stage, ms. */
   readonly busyMs: Float64Array;
   /** From the first start to the last end of each stage, ms. */

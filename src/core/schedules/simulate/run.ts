@@ -19,7 +19,7 @@ interface Hops {
   readonly link: Int32Array;
 }
 
-export interface Run {
+interface Run {
   readonly schedule: Schedule;
   readonly durations: Durations;
   readonly startMs: Float64Array;

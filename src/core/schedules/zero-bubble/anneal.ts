@@ -9,7 +9,7 @@ export interface Plan {
   readonly spanMs: number;
 }
 
-export interface Effort {
+interface Effort {
   /** Steps that may be timed. */
   readonly work: number;
   /** A span that is good enough to stop at. */

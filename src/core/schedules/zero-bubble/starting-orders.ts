@@ -37,7 +37,7 @@ function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[
 }
 
 /** Recipes worth a try. Some hold more than the limit. */
-export interface Recipes {
+interface Recipes {
   readonly handMade: readonly Recipe[];
   readonly ruled: readonly Recipe[];
 }

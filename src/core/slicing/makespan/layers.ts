@@ -24,7 +24,7 @@ export interface Layers {
 }
 
 /** A cheapest way through layers. */
-export interface Way {
+interface Way {
   /** Of it, or a lower bound where places are cells; `Infinity` where there is none. */
   readonly ms: number;
   /** A unit for each boundary between slices. */
@@ -49,7 +49,7 @@ export function allWindows(slices: number, units: number): Windows {
 export type Weights = Float64Array;
 
 /** Where slices may end that start at some unit, in units; `from` above `to`: nowhere. */
-export type Arcs = (slice: number, start: number) => Range;
+type Arcs = (slice: number, start: number) => Range;
 
 /** Units themselves. Exact. */
 export function unitLayers(costs: SliceTimes, weights: Weights, windows: Windows, arcs: Arcs): Layers {

@@ -13,7 +13,7 @@ export interface ChunkTimes {
 }
 
 /** Which of the sends take time: all; or the first forward and the last backward of stage 0 alone, between the first chunks of stages. */
-export type DelayedSends = 'all' | 'fill-and-drain';
+type DelayedSends = 'all' | 'fill-and-drain';
 
 /**
  * The operations of a schedule in an order in which each comes after all that it waits for. Every one waits for the operation before it on

@@ -38,7 +38,7 @@ export interface Relaxed {
 }
 
 /** What the relaxation is asked for. */
-export interface Wanted {
+interface Wanted {
   /** A bound so high is high enough. */
   readonly goalMs: number;
   /** The best known makespan. */

@@ -1,5 +1,5 @@
 /** Sizes that the estimate takes: batch of one replica, tokens, hidden size, heads, tensor-parallel GPUs, layers of a stage. */
-export interface ShardSizes {
+interface ShardSizes {
   readonly batch: number;
   readonly tokens: number;
   readonly hidden: number;
