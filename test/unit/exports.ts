@@ -40,7 +40,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
     'src/core/planner/prefill#prefillTimeOf',
-    'src/core/rules/launchers/stage-layers#stagesOfPattern',
+    'src/core/launchers/stage-layers#stagesOfPattern',
     'src/core/schedules/attention-exchange#freeExchange',
     'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/complete#faultText',
