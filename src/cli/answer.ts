@@ -26,7 +26,7 @@ function* withLastBreak(pieces: Iterable<string>): Generator<string> {
   if (!last.endsWith('\n')) yield '\n';
 }
 
-/** The JSON of an object that has a long `text` besides. A piece of a string is a piece of its JSON: even half a character is escaped. */
+/** The JSON of an object that also has a long `text`. A piece of a string is a piece of its JSON: even half a character is escaped. */
 function* jsonPieces(json: object, pieces: Iterable<string>): Generator<string> {
   yield `${JSON.stringify(json).slice(0, -1)},"text":"`;
   for (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);

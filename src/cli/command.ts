@@ -55,7 +55,7 @@ export interface Command<O extends Options = Options> {
   readonly takes: 'FILE' | 'PATH...';
   /** What it answers, in a few words. */
   readonly description: string;
-  /** Besides those of all commands. Commands that share an option name the same object. */
+  /** In addition to those of all commands. Commands that share an option name the same object. */
   readonly options: O;
   /** Further help: lines as they are. */
   readonly notes?: string;

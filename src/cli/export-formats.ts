@@ -26,7 +26,7 @@ export interface Exported {
   readonly pieces: Iterable<string>;
   /** What the format does not support. */
   readonly gaps: readonly Remark[];
-  /** What belongs beside the file, under its name and an ending of its own. */
+  /** A second file of the export, under the same name with its own ending. */
   readonly beside?: { readonly ending: string; readonly text: string };
   /** What the file will run, where that is not the plan's chosen candidate. */
   readonly runs?: Pick<Candidate, 'name' | 'schedule' | 'iterationMs' | 'scheme'>;
@@ -118,7 +118,7 @@ function ofTimeline(
   });
 }
 
-/** PyTorch's runtime has no slices: what they are stands in a file beside the CSV. */
+/** PyTorch's runtime has no slices: they are written to a file next to the CSV. */
 function scheduleCsv(description: string, write: (timeline: Timeline) => string): ExportFormat {
   const csv = ofTimeline(description, write);
   const create: ExportFormat['create'] = async (plan, ...others) => {

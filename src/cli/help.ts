@@ -2,7 +2,7 @@ import { commonOptions, configOptions } from './common-options';
 import type { Option, Options } from './command';
 import { commands } from './registry';
 
-/** Columns of a line, and where the texts beside commands and options begin. */
+/** Columns of a line, and where the texts of commands and options begin. */
 const lineWidth = 92;
 const commandColumn = 18;
 const optionColumn = 22;

@@ -38,7 +38,7 @@ const command = new Worker(path.join(__dirname, 'command.js'), {
 let exitCode: number | null = null;
 let hearing: NodeJS.Timeout | undefined;
 const output = openOutput(endUnwritten);
-// What standard error does not take is lost: the command goes on.
+// What standard error does not take is lost: the command continues.
 process.stderr.on('error', () => undefined);
 const progress = progressLine();
 

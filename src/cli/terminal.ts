@@ -4,7 +4,8 @@ import type { LauncherReader } from '../core/formats/facts';
 export interface Terminal {
   readonly out: (text: string) => void;
   /**
-   * Resolves when what was said is out but for a few pieces: whoever says more than a page waits for it between pieces. Left out: at once.
+   * Resolves when what was said is out except for a few pieces: whoever says more than a page waits for it between pieces. Left out: at
+   * once.
    */
   readonly drained?: () => Promise<void>;
   readonly err: (text: string) => void;
@@ -14,7 +15,7 @@ export interface Terminal {
   readonly now: () => string;
   /** Shows how far long work is; each line replaces the one before. */
   readonly progress: (line: string) => void;
-  /** Shows what goes on, on a terminal alone. */
+  /** Shows progress, only on a terminal. */
   readonly status: (line: string) => void;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;

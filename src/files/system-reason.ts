@@ -38,7 +38,7 @@ export function systemReason(error: unknown): SystemReason | null {
   return code === null ? null : (reasons[code] ?? { why: sentence`${code}`, remedy: elsewhere });
 }
 
-/** What a failed write comes to: an expected error with the system's reason; an error of another kind as it is. */
+/** The error of a failed write: an expected error with the system's reason; an error of another kind as it is. */
 export function notWritten(code: 'export-not-saved' | 'profile-not-saved', file: string, error: unknown): unknown {
   const reason = error instanceof ExpectedError ? null : systemReason(error);
   return reason === null ? error : new ExpectedError(code, sentence`${file} could not be written: ${reason.why}`, reason.remedy);

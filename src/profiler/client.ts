@@ -201,7 +201,7 @@ function profilerOn(
   };
 
   /**
-   * WebGPU only logs that it ran out of memory, and goes on with invalid buffers: such times are discarded, and the child is not used
+   * WebGPU only logs that it ran out of memory, and continues with invalid buffers: such times are discarded, and the child is not used
    * again.
    */
   const heeded = async (answer: CellAnswer): Promise<CellAnswer> => {

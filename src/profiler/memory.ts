@@ -16,8 +16,8 @@ const passingCopies = 3;
 
 /**
  * Bytes that sessions for cells up to `limits` take before they run, at their creation: weights (and their gradients), and for backward the
- * buffers that stand for saved activations. The latter twice, since a graph that only makes its inputs is timed beside it. An estimate, to
- * be compared with free memory.
+ * buffers that stand for saved activations. The latter twice, since a graph that only makes its inputs is timed too. An estimate, to be
+ * compared with free memory.
  */
 export function sessionBytes(job: ProfilerJob, part: TimedPart, direction: Direction, limits: Limits): number {
   const largest = { batch: limits.batch, tokens: limits.tokens, context: limits.sequence - limits.tokens };

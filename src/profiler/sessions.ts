@@ -25,7 +25,7 @@ export interface TimedSession {
   readonly release: () => Promise<void>;
 }
 
-/** Of one run, ms: what counts, and what it waited for the processor beside that. */
+/** Of one run, ms: what counts, and what it additionally waited for the processor. */
 export interface RunTime {
   readonly ms: number;
   readonly waitedMs: number;

@@ -15,7 +15,7 @@ const maximumProfiles = 200;
 
 /**
  * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds
- * the repository (`.git`), else beside the config. Nothing is created.
+ * the repository (`.git`), else next to the config. Nothing is created.
  *
  * @param configFile path of the config, or of a file in the current folder for standard input.
  * @param root the search ends here: nothing above it is looked at.
@@ -100,8 +100,8 @@ export async function requireWritable(target: string): Promise<void> {
 }
 
 /**
- * Writes a profile, as `writeWhole`. A profile that was stopped early never replaces a complete one: it goes beside it, its name ending in
- * `-partial`. Nothing but a profile is ever replaced.
+ * Writes a profile, as `writeWhole`. A profile that was stopped early never replaces a complete one: it is written next to it, its name
+ * ending in `-partial`. Nothing but a profile is ever replaced.
  *
  * @param target a path that ends in `.json` is the file; anything else the folder, in which the profile gets a name by its content.
  * @returns the file's path.

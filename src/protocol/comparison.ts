@@ -8,7 +8,7 @@ import type { PageError } from './page-error';
 import type { Sentence, Value } from '../core/sentence';
 
 /*
- * The comparison's part of the protocol: a config's plan beside another one, or beside a measured run. An answer holds timelines, so it
+ * The comparison's part of the protocol: a config's plan compared with another one or a measured run. An answer holds timelines, so it
  * travels once: afterwards its id stands for it.
  */
 
@@ -25,7 +25,7 @@ export interface ComparedSide {
   readonly file: string;
   /** What runs: `TeraPipe`, `1F1B`; empty for measured times, which do not say. */
   readonly how: Value;
-  /** Of the whole step of a plan; of a trace and what it is laid beside, of the pipeline part. Null where nobody measured it. */
+  /** Of the whole step of a plan; of the pipeline part of a trace and its counterpart. Null where nobody measured it. */
   readonly lengthMs: number | null;
   readonly bubbleRate: number | null;
   /** Null where there is none, or it has too many operations. */
@@ -35,7 +35,7 @@ export interface ComparedSide {
 /** What was found, without the measured timeline, which is that of side B. */
 export type ReportedComparison = PlanComparison | Omit<TraceComparison, 'placed'> | TimesComparison;
 
-/** Two sides compared. A is the predicted one beside a measured run. */
+/** Two sides compared. A is the predicted one when B is a measured run. */
 export interface ComparisonAnswer {
   /** Another one for every answer. */
   readonly id: string;

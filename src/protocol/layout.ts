@@ -86,7 +86,7 @@ export interface LayoutAnswer {
   /** Fastest first; `best` is the index of the best. */
   readonly plans: readonly PageFound[];
   readonly best: number;
-  /** The config's own as the search predicts it, and where it stands beside the best (`why`); null where the files name no whole layout. */
+  /** The config's own as the search predicts it, and how it compares with the best (`why`); null where the files name no whole layout. */
   readonly launched: PageFound | null;
   readonly notFitting: readonly NotFitting[];
   /** What layouts keep free of each GPU's memory, and why; null where nothing beyond what all do. */

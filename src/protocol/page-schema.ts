@@ -109,7 +109,7 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('write'), sets: whatIfSets }),
   // Take back the last edit that a page asked for.
   v.object({ type: v.literal('undo') }),
-  // A plan of the history: keep it, or set the current one beside it.
+  // A plan of the history: keep it, or compare the current one with it.
   v.object({ type: v.literal('past'), act: v.picklist(['pin', 'unpin', 'compare']), id: offset }),
   v.object({ type: v.literal('comparison'), act: comparisonAct }),
   // A tab by its folder in `webview/tabs`.

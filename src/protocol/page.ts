@@ -68,7 +68,7 @@ export interface TabParts {
   readonly profile: ProfileState | null;
   /** Null for what has no layout to search: the page then has no Layout tab. */
   readonly layout: LayoutState | null;
-  /** The plan beside another one or a measured run; null while nothing is compared. */
+  /** The plan compared with another one or a measured run; null while nothing is compared. */
   readonly comparison: PageComparison | null;
   /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
   readonly prefill: PrefillState | null;

@@ -73,7 +73,7 @@ const reply = v.variant('type', [
     versions: v.record(v.string(), v.string()),
   }),
   // Raw times of the graphs, and of graphs that only make their inputs, to be subtracted. `rssBytes`: resident memory of the child after
-  // it. `workMs` and `waitedMs`: of all its runs, what the processor worked, and what they waited for it beside that.
+  // it. `workMs` and `waitedMs`: of all its runs, processor time, and the additional time that they waited for it.
   v.object({
     type: v.literal('measured'),
     id: count,

@@ -11,7 +11,7 @@ import { readMeasuredFile, statusOf, type ReadingMeasured } from './measured-fil
 /** Compares a plan with another one or with a measured run. @throws as `readMeasuredFile`, `compareWithTrace`. */
 export type Compare = (plan: Plan, against: Against, options: ReadingMeasured) => Promise<Comparison>;
 
-/** Keeps the last measured run, so that a plan that changes is laid beside it without reading it again. */
+/** Keeps the last measured run, so that a changed plan is compared with it without reading it again. */
 export function makeCompare(): Compare {
   let last: { readonly key: string; readonly measured: Measured } | null = null;
   return async (plan, against, options) => {

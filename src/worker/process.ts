@@ -7,7 +7,7 @@ export const memoryLimitMb = 1024;
 /** What goes to a planner's process: requests, and which of them to give up. */
 export type ProcessRequest = WorkerRequest | { readonly type: 'give-up'; readonly id: number };
 
-/** What comes from it beside the replies: why its thread ended. */
+/** What comes from it in addition to the replies: why its thread ended. */
 export interface ThreadEnd {
   readonly type: 'thread-ended';
   readonly message: string;

@@ -2,7 +2,7 @@ import { configurationText } from './configuration';
 import { findingsText } from './findings';
 import { sourceText, webviewText } from './rooms-text';
 
-/** Documents that are written by `npm run docs -- --write`, and their text as it should be, but for what a formatter adds. */
+/** Documents that are written by `npm run docs -- --write`, and their text as it should be, except for what a formatter adds. */
 export const generatedDocuments: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'docs/configuration.md', text: configurationText },
   { file: 'docs/findings.md', text: findingsText },

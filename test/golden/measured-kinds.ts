@@ -40,7 +40,7 @@ function pageOf(name: string): string {
   return repository === undefined ? linkOf(from) : linkOf(`${repository}@${commit}:${path}`);
 }
 
-/** Every measured run of docs/accuracy.md that the analytic model is held against, but for TeraPipe's, whose runtime is its own. */
+/** Every measured run of docs/accuracy.md that the analytic model is held against, except for TeraPipe's, whose runtime is its own. */
 export async function measuredRuns(): Promise<readonly MeasuredRun[]> {
   const of = (source: string, link: string, kind: RunKind, rows: readonly Row[]): MeasuredRun[] =>
     rows.map(({ name, measured, predicted }) => ({

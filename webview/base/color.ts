@@ -7,7 +7,7 @@ export function mix(from: Rgba, to: Rgba, share: number): Rgba {
   return [part(0), part(1), part(2), part(3)];
 }
 
-/** `color` laid over an opaque `under`. */
+/** `color` blended over an opaque `under`. */
 export function over(color: Rgba, under: Rgba): Rgba {
   const [red, green, blue] = mix(under, [color[0], color[1], color[2], 1], color[3]);
   return [red, green, blue, 1];

@@ -70,7 +70,7 @@ export function iconPath(name: IconName): string {
   return iconPaths[name];
 }
 
-/** A decorative icon in the text colour; say its meaning in words beside it or as a label of its button. */
+/** A decorative icon in the text colour; give its meaning in text next to it or as a label of its button. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(svgNamespace, 'svg');
   setAttributes(svg, {

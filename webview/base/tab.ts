@@ -10,7 +10,7 @@ export interface Tab {
   readonly isOffered?: (state: PageState) => boolean;
   /** Whether it leaves room for the details of what is selected; left out: it does. */
   readonly hasInspector?: (state: PageState) => boolean;
-  /** Whether it sets the candidate that is compared with beside the one shown. */
+  /** Whether it shows the compared candidate next to the shown one. */
   readonly showsCompared?: boolean;
   /** Whether it draws every candidate; left out: the ones on screen alone. */
   readonly drawsCandidates?: boolean;
@@ -30,7 +30,7 @@ export interface TabPage {
 /** What a tab shows. */
 export interface TabView {
   readonly element: HTMLElement;
-  /** Its own buttons beside the bar of tabs, which the page hides while another tab is on screen; `update` shows them again. */
+  /** Its own buttons next to the bar of tabs, which the page hides while another tab is on screen; `update` shows them again. */
   readonly actions?: readonly HTMLElement[];
   /** Draws what changed; null: all of it. Called while the tab is on screen. */
   readonly update: (change: Change | null) => void;

@@ -36,7 +36,7 @@ interface WhatIfControls {
   readonly update: () => void;
 }
 
-/** What was tried: sizes that were stepped to, and settings that were chosen besides. */
+/** What was tried: sizes that were stepped to, and other settings that were chosen. */
 interface Draft {
   readonly sizes: WhatIfSizes;
   readonly chosen: readonly WhatIfChosen[];
@@ -80,7 +80,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   const element = h('div', { class: 'toolbar-group what-if', role: 'group', 'aria-label': t('What if') });
   element.append(...steppers.map(({ control }) => control.element));
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite', hidden: true });
-  /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was loaded anew. */
+  /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was reloaded. */
   const follow = ({ whatIf }: PageState, plan: Plan): void => {
     if (request !== plan.request) draft = null;
     request = plan.request;

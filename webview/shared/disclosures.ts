@@ -1,6 +1,6 @@
 import { h } from '../base/dom';
 
-/** Makes parts that open and close, and stay as they are when they are made anew. */
+/** Makes parts that open and close, and keep their state when they are rebuilt. */
 export function makeDisclosures(): (key: string, title: string, content: HTMLElement | null, openAtFirst: boolean) => HTMLElement {
   const opened = new Map<string, boolean>();
   return (key, title, content, openAtFirst) => {

@@ -102,7 +102,7 @@ function memoryFigure({ memory }: Candidate): HTMLElement {
   return verdictFigure(verdict, name);
 }
 
-/** A peak beside what is usable, red where it does not fit; the tooltip is the verdict. */
+/** A peak and what is usable, red where it does not fit; the tooltip is the verdict. */
 export function verdictFigure(verdict: MemoryVerdict, name: string): HTMLElement {
   const { used, capacity, unit } = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const about = `${say(verdictSentence(verdict), t)}\n${say(limitText(verdict), t)}`;

@@ -38,7 +38,7 @@ const drawings = {
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
-/** A small drawing of what a page will show; the sentence beside it says so in words. */
+/** A small drawing of what a page will show; the sentence next to it describes it. */
 export function picture(name: keyof typeof drawings): SVGSVGElement {
   const boxes: readonly Box[] = drawings[name];
   const right = boxes.reduce((most, [x, , width]) => Math.max(most, x + width), 0);

@@ -41,7 +41,7 @@ interface Help {
 /** Verdicts that were made: a page may have that of a plan and that of an elastic run. */
 let glances = 0;
 
-/** Makes a verdict; the buttons beside it do what they say would help. */
+/** Makes a verdict; its buttons apply what it suggests. */
 export function makeGlance(): Glance {
   const id = `glance-words-${(glances += 1)}`;
   const words = h('p', { class: 'glance-words', id, 'aria-live': 'polite' });
@@ -87,7 +87,7 @@ export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, 
   return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? helpOf(state, host) : [] };
 }
 
-/** A number keeps its unit beside it. */
+/** A number keeps its unit on the same line. */
 function kept(text: string): string {
   return text.replace(/(?<=\d) /g, '\u00a0');
 }

@@ -21,8 +21,8 @@ export function isSearchedSide(name: string): name is SearchedSide {
 }
 
 /**
- * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, beside the best that a search
- * finds; `launched`: the other way round.
+ * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, compared with the best that a
+ * search finds; `launched`: the other way round.
  * @param free choices that are searched although FILE sets them; null: as `searchProblemOf` has it.
  * @throws ExpectedError of the planner and the search, placed; CancelledError.
  */

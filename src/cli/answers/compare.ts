@@ -45,7 +45,7 @@ export function comparedPlansAnswer(
   };
 }
 
-/** `terapipe plan A --compare B`, B a trace or measured times: the plan beside the run. */
+/** `terapipe plan A --compare B`, B a trace or measured times: the plan compared with the run. */
 export function comparedRunAnswer(planned: Planned, measured: Measured, file: string, texts: Texts): Answer {
   const { plan, findings } = planned;
   const comparison = measured.kind === 'trace' ? compareWithTrace(plan, measured.trace, file) : compareWithTimes(plan, measured.times);

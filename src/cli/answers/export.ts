@@ -25,7 +25,7 @@ import { readNamedFile, readReferenced, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
 import { say, sentence } from '../../core/sentence';
 
-/** What `export` takes besides a file. */
+/** Options of `export` in addition to a file. */
 interface ExportOptions {
   /** Null: what `into` is. */
   readonly to: string | null;
@@ -41,7 +41,7 @@ interface ExportOptions {
 /** What `export` needs of the host. */
 interface ExportHost {
   readonly shell: () => Promise<LauncherReader>;
-  /** Remarks on what is printed, beside it. */
+  /** Remarks on what is printed. */
   readonly err: (text: string) => void;
   /** Texts by file, for lines of findings. */
   readonly texts: Map<string, string>;
@@ -49,8 +49,8 @@ interface ExportHost {
 
 /**
  * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture.
- * Without `out` and `write` nothing is written: the file, or the difference, goes to standard output. What a format cannot say and findings
- * go to `err`, beside it.
+ * Without `out` and `write` nothing is written: the file, or the difference, goes to standard output. What a format cannot express and
+ * findings go to `err`.
  * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
  */
 export async function exportAnswer(planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
@@ -71,7 +71,7 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
   return pieces === undefined ? said : { ...said, pieces };
 }
 
-/** What one way to export says: its part of the JSON, its words, and lines beside them. */
+/** The answer of one export format: its part of the JSON, its text, and further lines. */
 interface Said {
   readonly json: object;
   readonly text: string;

@@ -14,7 +14,7 @@ import { sentence } from '../../core/sentence';
 /**
  * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward
  * two.
- * @param beside what says the slices that its micro-batches are; null: they are whole.
+ * @param beside the file with the slices that its micro-batches are; null: they are whole.
  * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running, `slices-file-invalid`.
  */
 export function scheduleAnswer({ file, text }: SourceText, beside: SourceText | null): Answer {

@@ -77,7 +77,7 @@ function rangeText(range: readonly [number, number] | null): string {
   return range === null ? '' : `, a guess: ${formatCount(range[0])} to ${formatCount(range[1])}`;
 }
 
-/** What is said of the model beside the sizes that planning takes. */
+/** Facts of the model in addition to the sizes that planning uses. */
 const besideFacts = [
   ...([
     'flavor',

@@ -30,7 +30,7 @@ import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 import { say, sentence, type Value } from '../../core/sentence';
 
-/** `terapipe plan`: the chosen way to run the step beside the others. */
+/** `terapipe plan`: the chosen way to run the step, compared with the others. */
 export function planAnswer(
   { plan, findings, remedies = [] }: Planned,
   texts: Texts,

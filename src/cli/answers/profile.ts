@@ -190,7 +190,7 @@ function tokensPerSecond({ tokens, forwardMs, backwardMs }: Sample): number {
 }
 
 /**
- * `terapipe profile --compare`: two profiles of one layer beside each other.
+ * `terapipe profile --compare`: two profiles of one layer compared.
  * @throws ExpectedError `profile-not-comparable`, and as `readProfile`.
  */
 export async function comparisonAnswer(file: string, otherFile: string): Promise<Answer> {

@@ -38,7 +38,7 @@ import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 import { say, sentence } from '../../core/sentence';
 
-/** What `plan --search` takes besides. */
+/** Further options of `plan --search`. */
 interface SearchingOptions {
   /** Tokens to train on, for GPU hours. */
   readonly tokens: number | null;
@@ -58,7 +58,7 @@ const reportEveryMs = 1000;
 const shownFront = 12;
 const shownImprovements = 6;
 
-/** `terapipe plan --search`: the best layout for a run, what the files fix kept, beside the others. @throws as `searchLayouts`. */
+/** `terapipe plan --search`: the best layout for a run, what the files fix kept, and the other layouts. @throws as `searchLayouts`. */
 export async function searchAnswer(
   config: LoadedConfig,
   defaults: ResolveDefaults,

@@ -6,7 +6,7 @@ import { indented, table } from '../table';
 import type { Terminal } from '../terminal';
 import type { BaselineAnswer, SolveAnswer } from './solve';
 
-/** `terapipe solve` in words beside its JSON. */
+/** The text of `terapipe solve`, whose JSON has the same numbers. */
 export function solvedAnswer(solved: SolveAnswer): Answer {
   const { whole, uniform, equalTime, equalWork, dynamicChunks } = solved.baselines;
   const row = (name: string, baseline: BaselineAnswer | null): string[][] =>

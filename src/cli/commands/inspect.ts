@@ -23,7 +23,7 @@ export const inspectCommand = defineCommand({
   },
 });
 
-/** What stands beside a schedule and says which slices its micro-batches are; null where nothing does. */
+/** The file next to a schedule with the slices of its micro-batches; null where there is none. */
 async function besideSchedule({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {
   if (file === standardInput) return null;
   try {

@@ -121,7 +121,7 @@ async function stragglerOf(planned: Planned, path: string, terminal: Terminal, t
   return { kind: 'slow', stage: slow.stage, factor: slow.ratio / (stages.length > 1 ? others : 1) };
 }
 
-/** A plan beside another config's, planned with the same settings and defaults, beside a measured run, or beside what a search finds. */
+/** A plan compared with another config's, planned with the same settings and defaults, a measured run, or what a search finds. */
 async function compared(
   config: RunConfig,
   line: Line,

@@ -50,7 +50,7 @@ const maximumUnits = 2 ** 16;
 
 /**
  * Reads a problem for `terapipe solve`: `{batch, tokens, unit, stages, cost}` with `cost` a formula or a table, and optionally what
- * `SlicingProblem` takes besides:
+ * `SlicingProblem` also takes:
  * `minimumTokens`, `multiples`, `stageFactors`, `maximumInFlight`, `oneScheme`, `forwardOnly`, `tolerance`. A table is of batch 1, so
  * chunks are single sequences then.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `solve-too-large`.

@@ -101,7 +101,7 @@ export function stageNodes(ranks: readonly PlacedRank[]): readonly StageNode[] {
     .map(([node, { stages, nodes }]) => ({ node, nodes: nodes.size, stages }));
 }
 
-/** Whom a rank talks to in its group of a kind: the stages beside its own, or all others. */
+/** The peers of a rank in its group of a kind: the neighbouring stages, or all others. */
 export function peersOf(ranks: readonly PlacedRank[], { rank, places, groups }: PlacedRank, kind: RankGroup): readonly PlacedRank[] {
   return ranks.filter(
     (other) =>

@@ -19,7 +19,7 @@ interface StageTimesAgainst {
   readonly ratio: number;
 }
 
-/** A plan beside times measured in a run. */
+/** A plan compared with times measured in a run. */
 export interface TimesComparison {
   readonly kind: 'times';
   readonly errorPercent: number;
@@ -34,7 +34,7 @@ export interface TimesComparison {
 
 const stragglerFrom = 1.05;
 
-/** Sets measured times beside what the plan chose. Stages that the plan does not have are left out. */
+/** Compares measured times with what the plan chose. Stages that the plan does not have are left out. */
 export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesComparison {
   const chosen = chosenOf(plan);
   const { errorPercent } = plan.cost;
@@ -74,7 +74,7 @@ function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: Meas
   return { stage, forward, backward, ratio: total('predictedMs') > 0 ? total('measuredMs') / total('predictedMs') : 1 };
 }
 
-/** What measured times say beside the plan: a sentence each. */
+/** Measured times compared with the plan: a sentence each. */
 export function timesSentences({ steady, step, within, errorPercent, straggler, stages, log }: TimesComparison): Sentence[] {
   const said: Sentence[] = log === null ? [] : differenceSentences(log);
   if (step !== null && steady !== null) {

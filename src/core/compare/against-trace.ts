@@ -14,7 +14,7 @@ export interface PredictedMeasured {
   readonly measuredMs: number;
 }
 
-/** One stage of a trace beside the plan; of the passes that both have. Stages count from 0. */
+/** One stage of a trace compared with the plan, over the passes that both have. Stages count from 0. */
 interface StageAgainst {
   readonly stage: number;
   readonly passes: number;
@@ -55,10 +55,10 @@ export interface TransferAgainst extends PredictedMeasured {
   readonly waits: number;
 }
 
-/** A plan beside a step of a measured run. Plain data. */
+/** A plan compared with a step of a measured run. Plain data. */
 export interface TraceComparison {
   readonly kind: 'trace';
-  /** Candidate of the plan that the trace was laid beside: the one it runs in the order of, else the chosen one. */
+  /** Candidate of the plan that the trace is compared with: the one whose order it runs, else the chosen one. */
   readonly candidate: Candidate['id'];
   readonly chosen: boolean;
   readonly errorPercent: number;
@@ -88,7 +88,7 @@ const stragglerFrom = 1.05;
 const nanosecondsMs = 4e-6;
 
 /**
- * Lays a trace beside a plan. The candidate whose passes and order it has is compared, the chosen one before others.
+ * Compares a trace with a plan. The candidate whose passes and order it has is compared, the chosen one before others.
  * @param file of the trace, named in errors.
  * @throws ExpectedError `trace-stages`, `trace-other-run`, `trace-plan-too-large` when the plan has no timeline.
  */

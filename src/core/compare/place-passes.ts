@@ -8,8 +8,8 @@ import { stagesOfTracks } from './trace-stages';
 import { counted, sentence } from '../sentence';
 
 /**
- * One step of a trace laid beside a predicted timeline: the same stages, chunks and units, with measured times from the predicted start of
- * its first pass on.
+ * One step of a trace on the rows of a predicted timeline: the same stages, chunks and units, with measured times from the predicted start
+ * of its first pass on.
  */
 export interface PlacedTrace {
   /** Stages that the trace does not show have no rows. */
@@ -33,7 +33,7 @@ interface Placed {
 }
 
 /**
- * Finds the step of median length after the warm-up in a trace, and lays its passes on the rows of a predicted timeline, by chunk,
+ * Finds the step of median length after the warm-up in a trace, and places its passes on the rows of a predicted timeline, by chunk,
  * micro-batch and slice where the trace names them, else by their order on the stage.
  * @throws ExpectedError `trace-stages`, `trace-other-run`.
  */

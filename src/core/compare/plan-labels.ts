@@ -7,7 +7,7 @@ import { isAsFast, worthSaying } from '../planner/explain/slower';
 /** Peaks this close are alike. */
 const sameMemory = 0.02;
 
-/** What two plans come to beside each other, what matters most first: a sentence each. */
+/** The differences of two plans, what matters most first: a sentence each. */
 export function planSentences(comparison: PlanComparison): Sentence[] {
   const { a, b, requestDiff } = comparison;
   if (requestDiff.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)

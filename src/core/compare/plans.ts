@@ -7,7 +7,7 @@ import { mean } from '../numbers';
 import { requestDifferences, type RequestDifference } from './request-diff';
 import { sentence, type Sentence, type Value } from '../sentence';
 
-/** What a plan comes to. */
+/** The numbers of a plan. */
 export interface PlanOutcome {
   readonly name: string;
   readonly candidate: Value;

@@ -7,7 +7,7 @@ import { isAsFast } from '../planner/explain/slower';
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
 
-/** What a trace says beside the plan, what matters most first: a sentence each. */
+/** A trace compared with the plan, what matters most first: a sentence each. */
 export function traceSentences(comparison: TraceComparison): Sentence[] {
   if (comparison.equal) return [sentence`Measured and predicted are equal, pass by pass.`, ...whatWasCompared(comparison)];
   return [
@@ -22,7 +22,7 @@ export function traceSentences(comparison: TraceComparison): Sentence[] {
   ];
 }
 
-/** `4.2 % longer`, `1.2x as long`, `as long`: a measured time beside the predicted one. */
+/** `4.2 % longer`, `1.2x as long`, `as long`: a measured time compared with the predicted one. */
 export function ratioText({ predictedMs, measuredMs }: PredictedMeasured): Sentence {
   const ratio = measuredMs / predictedMs;
   if (!Number.isFinite(ratio) || isAsFast(ratio)) return sentence`as predicted`;

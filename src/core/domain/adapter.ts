@@ -1,6 +1,6 @@
 /**
- * Matrices of a layer that low-rank adapters stand beside. `qkv` and `gateUp` are several products in one tensor, with one adapter for all
- * of them; `output` is that of attention, `down` the last of a dense feed-forward network.
+ * Matrices of a layer that low-rank adapters extend. `qkv` and `gateUp` are several products in one tensor, with one adapter for all of
+ * them; `output` is that of attention, `down` the last of a dense feed-forward network.
  */
 export const adapterTargets = ['query', 'key', 'value', 'qkv', 'output', 'gate', 'up', 'gateUp', 'down'] as const;
 export type AdapterTarget = (typeof adapterTargets)[number];
@@ -16,7 +16,7 @@ export interface Adapter {
   readonly baseBits?: 4 | 8;
   /** Scales of 4-bit blocks are quantised themselves. */
   readonly doubleQuantised?: boolean;
-  /** Trained whole beside the adapters (`modules_to_save`). */
+  /** Trained whole in addition to the adapters (`modules_to_save`). */
   readonly saved?: readonly ('embedding' | 'head')[];
 }
 

@@ -71,7 +71,7 @@ export interface NodeGroup {
 export interface ClusterSpec extends NodeGroup {
   /**
    * Two or more kinds of nodes, as written (`mixedCluster`); absent: all nodes are alike. With groups `nodes` counts those of all, and what
-   * else stands beside it is the first group's.
+   * else is in the section is the first group's.
    */
   readonly groups?: readonly NodeGroup[];
 }

@@ -26,7 +26,7 @@ export interface LayerKind {
 /** The halves of an encoder-decoder model. */
 export type Stack = 'encoder' | 'decoder';
 
-/** What an encoder-decoder model has beside the sizes of its encoder, which are the model's own. */
+/** What an encoder-decoder model has in addition to the sizes of its encoder, which are the model's own. */
 export interface Stacks {
   /** Of the model's layers, so many first ones. */
   readonly encoderLayers: number;
@@ -98,7 +98,7 @@ export interface Experts {
   readonly active: number;
   /** Width that tokens are projected to before they are sent, and back from after (Megatron's `--moe-latent-size`); absent: hidden. */
   readonly latent?: number;
-  /** Width of the networks beside them that every token visits, together; 0 or absent: none. */
+  /** Width of the networks that every token visits in addition to them, together; 0 or absent: none. */
   readonly sharedFfn?: number;
   /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */
   readonly sharedGate?: boolean;

@@ -35,8 +35,8 @@ export interface TrainingSpec extends Recompute {
   /** How FP8 inputs are scaled (Transformer Engine, torchao); absent: one scale a tensor. */
   readonly fp8Recipe?: Fp8Recipe;
   /**
-   * The layers' weights are kept in FP8 alone, beside the optimizer's master weights (Megatron-LM's `--fp8-param-gather`); absent: in the
-   * training precision, with copies in FP8.
+   * The layers' weights are kept only in FP8, in addition to the optimizer's master weights (Megatron-LM's `--fp8-param-gather`); absent:
+   * in the training precision, with copies in FP8.
    */
   readonly fp8ParamGather?: boolean;
   /**
@@ -44,7 +44,7 @@ export interface TrainingSpec extends Recompute {
    * absent: 2.
    */
   readonly narrowCopies?: 1 | 2;
-  /** Low-rank adapters are trained beside frozen weights; absent: all weights are. */
+  /** Low-rank adapters are trained, the weights are frozen; absent: all weights are. */
   readonly adapter?: Adapter;
   readonly optimizer: Optimizer;
   /**
@@ -76,7 +76,7 @@ export interface TrainingSpec extends Recompute {
    * `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all that recompute keeps); absent: none.
    */
   readonly activationOffloadLayers?: number;
-  /** Gradients are exchanged beside the last backward, weights gathered beside the first forward; absent: after and before them. */
+  /** Gradient reduction overlaps with the last backward, weight all-gather with the first forward; absent: after and before them. */
   readonly overlapGradReduce?: boolean;
   readonly overlapParamGather?: boolean;
   readonly attention: 'flash' | 'unfused';
@@ -84,18 +84,18 @@ export interface TrainingSpec extends Recompute {
   readonly attentionKernel?: FusedAttentionKernel;
   readonly sequenceParallel: boolean;
   /**
-   * Collectives of tensor parallelism are cut up and run beside their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer
-   * Engine's user buffers); absent: one after the other.
+   * Tensor-parallel collectives are cut up and overlap with their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer Engine's
+   * user buffers); absent: one after the other.
    */
   readonly asyncTensorParallel?: boolean;
-  /** What is recorded as CUDA graphs: parts of each layer but for the experts, or a whole iteration; absent: nothing. */
+  /** What is recorded as CUDA graphs: parts of each layer except for the experts, or a whole iteration; absent: nothing. */
   readonly cudaGraphs?: CudaGraphScope;
   /**
    * What brings tokens to their experts: an all-to-all of a copy for each expert, or kernels that send a token once to each rank and node
    * (DeepEP, HybridEP); absent: all-to-all.
    */
   readonly expertDispatcher?: ExpertDispatcher;
-  /** That exchange runs beside the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent: alone. */
+  /** That exchange overlaps with the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent: alone. */
   readonly overlapExpertComm?: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
@@ -148,7 +148,7 @@ export interface Layout {
   readonly order?: RankOrder;
   /**
    * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up
-   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages deal those of a stage to its chunks.
+   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages divide those of a stage over its chunks.
    * Absent: as equal as can be.
    */
   readonly stageLayers?: readonly number[];

@@ -10,8 +10,8 @@ export type Runtime = (typeof runtimes)[number];
  * How stages of a pipeline hand on, whatever the schedule (docs/model/schedules.md, Transfers):
  * - `blocking`: a stage waits until what it sends is there;
  * - `exchange`: after a pass a stage sends and receives in one batch and waits for both; between passes of whole micro-batches that is
- *   hidden but for filling and draining, each further chunk of a stage pays for its own;
- * - `asynchronous`: sends are posted, and waited for where they are needed: hidden but for filling and draining.
+ *   hidden except for filling and draining, each further chunk of a stage pays for its own;
+ * - `asynchronous`: sends are posted, and waited for where they are needed: hidden except for filling and draining.
  */
 type WayOfSending = 'blocking' | 'exchange' | 'asynchronous';
 
@@ -30,8 +30,8 @@ export interface RuntimeProfile {
   /** Widths of a gated feed-forward network that are kept: gate, up and product, and the activated gate where it is a tensor of its own. */
   readonly gatedWidths: 3 | 4;
   /**
-   * Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast anew each
-   * time (torchao).
+   * Products in a narrow format keep their inputs, and copies of the weights, in it (Transformer Engine); otherwise both are cast again
+   * each time (torchao).
    */
   readonly keepsNarrow: boolean;
   readonly sends: WayOfSending;
@@ -48,7 +48,7 @@ export interface RuntimeProfile {
   readonly postValidates: boolean;
   /**
    * What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps
-   * it until its second half has run, and the gradients of the products' outputs besides.
+   * it until its second half has run, and also the gradients of the products' outputs.
    */
   readonly splitKeeps: 'factors' | 'graph';
   /** Kernels of fused attention in the order in which it takes them, as far as the GPU has them. */
@@ -69,7 +69,7 @@ export interface RuntimeProfile {
    * alone.
    */
   readonly cachePasses?: number;
-  /** Collectives of tensor parallelism run beside the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
+  /** Tensor-parallel collectives overlap with the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
   /** The gradient exchange overlaps backward by default. */
   readonly overlapsGradReduce?: true;

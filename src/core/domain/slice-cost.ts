@@ -8,7 +8,7 @@ export interface SliceTime {
   /** The part of `backwardMs` that makes gradients of weights, which schedules that split backward put off. */
   readonly backwardWeightMs: number;
   /**
-   * What the rest of backward waits for besides, where gradients of weights are put off: copies from the host that they would have hidden.
+   * What the rest of backward also waits for, where gradients of weights are put off: copies from the host that they would have hidden.
    * Absent: nothing.
    */
   readonly splitWaitMs?: number;
@@ -75,7 +75,7 @@ export interface CostTable {
   readonly backwardMs: readonly (readonly number[])[];
 }
 
-/** What a time rests on, shown beside it. */
+/** What a time is based on, shown next to it. */
 export interface CostProvenance {
   readonly kind: 'roofline' | 'table' | 'profile';
   /** One sentence. */

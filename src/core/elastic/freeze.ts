@@ -57,8 +57,8 @@ export function gradientPolicy(layers: number, alpha: number, norms: GradientNor
 }
 
 /**
- * The rule that PipeTransformer's released code has beside its schedule: freezing goes up to and with the first layer whose norm changed by
- * at least the median of the layers left, between the last two epochs. Source: `freeze` of its freeze/auto_freeze.py.
+ * The rule that PipeTransformer's released code has in addition to its schedule: freezing goes up to and with the first layer whose norm
+ * changed by at least the median of the layers left, between the last two epochs. Source: `freeze` of its freeze/auto_freeze.py.
  * @throws ExpectedError from the policy, `elastic-norms` when an active layer has no norm in one of the two epochs before.
  */
 export function changePolicy(layers: number, { normAt }: GradientNorms): FreezePolicy {

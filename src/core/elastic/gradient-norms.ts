@@ -185,7 +185,7 @@ function readJson(text: string, file: string): NormTable {
 /** What makes a document of records, one a line. */
 const opening = '{"norms":[';
 
-/** A record a line: read as a list whose commas take the places of line ends, so that places stay, but for the length of `opening`. */
+/** A record a line: read as a list whose commas take the places of line ends, so that places stay, except for the length of `opening`. */
 function readLines(text: string, file: string): NormTable {
   const body = joinedLines(text.replace(/^\uFEFF/, ' '));
   const back = ({ start, end }: TextRange): TextRange => ({ start: backTo(start, text), end: backTo(end, text) });

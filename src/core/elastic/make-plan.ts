@@ -39,7 +39,7 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
 
 /**
  * Plans a run that freezes layers: for every epoch how many are frozen, how the others are cut into a shorter pipeline, how many replicas
- * that makes room for, whether the frozen layers' outputs are cached, and how long it takes; beside it the same run with fewer of these.
+ * that makes room for, whether the frozen layers' outputs are cached, and how long it takes; and the same run with fewer of these.
  * Frozen layers run apart, for the whole batch, on the first GPU of a pipeline (released code of arXiv 2102.03161), which is why freezing
  * alone does not help.
  * @param policy another rule than the request's for how many layers freeze.

@@ -43,7 +43,7 @@ interface CacheSpec {
 interface LoaderSpec {
   /** What one worker loads and decodes. */
   readonly samplesPerSecond: number;
-  /** Beside each process; 0: the process itself, and its GPUs wait. */
+  /** Per process; 0: the process itself, and its GPUs wait. */
   readonly workers: number;
 }
 

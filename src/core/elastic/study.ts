@@ -13,7 +13,7 @@ interface AlphaPoint {
   readonly totalMs: number;
   /** Against no freezing. */
   readonly speedup: number;
-  /** What PipeTransformer measured beside it on its own run, percent; null where it measured none. */
+  /** What PipeTransformer measured on its own run, percent; null where it measured none. */
   readonly measuredAccuracy: number | null;
 }
 

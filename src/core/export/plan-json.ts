@@ -49,7 +49,7 @@ export interface StageJson {
   readonly peakOperation: string;
 }
 
-/** Everything of a plan but its timelines: the chosen candidate's numbers, what it rests on, and the others beside it. */
+/** Everything of a plan but its timelines: the chosen candidate's numbers, what it is based on, and the others. */
 export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
   const { request, candidates, cost, analytic, parameters, reasons } = plan;
   const chosen = chosenOf(plan);

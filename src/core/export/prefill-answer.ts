@@ -56,7 +56,7 @@ export function regretOf(ms: number, bestMs: number): number {
 }
 
 /**
- * The best chunks of the prompt of a request, beside rules and engines.
+ * The best chunks of the prompt of a request, compared with rules and engines.
  * @param model what engines call the model. @throws as `prefillOf`.
  */
 export function answerPrefill(request: PlanRequest, model: string, signal?: CancelSignal): PrefillAnswer {

@@ -10,7 +10,7 @@ import { chromeTrace } from './chrome-trace';
 /** Steps that a profile from the same processes predicts are off by so much at most, on a machine that does nothing else. */
 const expectedErrorPercent = 10;
 
-/** A rehearsed step beside its own prediction, and the plan that says so. */
+/** A rehearsed step compared with its own prediction, and the plan that says so. */
 interface ComparedStep {
   readonly comparison: TraceComparison;
   /** The plan with what was run in place of what it chose. */

@@ -11,7 +11,7 @@ export interface ServingCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** In the syntax of a shell, a flag a line. */
   readonly command: string;
-  /** What the engine cannot be told, or asks for besides. */
+  /** What the engine cannot be set to, or also needs. */
   readonly notes: readonly Sentence[];
 }
 

@@ -45,7 +45,7 @@ export const libraryDefaults = {
   trl: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
 } satisfies Readonly<Record<string, AdapterDefaults>>;
 
-/** The error for adapters that are not planned; `what` is beside what, or on what, or nothing where they are no LoRA. */
+/** The error for adapters that are not planned; `what` is with what, or on what, or nothing where they are no LoRA. */
 export function adaptersNotPlanned({ name, place }: GivenAdapters, what?: Sentence): ExpectedError {
   const message =
     what === undefined

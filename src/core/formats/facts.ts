@@ -199,7 +199,7 @@ export interface FactValues {
   readonly overlapP2p: boolean;
   /** Ranks of a pipeline lie next to each other, before replicas (Megatron-LM's `--use-tp-pp-dp-mapping`). */
   readonly stagesBeforeReplicas: boolean;
-  /** Gradients are exchanged beside backward, weights gathered beside forward. */
+  /** Gradient reduction overlaps with backward, weight all-gather with forward. */
   readonly overlapGradReduce: boolean;
   readonly overlapParamGather: boolean;
   /** How FP8 is scaled; absent: as its runtime does by default. */
@@ -209,7 +209,7 @@ export interface FactValues {
   /** Shares that are dropped out of hidden states and of attention's probabilities. */
   readonly hiddenDropout: number;
   readonly attentionDropout: number;
-  /** Collectives of tensor parallelism run beside their GEMMs. */
+  /** Tensor-parallel collectives overlap with their GEMMs. */
   readonly asyncTensorParallel: boolean;
   readonly cudaGraphs: CudaGraphScope;
   readonly expertDispatcher: ExpertDispatcher;
@@ -226,7 +226,7 @@ export interface FactValues {
   readonly sliceNeeds: readonly string[];
   /** MindSpeed-LLM's `--num-layer-list`: layers of each stage. */
   readonly stageLayers: readonly number[];
-  /** MindSpeed-LLM's `--noop-layers`: of the layers that are dealt to stages, those that are none, from 0. */
+  /** MindSpeed-LLM's `--noop-layers`: of the layers that are assigned to stages, those that are not built, from 0. */
   readonly emptyLayers: readonly number[];
   /** DeepSpeed's and GPT-NeoX's way to cut layers into stages. */
   readonly partitionMethod: string;

@@ -129,7 +129,7 @@ export const layoutFields: Fields<Layout> = {
   ),
 };
 
-/** Under `cluster`, beside `gpu` and `links`. */
+/** Under `cluster`, in addition to `gpu` and `links`. */
 export interface ClusterNumbers {
   readonly nodes: number;
   readonly gpusPerNode: number;
@@ -139,7 +139,7 @@ export const clusterFields: Fields<ClusterNumbers> = { nodes: integer(1, largest
 /** Under `cluster` and in its groups. */
 export const instanceFields = { instance: oneOf(instanceNames) };
 
-/** Under `cluster.gpu`, beside `preset` and `peakTflops`. `memoryGB` is in GiB. */
+/** Under `cluster.gpu`, in addition to `preset` and `peakTflops`. `memoryGB` is in GiB. */
 export interface GpuNumbers {
   readonly memoryGB: number;
   readonly memoryTBps: number;

@@ -53,7 +53,7 @@ export interface Run {
   /** Nodes of several kinds, in place of the four above. */
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
   readonly training: Given<TrainingGiven>;
-  /** The run trains adapters beside frozen weights. */
+  /** The run trains adapters and freezes the weights. */
   readonly adapters?: GivenAdapters;
   readonly layout: Given<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */

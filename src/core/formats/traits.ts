@@ -13,7 +13,7 @@ export interface Hybrid {
 /**
  * What files say of a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
  * with them, windows of attention. Empty for a model whose layers are alike.
- * @param ofFamily what every model of the family has besides.
+ * @param ofFamily what else every model of the family has.
  * @param hybrid what its layers have whose kind is no attention; null: all attend.
  */
 export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {

@@ -5,8 +5,8 @@ import type { Family } from './family';
 import { readMember, type Source } from './members';
 
 /**
- * What each class that is read as an encoder has beside its layers. Absent: not known well enough to count. Source: configuration classes
- * of transformers 4.40.
+ * What each class that is read as an encoder has in addition to its layers. Absent: not known well enough to count. Source: configuration
+ * classes of transformers 4.40.
  */
 const known: Readonly<Record<string, Pick<EncoderSizes, 'tokenTypes' | 'pooler'> & { readonly image?: EncoderSizes['image'] }>> = {
   BertConfig: { tokenTypes: 2, pooler: true },

@@ -153,7 +153,7 @@ export const anyRoutedKeys = {
   expertFfn: ['moe_intermediate_size', 'expert_intermediate_size', 'expert_ffn_hidden_size', 'moe_ffn_hidden_size'],
 } as const;
 
-/** Keys of facts beside the sizes, the same in every family that has them. */
+/** Keys of facts in addition to the sizes, the same in every family that has them. */
 export const extraKeys: Readonly<Partial<Record<ExtraField & keyof FactValues, readonly string[]>>> = {
   sharedExperts: ['n_shared_experts', 'num_shared_experts', 'moe_num_shared_experts'],
   sharedExpertFfn: ['shared_expert_intermediate_size', 'shared_intermediate_size', 'moe_shared_expert_intermediate_size'],

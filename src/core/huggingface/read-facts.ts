@@ -99,7 +99,7 @@ const patternRule: Rule<string> = {
   expects: sentence`a letter for each layer`,
 };
 
-/** Which layers have experts or are no attention, beside the numbers of `extraKeys`. */
+/** Which layers have experts or are not attention, in addition to the numbers of `extraKeys`. */
 function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): Found {
   const listed = source.members.get('mlp_only_layers');
   const networks = listedNetworks(source) ?? layersBetween(source, layers.value);

@@ -194,7 +194,10 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
   ];
 }
 
-/** What a file describes beside its language model: an encoder of images or sound, or parts that may be as large as the model itself. */
+/**
+ * What a file describes in addition to its language model: an encoder of images or sound, or parts that may be as large as the model
+ * itself.
+ */
 function partsBeside({ document, around }: FoundModel): Finding[] {
   const parts = [...(around?.values() ?? [])].filter(
     ({ name, value }) =>

@@ -5,7 +5,7 @@ import { llama, qwen2 } from './llama-families';
 const withBias = { ...llamaKeys, qkvBias: ['bias'], attentionOutputBias: ['bias'] } as const;
 
 /**
- * Families whose classes lie beside their weights on the hub, not in transformers. Source: the modelling files of the repositories named,
+ * Families whose classes lie next to their weights on the hub, not in transformers. Source: the modelling files of the repositories named,
  * and the counts of their weights, which the tests hold.
  */
 export const remoteFamilies = {

@@ -342,5 +342,5 @@ const traitSwitches: Readonly<Record<string, (source: Source) => ModelTraits>> =
   PhimoeConfig: (source) => (flag(source, 'lm_head_bias', false).value ? { headBias: true } : {}),
 };
 
-/** Keys that are read here and in the facts, beside those of sizes. */
+/** Keys that are read here and in the facts, in addition to those of sizes. */
 export const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, sentence`a list of layer indices`);

@@ -48,8 +48,8 @@ export function readStackLayers(
 }
 
 /**
- * What an encoder-decoder model has beside the sizes of its encoder; null for models of one stack. Sources: configuration and modelling
- * classes of transformers 4.40 to 5.0.
+ * What an encoder-decoder model has in addition to the sizes of its encoder; null for models of one stack. Sources: configuration and
+ * modelling classes of transformers 4.40 to 5.0.
  * @throws ExpectedError as `readByRule`.
  */
 export function readStacks(source: Source): NonNullable<ModelTraits['stacks']> | null {

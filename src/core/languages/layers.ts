@@ -24,7 +24,7 @@ export function ownLayer(layers: readonly Layer[]): Layer {
 /** How many folders above a file another one may be looked for. */
 const folders = 8;
 
-/** A path beside a file and in each folder above it. */
+/** A path next to a file and in each folder above it. */
 export function upwards(path: string): string[] {
   return Array.from({ length: folders }, (_, up) => '../'.repeat(up) + path);
 }

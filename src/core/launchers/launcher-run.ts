@@ -84,7 +84,7 @@ function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
   };
 }
 
-/** A window that a launcher gives is that of the layers that attend, but for those that it says to skip. */
+/** A window that a launcher gives is that of the layers that attend, except for those that it says to skip. */
 function withWindow(facts: Facts): Facts {
   const { slidingWindow, attentionKinds, layers, windowFrequency } = facts;
   if (slidingWindow === undefined) return facts;

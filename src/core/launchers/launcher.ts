@@ -21,15 +21,15 @@ export interface LauncherTraits {
   readonly repeatsKeyValueHeads: boolean;
   /** Tensor parallelism divides the sequence between blocks even when nobody asks. */
   readonly alwaysDividesSequence: boolean;
-  /** Embedding and head count as layers where layers are dealt to stages. */
+  /** Embedding and head count as layers where layers are assigned to stages. */
   readonly countsEndsAsLayers: boolean;
   /** The vocabulary is padded for tensor parallelism, Megatron-LM's way. */
   readonly padsVocabulary: boolean;
-  /** It stops where layers cannot be dealt evenly to the stages and no setting deals them otherwise. */
+  /** It stops where layers are not divisible by the stages and no setting divides them unevenly. */
   readonly refusesUnevenLayers: boolean;
   /** A method or a number of layers of recompute has no effect without a granularity. */
   readonly ignoresLoneRecompute: boolean;
-  /** Its configs may list settings of full recompute beside selective recompute, which ignores them. */
+  /** Its configs may list settings of full recompute with selective recompute, which ignores them. */
   readonly ignoresIdleRecompute: boolean;
   /**
    * Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates.

@@ -72,13 +72,13 @@ export function microBatchesOf(facts: Facts, format: ConfigFormat): number | nul
   return quotient(countOf(facts, 'globalBatch'), batchStepOf(facts, format));
 }
 
-/** Layers that are dealt to the stages: those of the model, plus one each for an embedding or a loss that counts as one. */
+/** Layers that are assigned to the stages: those of the model, plus one each for an embedding or a loss that counts as one. */
 export function dealtLayersOf(facts: Facts): number | null {
   const layers = countOf(facts, 'layers');
   return layers === null ? null : layers + (facts.embeddingAsLayer?.value === true ? 1 : 0) + (facts.lossAsLayer?.value === true ? 1 : 0);
 }
 
-/** Layers that each stage gets when all get the same; null when some setting deals them another way, or they do not divide. */
+/** Layers that each stage gets when all get the same; null when a setting divides them unevenly, or they are not divisible. */
 export function layersPerStageOf(facts: Facts, format: ConfigFormat): number | null {
   return dealsEvenly(facts) ? quotient(dealtLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
 }
@@ -118,7 +118,7 @@ export function titanStagesOf(facts: Facts): number | null {
   return layers === null || each === null ? null : Math.ceil(layers / each);
 }
 
-/** Layers that TorchTitan deals to stages: those of the model and those that embedding and head count as, 1 each unless given. */
+/** Layers that TorchTitan assigns to stages: those of the model and those that embedding and head count as, 1 each unless given. */
 export function titanLayersOf(facts: Facts): number | null {
   const layers = countOf(facts, 'layers');
   const first = facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers');

@@ -17,8 +17,8 @@ export function stagesOfPattern(pattern: string): readonly number[] | null {
 }
 
 /**
- * Layers of each stage (virtual ones counted, in the order of the model) that Megatron deals by these facts; null when they do not tell, or
- * cannot be.
+ * Layers of each stage (virtual ones counted, in the order of the model) that Megatron assigns by these facts; null when they do not
+ * decide, or cannot be.
  * @param layers those of the model, where the facts leave them out.
  */
 export function megatronStages(facts: Facts, format: ConfigFormat, layers: number): readonly number[] | null {
@@ -42,9 +42,9 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
   return virtual === null || pipeline * virtual > maximumStages ? null : dealt(facts, total, pipeline, virtual);
 }
 
-/** Layers that are none are dealt with the others, and then not built. */
+/** Placeholder layers are assigned like the others, and then not built. */
 function withEmptyLayers(given: Facts, format: ConfigFormat, layers: number): readonly number[] | null {
-  // MindSpeed-LLM leaves a list of layers out beside them (features_manager/pipeline_parallel/num_layer_list.py 35)
+  // MindSpeed-LLM leaves a list of layers out when they are set (features_manager/pipeline_parallel/num_layer_list.py 35)
   const others: Facts = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'emptyLayers' && name !== 'stageLayers'));
   const empty = [...new Set(given.emptyLayers?.value)];
   const all: Facts = { ...others, layers: { value: layers + empty.length, source: { kind: 'override' } } };
@@ -58,7 +58,7 @@ function withEmptyLayers(given: Facts, format: ConfigFormat, layers: number): re
   });
 }
 
-/** Layers of each stage of an encoder-decoder model: a stack is dealt evenly to its stages (Megatron-LM core 0.8, `get_num_layers`). */
+/** Layers of each stage of an encoder-decoder model: a stack is divided evenly over its stages (Megatron-LM core 0.8, `get_num_layers`). */
 function splitStages(facts: Facts, pipeline: number): readonly number[] | null {
   const [encoder, decoder] = [countOf(facts, 'encoderLayers'), countOf(facts, 'decoderLayers')];
   if (encoder === null || decoder === null) return null;
@@ -94,7 +94,7 @@ function dealt(facts: Facts, layers: number, pipeline: number, virtual: number):
 }
 
 /**
- * Layers of each stage that TorchTitan deals: the embedding counts as `first` layers and the head as `last`, what does not divide goes to
+ * Layers of each stage that TorchTitan assigns: the embedding counts as `first` layers and the head as `last`, what does not divide goes to
  * the first stages (`generate_llm_fqn_per_model_part`, torchtitan 2025-07). Null where it refuses.
  */
 export function titanStages(layers: number, stages: number, first: number, last: number): readonly number[] | null {
@@ -110,8 +110,8 @@ export function titanStages(layers: number, stages: number, first: number, last:
 }
 
 /**
- * What a TorchTitan file deals: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null when the file
- * does not show it.
+ * Layers of each stage by a TorchTitan file: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null
+ * when the file does not show it.
  */
 export function titanStagesOf(facts: Facts, text: string, stages: number, layers: number): readonly number[] | null {
   const { totalStages: listed } = facts;
@@ -130,7 +130,7 @@ function listedStages(written: string, points: boolean, layers: number): readonl
   return starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
 }
 
-/** Settings that deal layers otherwise than evenly, the more exact ones first. */
+/** Settings that divide layers unevenly, the more exact ones first. */
 const megatronSettings = [
   'splitRank',
   'hybridPattern',

@@ -6,7 +6,7 @@ import type { SearchProgress } from './search';
 import type { SearchProblem } from './search-problem';
 import type { Sentence } from '../sentence';
 
-/** What a search should answer beside the best layout. */
+/** What a search should answer in addition to the best layout. */
 export interface SearchAsked {
   /** Tokens to train on, for GPU hours; null: no GPU hours. */
   readonly tokenBudget: number | null;
@@ -30,7 +30,7 @@ export type SearchUpdate =
     };
 
 /**
- * The best layout for a problem beside the others, and what would help most when asked for.
+ * The best layout for a problem, the others, and what would help most when asked for.
  * @throws ExpectedError `search-*`; CancelledError.
  */
 export function answerSearch(

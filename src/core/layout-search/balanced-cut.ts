@@ -4,14 +4,14 @@ import { layerGroups } from '../model/layers';
 import { cutLayers } from '../partition/cut-layers';
 import type { Layout, PlanRequest } from '../domain/request';
 
-/** More stages times squared layers than this are not weighed: launchers deal such models evenly. */
+/** More stages times squared layers than this are not weighed: launchers divide such models evenly. */
 const mostWork = 4e6;
 
 const known = new WeakMap<PlanRequest, Map<string, readonly number[] | null>>();
 
 /**
  * The cut whose slowest stage is fastest for one micro-batch, for models some of whose layers hand on a state: what a layer takes differs
- * by its kind, embedding and head included. Null for other models, for one stage and with virtual stages, which launchers deal alike.
+ * by its kind, embedding and head included. Null for other models, for one stage and with virtual stages, which launchers divide alike.
  */
 export function balancedCut(request: PlanRequest, layout: Layout): readonly number[] | null {
   const { model } = request;

@@ -272,7 +272,7 @@ function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
   return own;
 }
 
-/** What planned orders stay within: what is left of each stage's memory besides what is always there. */
+/** What planned orders stay within: what is left of each stage's memory after static memory. */
 function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: Known): Room {
   const usable = usableBytesOf(request, point);
   return {

@@ -7,7 +7,7 @@ export interface CandidateGroup {
   readonly training: TrainingSpec;
   /** `1F1B` with virtual stages is interleaved. */
   readonly schedule: ScheduleName;
-  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. Where they are solved for, the most that there may be. */
+  /** Equal token slices of a sequence; 1 except for TeraPipe and Seq1F1B. Where they are solved for, the most that there may be. */
   readonly slices: number;
   /** Slices are solved for the layout, and may be of unequal lengths. */
   readonly solved?: true;

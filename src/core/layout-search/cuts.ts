@@ -82,8 +82,8 @@ function endsOf(stages: number, placement: Placement): readonly Ends[] {
 }
 
 /**
- * Whether chunks on stages of so many layers are all alike but for the ends, which may hold embedding or head alone; no stage is without a
- * layer.
+ * Whether chunks on stages of so many layers are all alike except for the ends, which may hold embedding or head alone; no stage is without
+ * a layer.
  */
 function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
   const each = (layers + first + last) / stages;

@@ -276,7 +276,7 @@ function savedUnits(request: PlanRequest, group: CandidateGroup, contents: Stage
   const inputs = inputsOf(request, group);
   return sums(
     unitsOf(request, group).map((unit) => {
-      // Of slices that are not known, the least: no keys and values besides, and of scores what the shortest slices have.
+      // Of slices that are not known, the least: no keys and values, and of scores what the shortest slices have.
       const isSliced = group.slices > 1 && group.solved !== true;
       const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, isSliced);
       return activations + keysValues + logits;

@@ -57,7 +57,7 @@ function stageLayersOf({ model, training, layout }: SearchProblem['request'], sc
   return layers;
 }
 
-/** Where the layout that the files launch stands beside the best. */
+/** How the launched layout compares with the best. */
 interface LaunchedAgainstBest {
   readonly launched: FoundPlan;
   readonly best: FoundPlan;

@@ -227,10 +227,10 @@ export function roomBound(
 /**
  * Least makespan, ms, of a schedule whose orders are known, micro-batches all alike: the longest of these chains over the stages read. A
  * stage's work is cut at its first backward, its last forward and its last input gradient:
- * - `reached + total + ending`: the first forward comes to the stage, which does all its work;
+ * - `reached + total + ending`: the first forward reaches the stage, which does all its work;
  * - `returned + total - early + ending`: a micro-batch goes through all chunks and comes back for the stage's first backward, which leaves
  *   all work but the passes before it (`early`);
- * - `reached + through + turned`: the stage works up to its last forward (`through`), whose micro-batch goes on through the later chunks
+ * - `reached + through + turned`: the stage works up to its last forward (`through`), whose micro-batch continues through the later chunks
  *   and back through all;
  * - `returned + through - early + turned`, where the first backward comes before the last forward;
  * - `reached + through + back + total - early + ending`, where it does not and is of the last forward's micro-batch: `back` is that one's

@@ -104,8 +104,8 @@ export function slicedBound(stages: readonly StageTimes[], microBatches: number)
 }
 
 /**
- * Least makespan of interleaved 1F1B with chunks dealt in turn, ms: all work of a stage, after the forwards of the first chunks before it
- * and before their backwards.
+ * Least makespan of interleaved 1F1B with chunks assigned round-robin, ms: all work of a stage, after the forwards of the first chunks
+ * before it and before their backwards.
  *
  * @param stages all chunks of each together.
  * @param chunks in order of the layers: the first of them are the first of each stage.

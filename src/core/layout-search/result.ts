@@ -50,7 +50,7 @@ export interface RunnerUp {
   readonly why: Sentence;
 }
 
-/** A layout that would be faster but for memory: what it takes and needs at least, and both in a sentence. */
+/** A layout that would be faster except for memory: what it takes and needs at least, and both in a sentence. */
 export interface NotFitting {
   readonly layout: Sentence;
   readonly iterationMs: number;
@@ -58,7 +58,7 @@ export interface NotFitting {
   readonly why: Sentence;
 }
 
-/** A change to the machine or to what is fixed, and the best layout with it, searched anew. */
+/** A change to the machine or to what is fixed, and the best layout with it, searched again. */
 export interface Improvement {
   /** `twice the network bandwidth`. */
   readonly change: Sentence;

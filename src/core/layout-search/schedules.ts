@@ -18,7 +18,7 @@ export interface ScheduleChoice {
   readonly virtualStages: number;
   /** Chunks on each stage: the virtual stages, or the schedule's own where those are 1. */
   readonly chunks: number;
-  /** Equal token slices of a sequence; 1 but for TeraPipe and Seq1F1B. Where they are solved for, the most that there may be. */
+  /** Equal token slices of a sequence; 1 except for TeraPipe and Seq1F1B. Where they are solved for, the most that there may be. */
   readonly slices: number;
   readonly solved?: true;
 }
@@ -128,7 +128,7 @@ interface Wanted {
 }
 
 /**
- * The experts' exchange of one micro-batch runs beside the compute of another: on a pipeline that takes chunks (Megatron-LM's
+ * The experts' exchange of one micro-batch overlaps with the compute of another: on a pipeline that takes chunks (Megatron-LM's
  * `overlap_moe_expert_parallel_comm` wants `virtual_pipeline_model_parallel_size`; DualPipeV has two).
  */
 function hidesExpertExchange({ model, training }: PlanRequest): boolean {
@@ -180,8 +180,8 @@ function slicesOf(
 }
 
 /**
- * The slices that the files give, for so many micro-batches: as they are where they cover them; where every sequence is cut alike, dealt to
- * them anew. Null where no file gives any, or those of another batch.
+ * The slices that the files give, for so many micro-batches: as they are where they cover them; where every sequence is cut alike, assigned
+ * to them again. Null where no file gives any, or those of another batch.
  */
 export function givenScheme(
   { slicing }: PlanRequest,

@@ -1,4 +1,4 @@
 import type { Layout } from '../domain/request';
 
-/** A layout but for its virtual stages. */
+/** A layout except for its virtual stages. */
 export type Sizes = Omit<Layout, 'virtualStages'>;

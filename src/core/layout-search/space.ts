@@ -139,7 +139,9 @@ export function cannotSplit({ request: { model }, schedules, fixed }: SearchProb
   return schedules === undefined && !fixed.has('schedule') && settingsAgainst(scheduleKind(name), { model, training }).length > 0;
 }
 
-/** Schedules for which a recompute choice means the same layers: all, but for a share of each chunk's layers those with as many chunks. */
+/**
+ * Schedules for which a recompute choice means the same layers: all, except for a share of each chunk's layers those with as many chunks.
+ */
 function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedules: readonly T[]): (readonly T[])[] {
   if (share === undefined) return [schedules];
   const groups = new Map<number, T[]>();

@@ -27,7 +27,7 @@ export type WhatIfSizes = Readonly<Record<WhatIfKey | typeof batchKey, number>>;
 /** Chunks on each stage that the schedule runs which the files name: `several` for any number, and where they name none. */
 export type WhatIfChunks = number | 'several';
 
-/** Settings that a person chooses beside the sizes, by their keys of terapipe.json. */
+/** Settings that a person chooses in addition to the sizes, by their keys of terapipe.json. */
 export const whatIfChoices = ['schedule', 'slicing.unit', 'training.recompute'] as const;
 
 export type WhatIfChoice = (typeof whatIfChoices)[number];
@@ -84,9 +84,9 @@ export function steppedSizes(
 }
 
 /**
- * What has to be set for these sizes, beside what the files say: those that differ, and with a changed layout the sizes that no file gives
- * and that would be chosen anew.
- * @param stageLayers layers of each stage, or of each virtual stage in the order of the model, where they are cut anew.
+ * What has to be set for these sizes, in addition to what the files set: those that differ, and with a changed layout the sizes that no
+ * file gives and that would be chosen again.
+ * @param stageLayers layers of each stage, or of each virtual stage in the order of the model, where they are repartitioned.
  */
 export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers?: readonly number[]): readonly WhatIfSet[] {
   const now = whatIfSizes(request);
@@ -131,8 +131,8 @@ export function sizesOfSets(request: PlanRequest, sets: readonly WhatIfSet[]): W
 }
 
 /**
- * Between which layers the boundary behind a stage of a cut can lie, counted from the first layer: each stage keeps one, but for those with
- * the embedding or the head, which may be all that they have.
+ * Between which layers the boundary behind a stage of a cut can lie, counted from the first layer: each stage keeps one, except for those
+ * with the embedding or the head, which may be all that they have.
  */
 export function boundaryRange(
   { model }: Pick<PlanRequest, 'model'>,
@@ -259,7 +259,7 @@ function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSiz
   const { model, training, layout } = request;
   if (!Number.isInteger(batchOf(sizes)) || !isRun(request, sizes)) return false;
   const isCutAnew = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
-  // Layers that a file deals out are for its stages alone.
+  // Layers that a file assigns are only for its stages.
   if (isCutAnew && layout.stageLayers !== undefined) return false;
   switch (key) {
     case 'layout.tensor':

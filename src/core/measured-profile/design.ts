@@ -8,7 +8,7 @@ import { uncertaintyOf } from './uncertainty';
 /** A cell is run at least and at most so often. */
 const minimumRounds = 4;
 const maximumRounds = 16;
-/** Relative error of a cell's time that is small beside the 2 % that a fit is allowed. */
+/** Relative error of a cell's time that is small compared with the 2 % that a fit is allowed. */
 const settledError = 0.004;
 
 /** Mean hold-out error that ends the measuring: TeraPipe's own (section 3.4). */

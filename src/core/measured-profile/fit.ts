@@ -140,7 +140,7 @@ function tableOf(cells: readonly TimedCell[]): Table {
   return { tokens: points.map(([tokens]) => tokens), ms: points.map(([, ms]) => ms) };
 }
 
-/** The table without the square term. Beyond the longest slice it goes on through larger batches, where they were measured. */
+/** The table without the square term. Beyond the longest slice it continues through larger batches, where they were measured. */
 function rowsWith(whole: Table, square: number, cells: readonly TimedCell[]): Table {
   const last = whole.tokens.at(-1) ?? 0;
   const beyond = tableOf(

@@ -43,7 +43,7 @@ interface SavedBytes {
 }
 
 /**
- * Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: beside them the keys and values for later slices.
+ * Bytes that a rank of a stage keeps of one work unit until its backward; `sliced`: also the keys and values for later slices.
  * `layers`: kept by all its layers, where that is known.
  */
 export function savedBytes(
@@ -76,7 +76,7 @@ function layersKept(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit):
 }
 
 /**
- * Saved besides what each layer does: of each depth that predicts a further token the embedding and the two normed tensors that are
+ * Saved in addition to what each layer saves: of each depth that predicts a further token the embedding and the two normed tensors that are
  * projected, and what layers share.
  */
 export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
@@ -144,9 +144,9 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
 }
 
 /**
- * What is on its way to or from the host besides what waits on the GPU: Transformer Engine spreads the copies over all layers and starts
- * each only when the one before it is done, so that in backward the next layer's activations are there while others still wait, and of a
- * layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
+ * What is on its way to or from the host in addition to what waits on the GPU: Transformer Engine spreads the copies over all layers and
+ * starts each only when the one before it is done, so that in backward the next layer's activations are there while others still wait, and
+ * of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
 export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: ActivationGroup): number {
   const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map(({ waiting }) => waiting));
@@ -154,8 +154,8 @@ export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: Acti
 }
 
 /**
- * The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds
- * besides the saved tensors of the whole stage.
+ * The operations of a stage's layers that can make the peak: in the forward of a work unit and in its backward, each with what it holds in
+ * addition to the saved tensors of the whole stage.
  */
 export function layerOperations(
   inputs: MemoryInputs,

@@ -52,7 +52,7 @@ export interface StagePeak {
   readonly row: number;
   readonly operation: string;
   readonly alive: AliveBytes;
-  /** Held by the running operation besides. */
+  /** Additionally held by the running operation. */
   readonly working: number;
   /** Of all this, the static parts not included. */
   readonly bytes: number;
@@ -171,7 +171,7 @@ function aliveAfter(alive: AliveBytes, own: UnitMemory, kind: number | undefined
 }
 
 /**
- * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it holds besides at its
+ * Bytes in use on one stage over time: `staticBytes` always, what units hold, and during each operation what it additionally holds at its
  * busiest moment. One point at 0, one at the start of each operation and one at the end of each backward, and of each forward that held
  * more; the highest is the stage's peak.
  *

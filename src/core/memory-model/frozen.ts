@@ -9,7 +9,7 @@ import type { MemoryInputs } from './memory-inputs';
 import { gatheredAtOnce } from './zero';
 
 /*
- * Weights that are frozen beside adapters: no gradients, no optimizer states, no master copy. See docs/model/memory.md, Adapters.
+ * Weights that are frozen under adapters: no gradients, no optimizer states, no master copy. See docs/model/memory.md, Adapters.
  */
 
 /**
@@ -35,7 +35,7 @@ export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: 
   };
 }
 
-/** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, beside what is counted of the trained. */
+/** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, in addition to the trained. */
 function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, all: Held): number {
   const { training } = inputs;
   const element = elementBytes(training);

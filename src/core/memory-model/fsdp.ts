@@ -69,7 +69,7 @@ function rootOfRank({ model, layout }: MemoryInputs, { first, last }: StageConte
 }
 
 /**
- * What the backward of a layer holds besides, bytes: the layer's gradient in the training precision and in fp32 for the scatter; where
+ * What the backward of a layer additionally holds, bytes: the layer's gradient in the training precision and in fp32 for the scatter; where
  * weights are gathered layer by layer, the next one ahead, and the head's gradient, which waits for the root's.
  */
 export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): number {

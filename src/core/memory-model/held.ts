@@ -21,7 +21,7 @@ import type { MemoryInputs } from './memory-inputs';
  */
 
 /**
- * Parameters of one rank of the stage but for its experts, and its experts' own. An untied head, or the last stage's copy of a tied
+ * Parameters of one rank of the stage except for its experts, and its experts' own. An untied head, or the last stage's copy of a tied
  * embedding, counts on the last stage.
  */
 function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly shared: number; readonly experts: number } {
@@ -61,7 +61,7 @@ function startParameters({ model, layout }: MemoryInputs, { first, decoderStart 
   );
 }
 
-/** Parameters of the MTP depths beside their layers: projections, norms, and a copy of the embedding where the last stage has none. */
+/** Parameters of the MTP depths without their layers: projections, norms, and a copy of the embedding where the last stage has none. */
 function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageContents, padding: number): number {
   const depths = mtpDepths(model);
   if (depths === 0) return 0;
@@ -91,13 +91,13 @@ export interface StaticBytes {
   readonly workspaces: number;
 }
 
-/** All that a rank of a stage holds but for adapters. */
+/** All that a rank of a stage holds except for adapters. */
 export function heldOf(inputs: MemoryInputs, stage: StageContents): Held {
   const { layout } = inputs;
   return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
-/** What of a rank's parameters has gradients and optimizer states: all, or adapters with copies of what is saved whole beside them. */
+/** What of a rank's parameters has gradients and optimizer states: all, or adapters with copies of what is saved whole with them. */
 export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
   const { model, training, layout } = inputs;
   const { adapter } = training;

@@ -322,7 +322,8 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
 }
 
 /**
- * Operations of a layer that can make the peak, each with what it holds besides everything saved of its unit and of the layers before it.
+ * Operations of a layer that can make the peak, each with what it holds in addition to everything saved of its unit and of the layers
+ * before it.
  */
 export function layerWorkingSets(
   inputs: MemoryInputs,
@@ -363,8 +364,8 @@ export function layerWorkingSets(
 }
 
 /**
- * Held by the backward of attention to the encoder's output beside what it saved: gradients of its queries, keys, values, output and
- * scores.
+ * Held by the backward of attention to the encoder's output in addition to what it saved: gradients of its queries, keys, values, output
+ * and scores.
  */
 export function crossBytes({ attention: { query, key, value, output }, scores }: NonNullable<LayerSizes['cross']>): number {
   return query + key + value + output + scores;
@@ -372,8 +373,8 @@ export function crossBytes({ attention: { query, key, value, output }, scores }:
 
 /**
  * The end of a mixture's forward, usually the peak of its stage: Megatron-LM's layer function still names the permuted rows and, with
- * expert parallelism, those received, while the experts' output, the same put back in order and, at last, the sum for every token beside
- * the shared experts' come into being.
+ * expert parallelism, those received, while the experts' output, the same put back in order and, at last, the sum for every token in
+ * addition to the shared experts' come into being.
  */
 function combinationBytes({ layout }: MemoryInputs, sent: number, received: number, boundary: number): number {
   const named = layout.expert > 1 ? 2 * sent : sent;

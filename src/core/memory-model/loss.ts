@@ -13,9 +13,9 @@ import { isEager, isPlain } from './plain-modules';
  */
 
 /**
- * Bytes a logit at the head's backward. One fused kernel works in place; `torch.compile` keeps the logits beside their gradient. Not fused:
+ * Bytes a logit at the head's backward. One fused kernel works in place; `torch.compile` keeps the logits and their gradient. Not fused:
  * log-softmax, its gradient and that of its input in fp32 (12), or with tensor parallelism log-softmax, the gradient at the labels, its sum
- * with the softmax, and the product (16); as Megatron-LM computes it, softmax and gradient beside the logits.
+ * with the softmax, and the product (16); as Megatron-LM computes it, softmax and gradient in addition to the logits.
  */
 export function logitBytes(inputs: MemoryInputs): number {
   const { training, layout } = inputs;

@@ -23,8 +23,8 @@ export function isEager(inputs: MemoryInputs): boolean {
 }
 
 /**
- * Bytes an element that a norm keeps beside its input and its output: an RMSNorm in Python copies its input to fp32, keeps that instead of
- * the input, and what is normed before it is weighed.
+ * Bytes an element that a norm keeps in addition to its input and its output: an RMSNorm in Python copies its input to fp32, keeps that
+ * instead of the input, and what is normed before it is weighed.
  */
 export function normCopyBytes(inputs: MemoryInputs): number {
   const copies = isEager(inputs) && inputs.model.norm === 'rmsnorm' && inputs.training.precision !== 'fp32';
@@ -35,7 +35,7 @@ export function normCopyBytes(inputs: MemoryInputs): number {
 /** Models of Transformers whose GELU is written out in Python (`NewGELUActivation`). */
 const writtenGelu: ReadonlySet<string> = new Set(['gpt2', 'gpt_neo', 'gptj', 'codegen', 'phi']);
 
-/** Tensors of the feed-forward width that the activation keeps beside its input: the tanh, half the input, and 1 plus the tanh. */
+/** Tensors of the feed-forward width that the activation keeps in addition to its input: the tanh, half the input, and 1 plus the tanh. */
 export function activationCopies(inputs: MemoryInputs): number {
   return runsTransformers(inputs.training) && isEager(inputs) && writtenGelu.has(inputs.model.modelType) ? 3 : 0;
 }
@@ -49,7 +49,7 @@ export function repeatsKeysAndValues(inputs: MemoryInputs): boolean {
   return training.runtime === 'torchtitan' || (runsTransformers(training) && training.attention === 'unfused' && isPlain(inputs));
 }
 
-/** Bytes a cell of the softmax that unfused attention saves in fp32 beside its cast (Transformers' Llama and its like). */
+/** Bytes a cell of the softmax that unfused attention saves in fp32 in addition to its cast (Transformers' Llama and its like). */
 export function softmaxCopyBytes(inputs: MemoryInputs): number {
   return runsTransformers(inputs.training) && normCopyBytes(inputs) > 0 ? 4 : 0;
 }

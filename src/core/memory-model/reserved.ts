@@ -11,8 +11,8 @@ import { contextBytes, fragmentation, mostPeakBytes, usablePeakBytes } from './v
 import { zeroBlocks } from './zero';
 
 /*
- * What a GPU's memory holds beside the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no tensor.
- * See docs/model/memory.md, Reserved memory.
+ * What a GPU's memory holds in addition to the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no
+ * tensor. See docs/model/memory.md, Reserved memory.
  */
 
 /**
@@ -71,8 +71,8 @@ const eagerContextBytes = 1.5 * 2 ** 30;
 const communicatorBytes = 2 ** 28;
 
 /**
- * Beside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to
- * both neighbours and one of a replica beside those of the world and of each size above 1.
+ * Outside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to
+ * both neighbours and one of a replica in addition to those of the world and of each size above 1.
  */
 export function besideAllocator({ training, layout }: LimitInputs): number {
   if (runtimeOf(training).id !== 'deepspeed') return contextBytes;

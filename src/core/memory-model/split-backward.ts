@@ -156,9 +156,9 @@ export function keptForWeights(
 }
 
 /**
- * The operations of a layer's input gradient that can make the peak, each with what it holds besides what the layer saved: as in a whole
- * backward, but inputs and output gradients of GEMMs stay. From the activation on, the gradient of the first feed-forward's output has
- * taken the place of that output. Shared experts come after the routed ones.
+ * The operations of a layer's input gradient that can make the peak, each with what it holds in addition to what the layer saved: as in a
+ * whole backward, but inputs and output gradients of GEMMs stay. From the activation on, the gradient of the first feed-forward's output
+ * has taken the place of that output. Shared experts come after the routed ones.
  */
 export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: UnitLayers): WorkingSet[] {
   const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = group.sizes;

@@ -56,7 +56,7 @@ export function stateSizes({ training, layout }: MemoryInputs, state: StateMixer
 }
 
 /**
- * What the backward of a state holds besides what its layer saved: gradients of its output and of everything projected, what the
+ * What the backward of a state holds in addition to what its layer saved: gradients of its output and of everything projected, what the
  * convolution gave and its gradient, and the states of the chunks.
  */
 export function stateWorkingSet({ projected, convolved, value, states }: StateSizes): number {

@@ -36,7 +36,7 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
   return training.offloadOptimizer === true ? { ...bytes, optimizer: 0 } : bytes;
 }
 
-/** Held by the optimizer's step beside what is always there, bytes. */
+/** Held by the optimizer's step in addition to static memory, bytes. */
 export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): number {
   const { id } = runtimeOf(inputs.training);
   if (id === 'deepspeed') return zeroStepBytes(inputs, trainedOf(inputs, stage));

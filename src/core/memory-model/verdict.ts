@@ -25,14 +25,14 @@ export function marginBecause(capacityBytes: number, usableBytes: number): Sente
   return sentence`${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
 
-/** The highest peak of tensors that fits a GPU, bytes. @param besideBytes what is beside the allocator. */
+/** The highest peak of tensors that fits a GPU, bytes. @param besideBytes bytes outside the allocator. */
 export function usablePeakBytes(capacityBytes: number, besideBytes = contextBytes): number {
   return (capacityBytes - besideBytes) / (1 + fragmentation);
 }
 
 /**
  * The highest peak of tensors that may still run, bytes: with the least fragmentation that was measured.
- * @param besideBytes what is beside the allocator.
+ * @param besideBytes bytes outside the allocator.
  */
 export function mostPeakBytes(capacityBytes: number, besideBytes: number): number {
   return (capacityBytes - besideBytes) / (1 + leastFragmentation);

@@ -40,7 +40,7 @@ export function gatheredAtOnce({ shared, experts }: Held): number {
   return Math.min(liveElements, shared + experts);
 }
 
-/** Gradients add up in fp32 beside those of the training precision (`BF16_Optimizer`, `data_types.grad_accum_dtype`). */
+/** Gradients add up in fp32 in addition to those of the training precision (`BF16_Optimizer`, `data_types.grad_accum_dtype`). */
 function addsUpInFp32({ training }: MemoryInputs): boolean {
   return training.precision !== 'fp32' && training.gradAccumulationFp32;
 }
@@ -50,7 +50,7 @@ function isBf16Optimizer(inputs: MemoryInputs): boolean {
   return inputs.training.precision === 'bf16' && addsUpInFp32(inputs);
 }
 
-/** One bucket, two where exchanges run beside the backward. */
+/** One bucket, two where exchanges overlap with the backward. */
 function bucketBytes({ training }: MemoryInputs): number {
   if (training.zeroStage === 0) return 0;
   return elementBytes(training) * bucketElements * (training.overlapGradReduce === true ? 2 : 1);
@@ -73,7 +73,7 @@ function stepCopies(inputs: MemoryInputs, held: Held): { readonly joined: number
 }
 
 /**
- * Held at the optimizer's step beside what is always there, bytes: its copies, less the gradients of parameters that other ranks update.
+ * Held at the optimizer's step in addition to static memory, bytes: its copies, less the gradients of parameters that other ranks update.
  */
 export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
   const { joined, fp32 } = stepCopies(inputs, held);
@@ -84,7 +84,7 @@ export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
 
 /**
  * Blocks that PyTorch's allocator takes for tensors of a step which are too large for what activations leave free, and keeps, bytes: the
- * gradient of the word embedding, which each backward makes anew; in fp32 where it adds up so;
+ * gradient of the word embedding, which each backward recomputes; in fp32 where it adds up so;
  * the bucket; the copies of the step. Blocks serve again what comes later.
  */
 export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number): number {
@@ -96,7 +96,7 @@ export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number):
 
 /**
  * Bytes of the blocks that serve groups of requests, one after the other; those of a group are there together. A request takes the smallest
- * free block that holds it, what is left of the block stays free beside it.
+ * free block that holds it, what is left of the block stays free.
  */
 export function blocksFor(groups: readonly (readonly number[])[]): number {
   const blocks: number[] = [];

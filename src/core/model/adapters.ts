@@ -3,7 +3,7 @@ import type { LayerKind, ModelSpec } from '../domain/model';
 import { hasAttention } from './mixers';
 import { attentionWidths, feedForwardWidth, upProjections } from './parameters';
 
-/** A matrix that an adapter stands beside, as one rank has it: elements of its input and of its output, a token. */
+/** A matrix with an adapter, as one rank has it: elements of its input and of its output, a token. */
 export interface AdaptedProduct {
   readonly target: AdapterTarget;
   readonly inner: number;

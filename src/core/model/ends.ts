@@ -23,7 +23,7 @@ export interface ModelEnds {
   readonly headProducts: readonly HeadProduct[];
 }
 
-/** What an encoder's config says beside the sizes of its layers. */
+/** What an encoder's config sets in addition to the sizes of its layers. */
 export interface EncoderSizes {
   /** Pixels of a side of the image and of a patch, and colours; null: the model reads tokens. */
   readonly image: { readonly size: number; readonly patch: number; readonly channels: number } | null;

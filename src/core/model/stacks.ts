@@ -46,8 +46,8 @@ export function relativeBiasParameters(model: ModelSpec, kind: Pick<LayerKind, '
 }
 
 /**
- * Parameters that a stack begins with beside the word embedding and, in the decoder, the learned positions: those of the source, the
- * encoder's norm of the embedding, its convolutions, a bias by distance.
+ * Parameters that a stack begins with in addition to the word embedding and, in the decoder, the learned positions: those of the source,
+ * the encoder's norm of the embedding, its convolutions, a bias by distance.
  */
 export function stackParameters(model: ModelSpec, stack: Stack): number {
   const { stacks, hidden } = model;

@@ -1,4 +1,4 @@
-/** Layers in a row to be dealt to stages in a row. */
+/** Consecutive layers to be divided over consecutive stages. */
 interface CutProblem {
   readonly layers: number;
   readonly stages: number;
@@ -11,7 +11,7 @@ interface CutProblem {
   readonly mayBeEmpty: (stage: number) => boolean;
 }
 
-/** A cut and what it comes to. */
+/** A cut and its cost. */
 interface LayerCut {
   readonly stageLayers: readonly number[];
   readonly slowestMs: number;
@@ -26,8 +26,8 @@ const maximumTimes = 8_000_000;
 /**
  * The cut whose slowest stage is fastest, and of those the one with the least time in all. The first by halving: whether all stages can
  * stay below a time is decided by how far the stages before and after a boundary can reach, and between those windows exactly. The second
- * by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, but for the second where
- * its windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
+ * by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, except for the second
+ * where its windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
 export function cutLayers(problem: CutProblem): LayerCut | null {
   const bounded = boundedOf(problem);

@@ -9,8 +9,8 @@ import type { Layout, PlanRequest } from '../domain/request';
 import { clausesOf, sentence, type Sentence } from '../sentence';
 
 /**
- * One line on what each group of nodes would take by itself, of the step of all: sizes chosen anew, both by the estimate that places stages
- * (1F1B). None on a plain cluster.
+ * One line on what each group of nodes would take by itself, of the step of all: sizes chosen again, both by the estimate that places
+ * stages (1F1B). None on a plain cluster.
  */
 export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Sentence[] {
   const { model, training, layout, cluster, constants, schedule } = request;

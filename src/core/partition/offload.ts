@@ -7,7 +7,7 @@ import { activationGroups, layerWaitingBytes, type StageContents } from '../memo
 import { counted, sentence, type Sentence } from '../sentence';
 
 /*
- * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them beside compute, one layer's after
+ * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them during compute, one layer's after
  * the other's, spread evenly over the layers of a chunk, and at the end of each share compute waits for the copy
  * (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies, whichever is longer.
  */

@@ -41,7 +41,7 @@ export function plainName(schedule: ScheduleName, { virtualStages }: Pick<Layout
   return (virtualStages > 1 ? scheduleKind(schedule).interleaves : undefined) ?? schedule;
 }
 
-/** What a kind is called beside others: interleaving by what it interleaves. */
+/** The label of a kind in a list: interleaving by what it interleaves. */
 export function scheduleLabel({ name, interleaves }: ScheduleKind): string {
   return interleaves === undefined ? name : `interleaved ${interleaves}`;
 }
@@ -51,7 +51,7 @@ export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStage
   return virtualStages === 1 || chunksPerStage === 'several' || chunksPerStage === virtualStages;
 }
 
-/** Whether a stage goes on to its optimizer, and to the next step, without waiting for the other stages. */
+/** Whether a stage starts its optimizer, and to the next step, without waiting for the other stages. */
 export function isPostValidated({ postValidated }: Pick<ScheduleKind, 'postValidated'>, training: Pick<TrainingSpec, 'runtime'>): boolean {
   return postValidated && runtimeOf(training).postValidates;
 }

@@ -13,7 +13,7 @@ import { chunkCost } from './offload';
 /** What a stage takes or holds with layers `from` to `to` (not included) of the model. */
 export type OfStage<T = number> = (stage: number, from: number, to: number) => T;
 
-/** How often stages were worked out anew. */
+/** How often stages were recomputed. */
 export interface Counter {
   count: number;
 }

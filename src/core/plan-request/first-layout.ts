@@ -24,7 +24,7 @@ import type { KeyedGroup } from '../layout-search/known';
 /** Training before its layout is known. */
 export type TrainingDraft = Omit<TrainingSpec, 'globalBatch' | 'sequenceParallel'>;
 
-/** What a layout is looked for with, beside what is given of it. */
+/** What a layout is searched with, in addition to what is given of it. */
 export interface PlannedModel {
   readonly model: ModelSpec;
   readonly draft: TrainingDraft;

@@ -60,7 +60,7 @@ const firstWithWholeIterations = 26.06;
 
 /**
  * What recipes set for experts. Hopper's record nothing; racks, and a single stage elsewhere, record parts of each layer. Between nodes
- * without a rack's NVLink, virtual stages are there to run the exchange of one micro-batch beside the compute of another, which wants them.
+ * without a rack's NVLink, virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them.
  */
 function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<RecipeKeys> {
   const stages = layout.pipeline?.value ?? 1;

@@ -8,7 +8,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 
 /**
  * The adapters that the files of a run ask for; what they leave open is what the library takes, and said.
- * @throws ExpectedError `model-not-planned` for adapters that cannot be priced: beside modules or models that have no place here.
+ * @throws ExpectedError `model-not-planned` for adapters that cannot be priced: on modules or models without a place here.
  */
 export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {
   if (adapters === undefined) return {};
@@ -36,7 +36,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   };
 }
 
-/** Beside what kind of layers adapters are not priced; null: beside those of this model they are. */
+/** Kinds of layers on which adapters are not priced; null: those of this model are priced. */
 function unpricedModel({ latent, state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
   if (latent) return sentence`in addition to latent attention`;
   if (state !== undefined) return sentence`in addition to SSM layers`;

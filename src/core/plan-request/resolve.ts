@@ -172,7 +172,7 @@ function calibratedTo(
   return placedAt(iterationMs ?? steps, () => calibrated(request, iterationMs?.value ?? null, others, signal));
 }
 
-/** A step of another run on the machine, with that run's request: this one's but for what its settings change. */
+/** A step of another run on the machine, with that run's request: this one's except for what its settings change. */
 function measuredStep(
   run: Run,
   defaults: ResolveDefaults,

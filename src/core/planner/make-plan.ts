@@ -36,8 +36,8 @@ export interface PlanOptions extends SlicingListener {
 }
 
 /**
- * The plan for a request: the TeraPipe optimum beside the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every
- * other schedule that can run; the one chosen is the schedule asked for, or the fastest one that the runtime runs and that fits memory
+ * The plan for a request: the TeraPipe optimum, the same pipeline without token slices, its best equal slices, 1F1B, GPipe and every other
+ * schedule that can run; the one chosen is the schedule asked for, or the fastest one that the runtime runs and that fits memory
  * (`choose`).
  *
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.

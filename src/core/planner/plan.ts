@@ -13,8 +13,8 @@ import type { StepTimes } from './explain/step-part-names';
 /**
  * terapipe: solved slices. rounds: the same in rounds of as many sequences as fit memory, where not all do. uniform: best equal slices.
  * whole: same pipeline, whole sequences. 1f1b: interleaved where the layout has virtual stages. equal-work: Seq1F1B with slices of equal
- * compute. best-split, solved: beside slices that a launcher's flags give, the best that its flags can give, and the best that are known.
- * The others by their schedule.
+ * compute. best-split, solved: in addition to slices that a launcher's flags give, the best that its flags can give, and the best that are
+ * known. The others by their schedule.
  */
 export const candidateIds = [
   'terapipe',
@@ -59,7 +59,7 @@ export interface Candidate {
   readonly pipelineMs: number;
   /** As far as the step waits for it. */
   readonly gradientExchangeMs: number;
-  /** What of it runs beside the passes; left out: none. */
+  /** The part that overlaps with the passes; left out: none. */
   readonly hiddenExchangeMs?: number;
   readonly optimizerMs: number;
   /** Idle share of the step: the time that the stages idle in the pipeline part, their mean, over `iterationMs`. */
@@ -108,7 +108,7 @@ export interface Cut {
   readonly latencyMs: number;
 }
 
-/** The choice of another cost model, as far as it is shown beside the plan. */
+/** The choice of another cost model, as far as it is shown with the plan. */
 export type AnalyticPlan = Pick<Candidate, 'id' | 'name' | 'scheme' | 'iterationMs'>;
 
 /** The answer: candidates side by side, the chosen one and why. Plain data with typed arrays: crosses threads and into the page. */
@@ -119,10 +119,7 @@ export interface Plan {
   /** Schedules that may run but were not evaluated, because that takes long. */
   readonly notCompared: readonly ScheduleName[];
   readonly cost: CostProvenance;
-  /**
-   * Beside a plan from a profile: what the analytic model alone would have chosen. Null when that is the plan, or times were given as a
-   * table.
-   */
+  /** With a plan from a profile: what the analytic model would have chosen. Null when that is the plan, or times were given as a table. */
   readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
   /**

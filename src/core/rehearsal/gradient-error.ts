@@ -31,7 +31,7 @@ function tensorError(actual: Float32Array | undefined, expected: Float32Array | 
 /** Rounding of fp32 in sums of another order stays far below. */
 export const gradientTolerance = 1e-4;
 
-/** Whether gradients are those of the unsliced step but for rounding. */
+/** Whether gradients are those of the unsliced step except for rounding. */
 export function isRightGradient(found: GradientError | null): boolean {
   return found !== null && found.error < gradientTolerance;
 }

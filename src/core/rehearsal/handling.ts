@@ -7,7 +7,7 @@ import { operationKind, type OperationKind, type Schedule } from '../schedules/s
  * - `keys`: keys and values of the unit and its context, which the next slice attends to;
  * - `keyGradient`: what later slices put on them;
  * - `saved`: activations that the backward pass needs;
- * - `weightInputs`: what the gradient of the weights needs beside them, once the gradient of the input is there.
+ * - `weightInputs`: what the gradient of the weights also needs once the gradient of the input is computed.
  */
 type ItemKind = 'activation' | 'gradient' | 'keys' | 'keyGradient' | 'saved' | 'weightInputs';
 
@@ -86,7 +86,7 @@ const itemWords: Readonly<Record<ItemKind, string>> = {
 };
 
 /**
- * The most that a stage holds at one time, beside weights and their gradients, bytes.
+ * The most that a stage holds at one time, without weights and their gradients, bytes.
  * @param bytesOf of one item.
  */
 export function peakHeldBytes(schedule: Schedule, stage: number, bytesOf: (item: Item) => number): number {

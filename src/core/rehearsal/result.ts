@@ -31,7 +31,7 @@ export interface Rehearsal {
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
   readonly processes: number;
-  /** `real`: stages ran beside each other; `virtual`: one after the other, and their times were put on the schedule's clock. */
+  /** `real`: stages ran in parallel; `virtual`: one after the other, and their times were put on the schedule's clock. */
   readonly clock: 'real' | 'virtual';
   readonly provider: ProviderName;
   readonly versions: Readonly<Record<string, string>>;
@@ -117,7 +117,7 @@ export function timelineOf(schedule: Schedule, { startMs, endMs, makespanMs }: S
   return { ...schedule, startMs, endMs, arrivalMs: null, makespanMs };
 }
 
-/** Puts measured and predicted beside each other; null where one is missing. */
+/** Pairs measured with predicted; null where one is missing. */
 export function comparedRehearsal({ measured, predicted, clock, steps, workedMs }: Rehearsal): RehearsalComparison | null {
   if (measured === null || predicted === null) return null;
   const operations = operationsOf(measured, predicted, medianStep(steps));
@@ -202,7 +202,7 @@ export const kindWords: Readonly<Record<OperationKind, string>> = {
 /** Above this share of waiting, times are no measure. */
 const idleEnough = 0.05;
 
-/** Whether other work on the machine took the processor from passes that ran beside each other, so that times say little. */
+/** Whether other work on the machine took the processor from passes that ran in parallel, so that times mean little. */
 export function isDisturbed({ waitedShare, clock }: Pick<Rehearsal, 'waitedShare' | 'clock'>): boolean {
   return clock === 'real' && (waitedShare ?? 0) > idleEnough;
 }

@@ -126,7 +126,7 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
   });
 }
 
-/** Puts cuts in the order of their predictions, beside that of what was measured. */
+/** Orders cuts by their predictions, and by what was measured. */
 export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes {
   const ranked = schemes
     .map((scheme) => ({ ...scheme, measuredMs: lowMedian(scheme.stepMs), workedMs: lowMedian(scheme.workedStepMs) }))

@@ -41,7 +41,7 @@ export interface ConfigView {
   readonly assumesRuntime: boolean;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
-  /** A setting, the cluster or a recipe that is taken where the file is silent deals the layers to the stages otherwise than evenly. */
+  /** A setting, the cluster or a recipe that is taken where the file is silent divides the layers over the stages unevenly. */
   readonly dealsOtherwise: boolean;
   /** Kinds of GPUs that files name. */
   readonly gpus: readonly GpuSpec[];
@@ -51,7 +51,7 @@ export interface ConfigView {
   readonly planned: Pick<Layout, 'tensor' | 'data'> | null;
 }
 
-/** Settings that deal layers otherwise than evenly. */
+/** Settings that divide layers unevenly. */
 const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
 /** A launcher's file as rules see it. */

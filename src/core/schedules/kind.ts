@@ -122,7 +122,7 @@ export interface ScheduleKind {
    * afterwards (arXiv 2401.10241, section 4): a stage begins the next step as soon as it has ended this one.
    */
   readonly postValidated: boolean;
-  /** Runs the experts' exchange of a forward beside the compute of a backward, which it is made for. */
+  /** Overlaps the experts' exchange of a forward with the compute of a backward, which it is made for. */
   readonly hidesExpertExchange?: true;
   /** The runtime that it is planned for where it is asked for and no runtime is named, with all that it is compared with. */
   readonly ownRuntime?: Runtime;

@@ -51,7 +51,7 @@ export interface Schedule {
 }
 
 /**
- * A schedule with times. Rows of a stage ascend in `startMs`; an overlapped pair is laid out one after the other, as long as both together.
+ * A schedule with times. Rows of a stage ascend in `startMs`; an overlapped pair is placed one after the other, as long as both together.
  */
 export interface Timeline extends Schedule {
   readonly startMs: Float64Array;

@@ -183,7 +183,7 @@ function segmentOf(
     requireGrowth(problem, before, near, length * unit, first * unit);
     before = near;
     base[length] = near;
-    // A length that can start at one place only goes on as the one before it, so that it does not level all least slopes.
+    // A length that can start at one place only continues as the one before it, so that it does not level all least slopes.
     slope[length] = slope[length - 1] ?? 0;
     if (farthest === first || near === Infinity) continue;
     const far = ask(cost, sequences, length * unit, farthest * unit);

@@ -5,7 +5,7 @@ import { noTime, requireGrowth, unitCount, type SlicingProblem } from './problem
 import type { SliceRow, SliceRows, SliceSpans } from './slice-rows';
 import { boundedSuffixCosts, type CheapestFrom } from './suffix-costs';
 
-/** Slice times that are kept; beyond, costs without structure are asked anew each time: 128 MB. */
+/** Slice times that are kept; beyond, costs without structure are computed each time: 128 MB. */
 const keptTimes = 2 ** 24;
 
 /** Number of slice times of a problem without structure: batch sizes x pairs of unit boundaries. */

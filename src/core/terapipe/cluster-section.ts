@@ -62,8 +62,8 @@ export const linkKeys = [
 
 /**
  * Reads `cluster` of a terapipe.json. Groups that are all of one kind are read as the plain cluster that they make.
- * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups beside
- * a GPU, or as `readByRule`.
+ * @throws ExpectedError `config-unknown-preset`, `config-inconsistent` for figures without a preset to complete them and for groups in
+ * addition to a GPU, or as `readByRule`.
  */
 export function readCluster(root: Section): GivenCluster {
   const cluster = openChild(root, 'cluster', clusterKeys);

@@ -22,7 +22,7 @@ export interface GivenCost {
 /**
  * Reads `cost` of a terapipe.json. A table with `ms` has forward and backward together; a backward is taken as twice its forward (two GEMMs
  * for each of the forward's), and a remark says so.
- * @throws ExpectedError `config-inconsistent` for a table whose rows, columns or keys do not match or that stands beside a profile, or as
+ * @throws ExpectedError `config-inconsistent` for a table whose rows, columns or keys do not match or that comes with a profile, or as
  * `readByRule`.
  */
 export function readCost(root: Section): GivenCost {

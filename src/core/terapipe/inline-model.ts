@@ -61,7 +61,7 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
 }
 
 /**
- * Fills a model again after some of its fields were given anew: what was only derived or defaulted follows the new numbers.
+ * Fills a model again after some of its fields were replaced: what was only derived or defaulted follows the new numbers.
  * @throws ExpectedError as `completeInline`.
  */
 export function overrideModel(model: LocatedFields<WrittenModel>, overrides: Given<WrittenModel>): LocatedFields<WrittenModel> {

@@ -6,7 +6,7 @@ import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
 
 /*
- * Low-rank adapters beside the products of a layer: docs/model/time.md, Adapters.
+ * Low-rank adapters in addition to the GEMMs of a layer: docs/model/time.md, Adapters.
  */
 
 /**

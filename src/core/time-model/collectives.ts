@@ -46,7 +46,7 @@ export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<Cluste
 /**
  * Seconds of an all-to-all in which each of `ranks`, lying `stride` GPUs apart, sends `bytes`, its own share included. Inside a node as an
  * all-gather, which moves as much;
- * a larger group shares the node's network with the groups beside it, at twice the latency.
+ * a larger group shares the node's network with its neighbours, at twice the latency.
  */
 export function allToAllSeconds(bytes: number, ranks: number, stride: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   const { links, gpusPerNode } = cluster;
@@ -77,7 +77,7 @@ export function shardBandwidth(
  */
 export const contention = 0.4;
 
-/** Seconds that a collective adds to compute that runs beside it: what lasts longer, and what the two take from each other. */
+/** Exposed seconds of a collective that overlaps with compute: what lasts longer, and what the two take from each other. */
 export function beside(collective: number, compute: number): number {
   return Math.max(0, collective - compute) + contention * Math.min(collective, compute);
 }

@@ -8,7 +8,7 @@ import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
 
 /**
- * Rows of hidden states on one rank: of the target, which asks, and of the source, whose keys and values every decoder layer makes anew
+ * Rows of hidden states on one rank: of the target, which asks, and of the source, whose keys and values every decoder layer recomputes
  * from the encoder's output.
  */
 interface CrossRows {
@@ -17,8 +17,8 @@ interface CrossRows {
 }
 
 /**
- * Adds what attention to the encoder's output takes beside its scores: norm, products, their biases and head splits, residual, as around
- * attention inside a stack; in backward the gradient of the encoder's output of one layer more. Operations as Megatron-LM's
+ * Adds what attention to the encoder's output takes in addition to its scores: norm, products, their biases and head splits, residual, as
+ * around attention inside a stack; in backward the gradient of the encoder's output of one layer more. Operations as Megatron-LM's
  * `CrossAttention` has them (core 0.15, `linear_q`, `linear_kv`, `linear_proj`).
  */
 export function addCross(sum: Tally, { model, training, layout }: CostInputs, rates: DeviceRates, { target, source }: CrossRows): void {
@@ -45,8 +45,8 @@ export function addCross(sum: Tally, { model, training, layout }: CostInputs, ra
 
 /**
  * Exchanges of that attention between tensor-parallel ranks. Without sequence parallelism an all-reduce of the output, and one of the
- * gradient of each input; with it the target and the encoder's output are gathered, in backward beside the product that needs them as far
- * as that lasts.
+ * gradient of each input; with it the target and the encoder's output are gathered, in backward overlapped with the GEMM that needs them as
+ * far as that lasts.
  */
 export function crossCollectiveSeconds(inputs: CostInputs, { target, source }: CrossRows): { forward: number; backward: number } {
   const { model, training, layout, cluster } = inputs;

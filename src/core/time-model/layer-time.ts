@@ -222,8 +222,8 @@ function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates
 
 /**
  * All collectives of one layer that do not depend on the context, for `localTokens` rows of hidden states: tensor-parallel ones, those of
- * the experts and those of a state. None is overlapped, but those of experts where that is asked for: beside `compute`, which is that of
- * another micro-batch.
+ * the experts and those of a state. None is overlapped, but those of experts where that is asked for: overlapped with `compute`, which is
+ * that of another micro-batch.
  */
 export function collectiveSeconds(
   inputs: CostInputs,
@@ -291,7 +291,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
     if (cachePasses !== undefined)
       for (const width of [key, value]) addBackward(sum, floor, moved(2 * cachePasses * batch * training.sequenceLength * width));
     const exchanged = exchange(batch, tokens);
-    // a ring's keys and values travel beside the attention of those that are there; their gradients too, in backward
+    // a ring's keys and values travel during the attention of those already received; their gradients too, in backward
     const ring = training.contextParallelComm === 'ring';
     const forward = sum.forward + (ring ? Math.max(0, exchanged - sum.forward) : exchanged);
     answer.forward = forward;

@@ -9,7 +9,7 @@ export interface StageLimits {
 }
 
 /**
- * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and with a memory of no delay besides;
+ * What limits one stage: its analytic time as it is, without exchanges, without the issue floor too, and also with a memory of no delay;
  * what each step takes off is that limiter's share. Sends are those of both boundaries of each chunk on the stage.
  *
  * @param stage with what it waits for copies to and from the host (`offloadMs`).

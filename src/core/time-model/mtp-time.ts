@@ -12,7 +12,7 @@ export interface EndSeconds {
 }
 
 /**
- * Time of the MTP depths beside their layers, for `localTokens` rows of hidden states: two norms, joining, the projection with its
+ * Time of the MTP depths without their layers, for `localTokens` rows of hidden states: two norms, joining, the projection with its
  * exchanges (its input is gathered along the sequence and its output along the columns), the embedding, and the head once more each.
  */
 export function mtpSeconds(inputs: CostInputs, localTokens: number, embeddingSeconds: number, head: EndSeconds): EndSeconds {

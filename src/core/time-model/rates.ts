@@ -37,7 +37,7 @@ export interface DeviceRates {
   readonly cast: (elements: number) => number;
   /** Weights are frozen: products have no gradient of theirs. */
   readonly frozen: boolean;
-  /** Making so many quantised elements of a frozen weight anew in the training precision, before each product; null: none is quantised. */
+  /** Making so many quantised elements of a frozen weight again in the training precision, before each product; null: none is quantised. */
   readonly unpack: ((elements: number) => number) | null;
   /** Norms and activations leave the cast of what they make to the product that follows. */
   readonly castsApart: boolean;

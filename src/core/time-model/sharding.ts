@@ -31,7 +31,7 @@ export function shardsEachPass({
   return { weights: apart && training.zeroStage >= 3, gradients: apart && training.zeroStage >= 2 };
 }
 
-/** Time that collectives add to compute that they run beside layer by layer, seconds; nothing hides those of one layer. */
+/** Exposed seconds of collectives that overlap with compute layer by layer; nothing hides those of one layer. */
 function waited(collectives: number, compute: number, layers: number): number {
   return beside(collectives, compute) + collectives / Math.max(1, layers);
 }

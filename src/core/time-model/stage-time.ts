@@ -236,7 +236,7 @@ interface TimeFor {
   readonly ms: number;
 }
 
-/** What exchanges of one stage can run beside. */
+/** What exchanges of one stage can overlap with. */
 export interface OverlappedCollectives {
   /** Of the weights, what the first forward of the step needs, which all others wait for. */
   readonly weights: TimeFor;
@@ -251,7 +251,7 @@ const nothingWaits: OverlappedCollectives = { weights: { share: 0, ms: 0 }, grad
  * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one for
  * each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave as
  * soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
- * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` gives it is waited for, one bucket always, and of
+ * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than `beside` hides is waited for, one bucket always, and of
  * what is hidden what it takes from the compute (`contention`).
  *
  * @param beside what runs meanwhile; left out, more than enough.

@@ -3,10 +3,10 @@ import type { CostTable, MeasuredCost } from '../domain/slice-cost';
 /**
  * Slice times by bilinear interpolation in a table of measured ones. Outside the measured range nothing is promised that was not measured:
  * a slice shorter than the shortest measured one takes as long as that one (a GPU that is not full takes the same time for less), a context
- * below the first takes the first; beyond the last length or context the last cell's line goes on, or level if it falls (then it is noise).
- * A single measured length scales in proportion upwards, a single context holds for all. So times of a table without negative entries are
- * never negative. The table is of batch 1; `batch` sequences at once take as long as one after another. Ask only for batch 1 where that is
- * not wanted.
+ * below the first takes the first; beyond the last length or context the last cell's line continues, or level if it falls (then it is
+ * noise). A single measured length scales in proportion upwards, a single context holds for all. So times of a table without negative
+ * entries are never negative. The table is of batch 1; `batch` sequences at once take as long as one after another. Ask only for batch 1
+ * where that is not wanted.
  */
 export function tableCost({ tokens, contexts, forwardMs, backwardMs }: CostTable): MeasuredCost {
   const [only = 1] = tokens;

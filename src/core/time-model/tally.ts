@@ -39,7 +39,7 @@ export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**
  * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of weights that are not
- * frozen; quantised ones are made anew for each. In a narrow format the gradient of the output is cast before both, and the input where
+ * frozen; quantised ones are dequantised for each. In a narrow format the gradient of the output is cast before both, and the input where
  * `castInput` says that no norm before it writes it so, or the runtime's norms never do.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, product: Product, batch = 1, castInput = true): void {

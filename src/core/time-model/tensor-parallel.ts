@@ -37,8 +37,8 @@ function sublayersOf(inputs: CostInputs, rows: number, kind: LayerKind): readonl
  * in forward. In backward Megatron-LM and Transformer Engine gather before the last projection, and once more the first projection's input,
  * beside its first GEMM, while the scatter of its gradient runs beside the second: only what is longer than the GEMM counts; of latent
  * attention those are the up projections, which tensor-parallel ranks share. TorchTitan keeps the gathered input and overlaps nothing,
- * unless asynchronous tensor parallelism cuts collectives up beside their GEMMs. In a narrow format Transformer Engine casts before it
- * gathers.
+ * unless asynchronous tensor parallelism overlaps pieces of collectives with their GEMMs. In a narrow format Transformer Engine casts
+ * before it gathers.
  */
 export function tensorParallelSeconds(
   inputs: CostInputs,
@@ -54,7 +54,7 @@ export function tensorParallelSeconds(
     return { forward: exchange, backward: exchange };
   }
   const { linear, floor, frozen } = deviceRates(inputs);
-  /** As `addProduct` counts it: an exchange goes on while its product is issued. */
+  /** As `addProduct` counts it: an exchange continues while its product is issued. */
   const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
   const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);

@@ -24,15 +24,15 @@ export interface CompareCommands extends ConfigCommands {
   readonly histories: PlanHistories;
 }
 
-/** A plan that a config had, to set the current one beside it; null once it was dropped. */
+/** An earlier plan of a config, to compare the current one with; null once it was dropped. */
 export function earlierPlan(histories: PlanHistories, file: string, id: number): Compared | null {
   const plan = histories.planAt(file, id);
   return plan === null ? null : { kind: 'earlier', name: vscode.l10n.t('{0}, plan {1}', displayPath(file), id), plan };
 }
 
 /**
- * Sets a config beside another one, beside the best layout of a search, or beside a measured run, in its Compare tab, where errors of the
- * comparison are shown.
+ * Compares a config with another one, the best layout of a search, or a measured run, in its Compare tab, where errors of the comparison
+ * are shown.
  * @param other a file (URI or path), `best`, or the files picked in the explorer, of which the one that is not `argument` is taken; asked
  * for otherwise.
  * @returns what was found, a sentence each, what matters most first; none where the page shows an error.

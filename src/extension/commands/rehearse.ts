@@ -28,7 +28,7 @@ const longMs = 60_000;
 const asPlanned: Scale = { layers: null, hidden: null, sequence: null, batch: null, stages: null };
 
 /**
- * Runs the step of a config's plan on this machine, with a notification that can cancel it, and shows it beside its prediction in the
+ * Runs the step of a config's plan on this machine, with a notification that can cancel it, and compares it with its prediction in the
  * Compare tab.
  * @returns what the comparison found, a sentence each.
  * @throws ExpectedError `profile-untrusted`, `rehearsal-*`, or why there is no plan; CancelledError.
@@ -113,7 +113,7 @@ function rehearseWithProgress({ rehearsals }: RehearseCommands, file: string, de
   });
 }
 
-/** Measured beside predicted, in the Compare tab. */
+/** Measured compared with predicted, in the Compare tab. */
 async function show({ panels, comparisons }: RehearseCommands, file: string, plan: Plan, rehearsal: Rehearsal): Promise<void> {
   const name = vscode.l10n.t('rehearsed on this machine');
   const compared = comparedStep(rehearsal, plan, name);

@@ -33,7 +33,7 @@ export async function exportPlanCommand(commands: ConfigCommands, argument: unkn
 }
 
 /**
- * Saves a plan as JSON beside the config that it is of.
+ * Saves a plan as JSON next to its config.
  * @param findings of the config, which tell whether a launcher starts it as written; null for a plan that may be of another layout.
  */
 export async function savePlan(file: string, plan: Plan, findings: readonly Finding[] | null): Promise<void> {

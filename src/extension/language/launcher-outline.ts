@@ -10,7 +10,7 @@ import type { Translate } from '../platform/translate';
 
 export type OutlineGroup = 'model' | 'layout' | 'training' | 'cluster';
 
-/** A part of a launcher's run, with what it comes to. */
+/** A part of a launcher's run, with its value. */
 export interface GroupRow {
   readonly kind: 'group';
   readonly file: string;

@@ -36,8 +36,8 @@ const longestMessage = 100;
 const longestName = 30;
 
 /**
- * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout beside others, memory, measured
- * times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
+ * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout compared with others, memory,
+ * measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
  */
 export function lensesOf(
   state: SessionState,
@@ -110,7 +110,7 @@ function layoutLens({ launcher, format }: SessionState, search: LayoutSearch | n
   return { title, runs: 'terapipe.openLayout', tooltip: t('Compare layouts'), isOfFile: true };
 }
 
-/** A launcher's totals; beside a plan, whose lenses take room, without the sizes that the file itself names. */
+/** A launcher's totals; with a plan, whose lenses take room, without the sizes that the file itself names. */
 function totalsLens(state: SessionState, t: Translate): LensText | null {
   const { launcher, plan } = state;
   if (launcher === null) return null;
@@ -130,7 +130,7 @@ function elasticLens(state: SessionState, t: Translate): LensText | null {
   return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
 }
 
-/** Of files that a server reads too: a model's config beside no launcher; of others once a prompt was planned. */
+/** Of files that a server reads too: a model's config with no launcher next to it; of others once a prompt was planned. */
 function prefillLens({ format, launcher, plan, run }: SessionState, prefill: PrefillSession | null, t: Translate): readonly LensText[] {
   const answer = prefill?.answer ?? null;
   if (plan === null || (answer === null && (format !== 'huggingface' || launcher !== null))) return [];
@@ -153,7 +153,7 @@ function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).trimEnd()}…`;
 }
 
-/** What a search says of a config's own layout beside the best; null where there is neither an answer nor a search under way. */
+/** A config's own layout compared with the best of a search; null without an answer or a running search. */
 export function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
   if (search === null) return null;
   const { answer, running, staleEdits } = search;

@@ -5,7 +5,7 @@ import type { PlannerClient } from '../../worker/client';
 
 /**
  * What a config is compared with: another config, the best layout of a search, or the file of a measured run, by URI; a plan that it had
- * before; or what a rehearsal measured, beside what it predicted.
+ * before; or what a rehearsal measured, compared with its prediction.
  */
 export type Compared =
   | { readonly kind: 'config'; readonly file: string }

@@ -18,7 +18,7 @@ import { lineColumnAt } from '../../core/text';
 import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
 import type { SessionState } from './session-state';
 
-/** What a page needs beside the session. */
+/** What a page needs in addition to the session. */
 export interface PageContext {
   readonly page: PageKind;
   readonly trusted: boolean;
@@ -26,7 +26,7 @@ export interface PageContext {
   readonly displayPath: (file: string) => string;
   /** What tabs show in addition to the plan; the side view has only `layout`. */
   readonly parts?: TabParts;
-  /** What a search of layouts says of the files, beside the session's own findings. */
+  /** Findings of a layout search on the files, in addition to the session's own. */
   readonly layoutFindings?: readonly Finding[];
   readonly trainingCost?: TrainingCost;
   /** Candidates whose timelines go with the plan. */

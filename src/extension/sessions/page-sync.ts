@@ -12,7 +12,7 @@ export interface PageSync {
   readonly due: (session: SessionState | null) => 'now' | 'soon' | 'later';
   /** Id of the comparison whose answer the page has; null for none. */
   readonly comparison: () => string | null;
-  /** The page draws these candidates beside the chosen one. */
+  /** The page draws these candidates in addition to the chosen one. */
   readonly draw: (candidates: readonly CandidateId[]) => void;
   /** The page has nothing any more. */
   readonly forget: () => void;

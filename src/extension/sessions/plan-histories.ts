@@ -17,7 +17,7 @@ export interface PlanHistories {
   readonly dispose: () => void;
 }
 
-/** Plans that are kept of a config, beside pinned ones. */
+/** Plans that are kept of a config, in addition to pinned ones. */
 const mostKept = 20;
 /** Pinned plans of a config. */
 export const mostPinned = 6;

@@ -11,7 +11,7 @@ import { profilerSettings } from '../platform/settings';
 import { displayPath } from './sources';
 import { sentence } from '../../core/sentence';
 
-/** Profiles beside the configs of the workspace, and at most one running measurement. */
+/** Profiles next to the configs of the workspace, and at most one running measurement. */
 export interface Profiles {
   /** Profiles near a config, by URI, read once until a file there changes. Never rejects. */
   readonly found: (config: string) => Promise<readonly NamedProfile[]>;

@@ -19,7 +19,7 @@ export interface ShownConfig {
   readonly show: (file: string) => void;
   readonly onDidChange: vscode.Event<string | null>;
   /**
-   * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` beside it that names it. Null
+   * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` next to it that names it. Null
    * when it is no config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
@@ -182,7 +182,7 @@ async function firstFound(log: vscode.LogOutputChannel): Promise<string | undefi
   return (found.find(({ format }) => !isLauncher(format)) ?? found[0])?.file;
 }
 
-/** Resolves once the session's files were read, well or not; planning goes on. */
+/** Resolves once the session's files were read, well or not; planning continues. */
 function whenRead(sessions: PlanSessions, file: string): Promise<void> {
   const isRead = (state: SessionState | undefined): boolean =>
     (state?.progress ?? null) === null || state?.run !== null || state.error !== null;

@@ -12,8 +12,8 @@ export function isSaidByLaunchers([key]: WhatIfSet): boolean {
 }
 
 /**
- * What a terapipe.json beside a model config or a launcher has to set, so that it is planned as what was tried: beside the sets themselves
- * what the other file alone says, or has the planner assume.
+ * What a terapipe.json next to a model config or a launcher has to set, so that it is planned as what was tried: in addition to the sets
+ * themselves what the other file alone says, or has the planner assume.
  * @param run of that file. @param plan what was tried.
  */
 export function setsBeside(

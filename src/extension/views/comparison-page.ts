@@ -3,7 +3,7 @@ import type { PageError } from '../../protocol/page-error';
 import type { ComparisonState } from '../sessions/comparison-host';
 import { pageErrorOf } from '../sessions/page-state';
 
-/** What a page needs beside the comparison. */
+/** What a page needs in addition to the comparison. */
 interface ComparisonPageContext {
   readonly displayPath: (file: string) => string;
   /** The texts that the files of a config were read as. */

@@ -96,7 +96,7 @@ export async function actForPage(
   }
 }
 
-/** Keeps a plan of the history, or sets the current one beside it. */
+/** Keeps a plan of the history, or compares the current one with it. */
 async function actOnPast(
   {
     histories,
@@ -116,7 +116,7 @@ async function actOnPast(
   await comparisons.start(file, earlier);
 }
 
-/** The column for a text that a page opens: the first one with texts, else beside the page. */
+/** The column for a text that a page opens: the first one with texts, else next to the page. */
 function columnBeside(): vscode.ViewColumn {
   const hasTabs = vscode.window.tabGroups.all.some(({ tabs }) => tabs.length > 0);
   return vscode.window.visibleTextEditors[0]?.viewColumn ?? (hasTabs ? vscode.ViewColumn.Beside : vscode.ViewColumn.One);

@@ -31,7 +31,7 @@ export interface PartSources {
 
 type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
 
-/** The host's side of what tabs show beside the plan. Each part has one line in `of` and one in `changes`. */
+/** The host's side of what tabs show in addition to the plan. Each part has one line in `of` and one in `changes`. */
 export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits, prefills }: PartSources): {
   /** What they show for a config. @param sent id of the comparison that the page has. */
   readonly of: (session: SessionState, sent: string | null) => TabParts;

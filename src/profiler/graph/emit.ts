@@ -81,7 +81,7 @@ export function accumulateProduct(emit: Emit, name: string, a: Value, b: Value, 
   if (gradient !== null) addProduct(emit, name, a, gradient, dims);
 }
 
-/** What the gradient of a weight is computed from beside saved activations: null where that is only kept, as result `w.NAME`. */
+/** What the gradient of a weight is computed from in addition to saved activations: null where that is only kept, as result `w.NAME`. */
 export function deferred(emit: Emit, name: string, gradient: Value, dims: Dims): Value | null {
   switch (emit.backward) {
     case 'whole':

@@ -67,7 +67,7 @@ export function checkedGraph(job: ProfilerJob, attention: AttentionOperator, par
 
 /** A graph of a pass of a whole step. */
 export interface StepGraph extends SliceGraph {
-  /** Besides `batch`, `tokens` and `context`. Weights and gradients to accumulate onto are those whose extents are all numbers. */
+  /** In addition to `batch`, `tokens` and `context`. Weights and gradients to accumulate onto are those whose extents are all numbers. */
   readonly inputs: readonly GraphInput[];
 }
 
@@ -78,7 +78,7 @@ export type StepPass = 'forward' | 'backward' | 'backwardInput' | 'backwardWeigh
  * The graph of one pass as a step of several slices runs it: operands, saved activations and results as in `checkedGraph`, but that
  * - the loss and its gradients are shares of those of the step: `lossTokens`, int64 [1], says its tokens;
  * - `dKeyIn` and `dValueIn` are of context and slice, so that `dPastKey` and `dPastValue` are what the slice before takes as such;
- * - `backwardInput` gives beside `dx` and the gradients of biases and gains what `backwardWeight` takes, named `w.WEIGHT`.
+ * - `backwardInput` gives `dx`, the gradients of biases and gains, and what `backwardWeight` takes, named `w.WEIGHT`.
  *
  * Of the embedding there is only `forward`: its gradient is rows added to a table.
  */

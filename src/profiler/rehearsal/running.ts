@@ -47,7 +47,7 @@ interface RunningStages {
   readonly peakRssBytes: () => readonly number[];
   /** The unsliced step, whose gradients those of every other step are compared with. */
   readonly reference: () => Promise<RanStep>;
-  /** Times cells alone, all processes at work beside each other: the median of its rounds. */
+  /** Times cells only, all processes in parallel: the median of its rounds. */
   readonly time: (cells: readonly Cell[], rounds: number) => Promise<CellTime>;
   /** Runs a schedule on the chunks of the design; where all stages are in one process its clock is the schedule's. */
   readonly step: (schedule: Schedule) => Promise<RanStep>;
@@ -203,7 +203,7 @@ function merged(replies: readonly Stepped[], inTurn: Schedule | null): Omit<RanS
   const shifted = { startMs: startMs.map((ms) => ms - fromMs), endMs: endMs.map((ms) => ms - fromMs) };
   const lastMs = shifted.endMs.reduce((most, ms) => Math.max(most, ms), 0);
   const wallMs = sum([...endMs].map((ms, row) => ms - (startMs[row] ?? 0)));
-  // Beside others a pass takes as long as the clock says; one after the other it counts what it works.
+  // In parallel a pass takes wall-clock time; one after the other it counts processor time.
   const { startMs: starts, endMs: ends, makespanMs } = inTurn === null ? { ...shifted, makespanMs: lastMs } : onClock(inTurn, workMs);
   const errors = replies.flatMap(({ error }) => (error === null ? [] : [error]));
   return {

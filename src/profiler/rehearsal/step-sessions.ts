@@ -16,7 +16,7 @@ interface NamedDims {
 
 /** A graph of a part and pass, open. */
 interface StepSession {
-  /** Inputs that differ from slice to slice, but for the sizes and `lossTokens`. */
+  /** Inputs that differ from slice to slice, except for the sizes and `lossTokens`. */
   readonly operands: readonly string[];
   readonly weights: readonly NamedDims[];
   /** Weights whose gradients it adds to: inputs `main.WEIGHT`, outputs `d.WEIGHT`. */
@@ -34,7 +34,7 @@ export interface StepSessions {
 
 const passes = ['forward', 'backward', 'backwardInput', 'backwardWeight'] as const;
 
-/** What a forward pass hands on, beside what it saves. */
+/** What a forward pass sends, in addition to what it saves. */
 const handedOn = ['y', 'loss', 'presentKey', 'presentValue'];
 
 /**

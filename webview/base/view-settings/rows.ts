@@ -5,7 +5,7 @@ import { isRecord } from '../../../src/core/records';
 export interface RowSettings {
   /** Ascending. */
   readonly pinned: readonly number[];
-  /** Whether nodes are collapsed, but for `except`. */
+  /** Whether nodes are collapsed, except for `except`. */
   readonly collapsed: boolean;
   readonly except: readonly number[];
 }

@@ -9,7 +9,7 @@ import { niceTicks, stepLabels, timeLabels } from '../ticks';
 import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
 import { drawNodeName, drawPins, drawTwistie } from './draw-labels';
 
-/** Widths beside the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
+/** Widths next to the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
 export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
 
 /** Draws the time axis above the lanes and its grid lines through them. `bottom` is where the grid ends, device px. */
@@ -97,7 +97,7 @@ function labelEvery(rowPx: number): number {
   return ([1, 2, 5, 10].find((factor) => factor * magnitude >= rows) ?? 10) * magnitude;
 }
 
-/** Writes what the columns beside the lanes mean. */
+/** Writes the titles of the columns next to the lanes. */
 export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: string, idleTitle: string): void {
   const { context, scale, left, top, extent } = area;
   context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;

@@ -12,8 +12,8 @@ export function tailName(kind: TailPart['kind']): string {
 }
 
 /**
- * Draws what stages do after their passes as bars of their rows, and what runs beside the passes as a strip along the foot of a row. In the
- * row of a node each stage has its part of the height, where they do not end alike.
+ * Draws what stages do after their passes as bars of their rows, and what overlaps with the passes as a strip along the foot of a row. In
+ * the row of a node each stage has its part of the height, where they do not end alike.
  */
 export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, theme: Theme, hidden: ReadonlySet<TailPart['kind']>): void {
   const { context, scale, left, top, extent } = area;

@@ -27,7 +27,9 @@ type ImbalanceShares = ReadonlyMap<GapCause, number>;
 
 const knownShares = new WeakMap<IdleTimes, Map<number, ImbalanceShares>>();
 
-/** What the step's idle times took out of the gaps of each cause, beside the links; where steps overlap as far as that is imbalance. */
+/**
+ * What the step's idle times took out of the gaps of each cause, in addition to the links; where steps overlap as far as that is imbalance.
+ */
 function imbalanceShares(operations: Operations, idle: IdleTimes, stage: number): ImbalanceShares {
   const stages = knownShares.get(idle) ?? new Map<number, ImbalanceShares>();
   knownShares.set(idle, stages);

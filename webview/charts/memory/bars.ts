@@ -12,7 +12,7 @@ import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
 interface BarsOptions {
   readonly axis: boolean;
   readonly profile: () => MemoryProfile | null;
-  /** Another one that is drawn on the same axis beside it. */
+  /** Another one that is drawn on the same axis. */
   readonly beside?: () => MemoryProfile | null;
   readonly stage: () => number | null;
   readonly onPoint: (stage: number | null, x: number, y: number) => void;

@@ -16,7 +16,7 @@ import { figureTables, stageTable, transferTable } from './tables';
 import { badges } from './labels';
 import { say } from '../../../src/core/sentence';
 
-/** The plan beside another one or beside a measured run: sentences, both timelines, and tables. */
+/** The plan compared with another one or a measured run: sentences, both timelines, and tables. */
 interface ComparisonView {
   readonly element: HTMLElement;
   readonly update: (change: Change | null) => void;

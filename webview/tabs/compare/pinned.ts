@@ -9,7 +9,7 @@ import { differenceText } from '../../shared/past-plan';
 import { capitalised } from '../../shared/sentence';
 import { whenChanged } from '../../shared/when-changed';
 
-/** The pinned plans of this config, each beside the current one; hidden where none is pinned. */
+/** The pinned plans of this config, each compared with the current one; hidden where none is pinned. */
 export function makePinned(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const rows = h('tbody');
   const titles = [t('Plan'), t('Step'), t('Now'), t('Peak memory'), t('Fits')];

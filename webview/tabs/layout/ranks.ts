@@ -108,7 +108,7 @@ function placedOf(plan: Plan): Placed | null {
   return { plan, ranks, kinds, loads, ofNodes: nodeLoads(ranks, loads, mostNodes) };
 }
 
-/** The rank beside another one in the grid; null at its edges and for other keys. */
+/** The neighbour of a rank in the grid; null at its edges and for other keys. */
 function beside(ranks: readonly PlacedRank[], { node, gpu }: PlacedRank, key: string): PlacedRank | null {
   const by = new Map([
     ['ArrowLeft', [0, -1]],

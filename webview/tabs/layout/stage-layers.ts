@@ -74,7 +74,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     const isOfSizes = whatIf.sets.length > 0 && whatIf.sets.every(([key]) => key !== 'layout.stageLayers');
     // What another control tries is tried in place of this.
     if (whatIf !== seen && isOfSizes) draft = null;
-    // A page that was hidden is loaded anew: the host still has what was tried.
+    // A page that was hidden is reloaded: the host still has what was tried.
     if (seen === null) draft = triedCut(whatIf);
     seen = whatIf;
     askAgain(state(), draft === null ? [] : setsOf(draft));

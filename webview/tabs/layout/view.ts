@@ -7,7 +7,7 @@ import { makeRankView } from './ranks';
 import { makeStageLayers } from './stage-layers';
 import { makeEmptyLayout, makeSearchStrip } from './states';
 
-/** The Layout tab: the layouts that a search found beside the config's own, or how to search. */
+/** The Layout tab: the layouts that a search found and the config's own, or how to search. */
 export function makeLayoutView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const strip = makeSearchStrip(store.host);
   const empty = makeEmptyLayout(store.host);

@@ -13,7 +13,7 @@ import { peakPartName, presentParts, stageOf, worstStage } from '../../charts/me
  * What one stage holds at its peak, by its parts.
  *
  * @param against the plan that it is compared with, whose bytes are taken off.
- * @param then what it has in use at the time that is selected in the timeline, beside the peak; null: none is.
+ * @param then what it has in use at the selected time of the timeline, in addition to the peak; null: none is selected.
  * @param toPeak leads to the peak in the timeline.
  */
 export function detailsOf(

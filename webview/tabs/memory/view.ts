@@ -15,7 +15,7 @@ import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 
 /**
- * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Beside it, on the same axis, the bars of the plan that
+ * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
  * it is compared with.
  */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {

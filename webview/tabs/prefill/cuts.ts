@@ -15,7 +15,7 @@ export interface NamedCut {
   readonly regret: number;
 }
 
-/** The best, the rules beside it, and what engines make of theirs; fastest first. */
+/** The best, the rules and the engines' own chunks; fastest first. */
 export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedCut[] {
   const bestMs = prefill.timeToFirstTokenMs;
   const others = [

@@ -7,7 +7,7 @@ import { dropdown, type DropdownControl } from '../../base/ui';
 import { importLink, makeProfileButton, restrictedHint } from './actions';
 import { comparable, profileChoices, profileParts, type ShownProfile } from './shown';
 
-/** The row above the charts: which profile, beside which other, which part; and the buttons that make more. */
+/** The row above the charts: which profile, compared with which other, which part; and the buttons that make more. */
 interface Controls {
   readonly element: HTMLElement;
   readonly update: (state: PageState, shown: ShownProfile) => void;

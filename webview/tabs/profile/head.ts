@@ -7,7 +7,7 @@ import type { Direction } from './points';
 import { attentionText, methodSentence, providerName, sampleCount, whenText } from './labels';
 import { percentText } from '../../charts/ticks';
 
-/** What the header says of a profile beside what is in it. */
+/** What the header shows of a profile in addition to its content. */
 interface HeadOptions {
   /** `used` by the plan on screen, measured right now, or neither. */
   readonly status: 'used' | 'measuring' | 'other';

@@ -5,7 +5,7 @@ import type { PartFit, Profile, ProfilePart, Sample } from '../../../src/core/do
 export const directions = ['forward', 'backward'] as const;
 export type Direction = (typeof directions)[number];
 
-/** One measured time beside what the fit says of it. */
+/** One measured time and its fitted time. */
 export interface Point {
   readonly sample: Sample;
   /** Position of the sample in its part. */

@@ -2,7 +2,7 @@ import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
 import type { KnownProfile, PageState, ProfileState } from '../../../src/protocol/page';
 import type { ViewState } from '../../base/view-state';
 
-/** What the tab shows: one profile, perhaps beside another. */
+/** What the tab shows: one profile, perhaps compared with another. */
 export interface ShownProfile {
   readonly profile: Profile;
   /** Null while it is being measured. */

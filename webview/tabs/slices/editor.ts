@@ -36,7 +36,7 @@ interface CutEditor {
   readonly update: (plan: Plan, base: Candidate) => void;
 }
 
-/** Slicing schemes above the schedule of one, the cuts of one to be moved, and the memory that is in flight beside it. */
+/** Slicing schemes above the schedule of one, the cuts of one to be moved, and the memory that is in flight next to it. */
 export function makeCutEditor(store: Store): CutEditor {
   let trial: Trial | null = null;
   const ways = h('div', { class: 'cut-ways', role: 'group', 'aria-label': t('Slicing schemes') });
@@ -133,7 +133,7 @@ export function makeCutEditor(store: Store): CutEditor {
   };
 }
 
-/** The schedule, and the memory beside it. */
+/** The schedule and its memory. */
 function flowOf(schedule: HTMLElement, bars: HTMLCanvasElement, memoryText: HTMLElement): HTMLElement {
   const named = (className: string, name: string, ...content: readonly HTMLElement[]): HTMLElement =>
     h('div', { class: className }, h('div', { class: 'slice-name' }, name), ...content);

@@ -51,7 +51,7 @@ function usualLength(rows: readonly SliceRow[]): number {
   return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most))[0];
 }
 
-/** What a trial takes beside the plan, and whether it fits. */
+/** What a trial takes compared with the plan, and whether it fits. */
 export function costText(trial: Candidate | null, plan: Candidate): string {
   if (trial === null) return t('The schedule cannot run these slices.');
   const { fits, roomBytes, stage } = verdictOf(trial.memory);

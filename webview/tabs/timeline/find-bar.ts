@@ -17,8 +17,8 @@ interface FindBarProps {
 }
 
 /**
- * A bar over the timeline that takes `stage 3 micro-batch 0 slice 4` and counts what matches; Enter goes on to the next match, Shift+Enter
- * to the one before.
+ * A bar over the timeline that takes `stage 3 micro-batch 0 slice 4` and counts what matches; Enter moves to the next match, Shift+Enter to
+ * the one before.
  */
 export function makeFindBar(props: FindBarProps): { readonly element: HTMLElement; readonly open: () => void } {
   const answer = h('span', { class: 'find-answer', 'aria-live': 'polite' });

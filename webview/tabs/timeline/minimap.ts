@@ -24,7 +24,7 @@ interface MinimapProps {
   readonly onWindow: (startMs: number, endMs: number) => void;
 }
 
-/** The whole step in a strip, with the window on it that can be dragged, resized and drawn anew. */
+/** The whole step in a strip, with the window on it that can be dragged, resized and redrawn. */
 export interface Minimap {
   readonly element: HTMLElement;
   /** Draws the step again. */

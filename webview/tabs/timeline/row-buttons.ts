@@ -120,7 +120,7 @@ interface Pin extends RowButtons {
   readonly hide: () => void;
 }
 
-/** A button beside the number of the stage that is pointed at, which pins its row. */
+/** A button next to the number of the hovered stage, which pins its row. */
 function makePin(pane: Pane, { ofFile, viewport, onPin, focusLanes }: RowButtonProps): Pin {
   let pointed: number | null = null;
   const element = h('button', { class: 'row-pin', type: 'button', tabindex: -1, hidden: true }, icon('pin'));

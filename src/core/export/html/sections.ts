@@ -50,7 +50,7 @@ interface LargeNumber {
   readonly isBad?: boolean;
 }
 
-/** Numbers in boxes beside each other. */
+/** Numbers in boxes side by side. */
 export function numberBoxes(label: string, numbers: readonly LargeNumber[]): string {
   const boxes = numbers.map(
     ({ name, value, unit, note, isBad = false }) =>

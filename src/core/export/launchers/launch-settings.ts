@@ -80,7 +80,7 @@ export interface LaunchSettings {
   /** How FP8 is scaled; absent: not in FP8, or as the launcher does. */
   readonly fp8Recipe?: Fp8Recipe;
   readonly fp8ParamGather?: boolean;
-  /** Collectives of tensor parallelism run beside their GEMMs; absent: one after the other. */
+  /** Tensor-parallel collectives overlap with their GEMMs; absent: one after the other. */
   readonly asyncTensorParallel?: boolean;
   readonly dropout: boolean;
   readonly fusedCrossEntropy: boolean;

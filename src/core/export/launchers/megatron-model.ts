@@ -7,7 +7,7 @@ import { sentence, type Sentence } from '../../sentence';
 
 /**
  * The model in flags of Megatron-LM (`megatron/training/arguments.py`, 0.9 to 0.15); what they have no word for is in `modelGaps`.
- * @param isPatterned a setting beside these flags gives the kinds of the layers, and with them their number.
+ * @param isPatterned another setting gives the kinds of the layers, and with them their number.
  */
 export function modelFlags(model: ModelSpec, isPatterned = false): readonly string[] {
   const { layers, hidden, heads, kvHeads, headDim, ffn, vocab, experts, denseFfn } = model;

@@ -38,7 +38,7 @@ function issueFlags({
   ];
 }
 
-/** A launch script for Megatron-LM under Slurm: complete but for data, tokenizer and learning rate, which no plan knows. */
+/** A launch script for Megatron-LM under Slurm: complete except for data, tokenizer and learning rate, which no plan knows. */
 export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');

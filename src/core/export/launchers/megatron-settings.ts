@@ -83,7 +83,7 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
     facts: ['precision', 'secondPrecision'],
     isMet: (facts) => {
       const given = facts.precision?.value;
-      // What a narrow format is computed in beside the GEMMs.
+      // What a narrow format is computed in outside the GEMMs.
       const beside = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
       return facts.secondPrecision === undefined && (beside ?? silent) === precision;
     },
@@ -163,7 +163,7 @@ function orderSettings({ order }: LaunchSettings): readonly DesiredSetting[] {
   return [{ ...setting, carries: ['order'] }];
 }
 
-/** Exchanges beside compute, where the plan counts on them. */
+/** Exchanges overlapped with compute, where the plan assumes that. */
 function overlapSettings({ overlapGradReduce = false, overlapParamGather = false }: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...(overlapGradReduce

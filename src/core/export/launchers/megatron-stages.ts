@@ -85,7 +85,7 @@ function listedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts:
   return virtualStages === 1 && stageLayers.length > 1 ? [list, ...usual] : usual;
 }
 
-/** MindSpeed-LLM deals layers evenly and leaves some out: those that a stage has too many, of as many layers in all as divide. */
+/** MindSpeed-LLM divides layers evenly and leaves some out: those that a stage has too many, of as many layers in all as divide. */
 function emptiedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
   const stages = stageLayers.length;
@@ -118,8 +118,8 @@ function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern
 }
 
 /**
- * Hybrids deal layers evenly, or fewer to the ends; otherwise, and with virtual stages, by bars in the pattern itself, which flags of core
- * 0.16 and older do not know.
+ * Hybrids divide layers evenly, or give the ends fewer; otherwise, and with virtual stages, by bars in the pattern itself, which flags of
+ * core 0.16 and older do not know.
  */
 function hybridAlternatives(
   { stageLayers, pipeline, virtualStages }: LaunchSettings,

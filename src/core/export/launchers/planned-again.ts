@@ -150,7 +150,7 @@ const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
     ({ request: { layout } }) => (layout.pipeline > 1 ? layout.virtualStages : 1),
     (virtualStages) => ({ layout: { virtualStages } }),
   ),
-  // the plan's own cut stays, or that it has none: planning then chooses it anew
+  // the plan's own cut stays, or that it has none: planning then chooses it again
   stageLayers: compared('layers of the stages', ({ request: { model, training, layout } }) =>
     layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
   ),
@@ -235,7 +235,7 @@ const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = 
   gradientAccumulation: ['globalBatch'],
 };
 
-/** The run of a file, read as if it had been opened beside the model's config. */
+/** The run of a file, read as if it had been opened next to the model's config. */
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   const launched = asLaunched(launcher, false);
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
@@ -315,13 +315,13 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
 /** What a new script leaves out where the flags cannot say the whole model. */
 export const partsOfModel = sentence`parts of the model`;
 
-/** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config beside the file. */
+/** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config next to the file. */
 function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['model'] | null {
   const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === partsOfModel);
   return isWhole ? trainedModelOf(run) : null;
 }
 
-/** The step that these parts make, planned anew; null where that takes long. */
+/** The step that these parts make, planned again; null where that takes long. */
 function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part[], model: PlanRequest['model'] | null): number | null {
   const asked: PlanRequest = {
     ...request,

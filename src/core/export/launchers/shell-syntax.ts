@@ -10,7 +10,7 @@ export const shellSyntax: Syntax = { open, edit: put };
 
 const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
-/** Flags beside which new ones are added, best first. */
+/** Flags next to which new ones are added, best first. */
 const anchors: readonly FactName[] = [
   ...([
     'pipeline',

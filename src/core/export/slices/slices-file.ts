@@ -30,7 +30,7 @@ export function hasSlices(units: readonly WorkUnit[]): boolean {
 }
 
 /**
- * What stands beside the CSV of a sliced schedule: its numbers of micro-batches are those of `units` here, each a slice of `tokens` tokens
+ * The file next to the CSV of a sliced schedule: its numbers of micro-batches are those of `units` here, each a slice of `tokens` tokens
  * after `context` of `batch` sequences.
  */
 export function slicesText(schedule: string, units: readonly WorkUnit[]): string {
@@ -56,7 +56,7 @@ export function readSlices(text: string, place: Place): readonly WorkUnit[] {
 }
 
 /**
- * A drawn CSV whose micro-batches are the slices that the file beside it says.
+ * A drawn CSV whose micro-batches are the slices of the file next to it.
  * @param file the identity of that file, in the places of errors.
  * @throws ExpectedError `slices-file-invalid` for a text that is none, or is of another number of micro-batches.
  */

@@ -21,7 +21,7 @@ const comparisons: Readonly<Record<string, (left: number, right: number) => bool
   '>=': (left, right) => left >= right,
 };
 
-/** The result of an operator on what both sides come to; undefined where it is not known. `and` and `or` give one of the sides. */
+/** The result of an operator on the values of both sides; undefined where it is not known. `and` and `or` give one of the sides. */
 export function applied(operator: string, left: PythonValue, right: PythonValue): PythonPlain | undefined {
   const equal = equals(left, right);
   if (operator === '==' || operator === 'is') return equal ?? undefined;
@@ -36,7 +36,7 @@ export function applied(operator: string, left: PythonValue, right: PythonValue)
   return result !== undefined && Number.isFinite(result) ? result : undefined;
 }
 
-/** Which side `and` or `or` comes to; null where it is not known. */
+/** Which side `and` or `or` evaluates to; null where it is not known. */
 export function chosen(operator: 'and' | 'or', left: PythonValue, right: PythonValue): PythonValue | null {
   const truth = truthOf(left);
   return truth === null ? null : truth === (operator === 'and') ? right : left;

@@ -2,7 +2,7 @@ import type { Place } from '../../domain/located';
 
 export type PythonPlain = string | number | boolean | null;
 
-/** What an expression comes to without running it. */
+/** What an expression evaluates to without running it. */
 export type PythonValue =
   | { readonly kind: 'plain'; readonly value: PythonPlain; readonly place: Place }
   | { readonly kind: 'list'; readonly items: readonly PythonValue[]; readonly place: Place }

@@ -91,7 +91,7 @@ function plainPath(path: string): string {
   return path.replace(/^(?:\.\/)+/, '');
 }
 
-/** The one word that an element comes to; null where it is several, or not known. */
+/** The one word that an element evaluates to; null where it is several, or not known. */
 function textIn(element: Element | undefined): string | null {
   if (element === undefined || element.parts.length > 8) return null;
   const words: readonly FlatWord[] = flatten([element], { left: 50 });

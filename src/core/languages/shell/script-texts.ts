@@ -1,8 +1,8 @@
 import type { Place, TextRange } from '../../domain/located';
 
 /**
- * The texts that a script is made of, laid end to end so that one offset names one character: its own first, then what it sources, hands to
- * another shell, or writes to a file that it runs.
+ * The texts that a script is made of, joined end to end so that one offset names one character: its own first, then what it sources, hands
+ * to another shell, or writes to a file that it runs.
  */
 export interface ScriptTexts {
   /** The script's own file. */

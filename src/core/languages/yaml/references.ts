@@ -17,7 +17,7 @@ const longestNumber = 40;
 export const environmentOnly: Resolver = (scalar) => (scalar.text.includes('${') ? unknown : known(plainOf(scalar)));
 
 /**
- * OmegaConf interpolations as NeMo uses them: `${model.hidden_size}` from the root, `${.x}` beside the value, `${..x}` a level up, and
+ * OmegaConf interpolations as NeMo uses them: `${model.hidden_size}` from the root, `${.x}` next to the value, `${..x}` a level up, and
  * arithmetic (`${multiply:4, ${.hidden_size}}`). NeMo-Framework-Launcher mounts its file under `training`. Each value is resolved once.
  */
 export function createResolver(root: YamlMap): Resolver {

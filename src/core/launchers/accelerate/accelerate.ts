@@ -35,7 +35,7 @@ const ofAll: KeyTable = {
   dataReplicate: [key('parallelism_config.parallelism_config_dp_replicate_size', count(1))],
 };
 
-/** ZeRO stage that a sharding strategy of FSDP comes to, by its name or its number in PyTorch's `ShardingStrategy`. */
+/** ZeRO stage that a sharding strategy of FSDP equals, by its name or its number in PyTorch's `ShardingStrategy`. */
 export const fsdpStage = anyOf((written) => {
   if (/^(true|full_shard|hybrid_shard|1|4)$/i.test(written)) return 3;
   if (/^(false|shard_grad_op|hybrid_shard_zero2|2|5)$/i.test(written)) return 2;
@@ -72,7 +72,7 @@ const ofType: Readonly<Record<string, KeyTable>> = {
   },
 };
 
-/** A DeepSpeed JSON that the file names is looked for beside it and above it: the path is from where the launcher is started. */
+/** A DeepSpeed JSON that the file names is searched next to it and above it: the path is from where the launcher is started. */
 export const accelerateFiles: Composition = {
   basesOf: (layer) => {
     if (isJson(layer)) return [];
@@ -92,7 +92,7 @@ export const accelerateFiles: Composition = {
   },
 };
 
-/** What a file that `--config_file` names says, beside the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
+/** What a file that `--config_file` names sets, in addition to the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
 export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
   return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
 }

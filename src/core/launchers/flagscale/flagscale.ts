@@ -38,7 +38,7 @@ function add(all: Arguments, document: YamlDocument, map: YamlMap | null): void 
   if (map !== null) addArguments(all, document, map, (text) => (/\$\{|^x{3,}$/.test(text) ? null : text));
 }
 
-/** Entries `- group: name` of a defaults list: `group/name.yaml` beside the file. */
+/** Entries `- group: name` of a defaults list: `group/name.yaml` next to the file. */
 function groupsOf(document: YamlDocument): Base[] {
   const list = document.root.entries.get('defaults')?.value;
   if (list?.kind !== 'list') return [];

@@ -71,7 +71,7 @@ const trainerKeys: KeyTable = {
   ],
 };
 
-/** A DeepSpeed JSON is named by a path from where the launcher is started, so it is looked for beside the file and above it. */
+/** A DeepSpeed JSON is named by a path from where the launcher is started, so it is searched next to the file and above it. */
 export const trainerFiles: Composition = {
   basesOf: (layer) => {
     if (isJson(layer)) return [];

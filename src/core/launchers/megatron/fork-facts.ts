@@ -14,7 +14,7 @@ export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts)
     : {};
 }
 
-/** Layers that are dealt to stages and are none are not the model's (mindspeed/core/pipeline_parallel/noop_layers/transformer.py). */
+/** Layers that are assigned to stages but not built are not the model's (mindspeed/core/pipeline_parallel/noop_layers/transformer.py). */
 export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequency }: Facts): Facts {
   const frequency: Facts =
     firstDenseLayers !== undefined && moeLayerFrequency?.value === '-1' ? { moeLayerFrequency: { ...moeLayerFrequency, value: '1' } } : {};
@@ -29,7 +29,7 @@ export function paddedWidth({ ffn, tensor }: Facts): Facts {
   return { ffn: { ...ffn, value: tensor.value * Math.ceil(ffn.value / tensor.value) } };
 }
 
-/** Where embeddings are dealt too, each counts as a layer. */
+/** Where embeddings are assigned too, each counts as a layer. */
 export function partitioned({ partitionMethod }: Facts): Facts {
   if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};
   const counted = byDefault(true, sentence`${partitionMethod.name ?? ''} counts embeddings as layers`);

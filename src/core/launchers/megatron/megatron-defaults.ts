@@ -86,7 +86,7 @@ export function megatronDefaults(facts: Facts): Facts {
   );
 }
 
-/** Those that say nothing of the model, and hold beside a model config, too. */
+/** Those that do not describe the model, and hold with a model config too. */
 export function megatronTrainingDefaults(facts: Facts): Facts {
   const { fusedCrossEntropy, hiddenDropout, attentionDropout, gradAccumulationFp32, recomputeGranularity } = megatronDefaults(facts);
   return {

@@ -43,7 +43,7 @@ const megatronKeys: KeyTable = joined(
   joined(policyKeys, under(['policy.megatron_cfg.'], coreKeys)),
 );
 
-/** PyTorch's DTensor: tensor and context parallelism beside FSDP2. */
+/** PyTorch's DTensor: tensor and context parallelism with FSDP2. */
 const dtensorKeys: KeyTable = joined(policyKeys, {
   tensor: [key('policy.dtensor_cfg.tensor_parallel_size', count(1))],
   context: [key('policy.dtensor_cfg.context_parallel_size', count(1))],

@@ -1,7 +1,7 @@
 import type { Base, Layer } from '../../languages/layers';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';
 
-/** An entry of a Hydra defaults list: a file beside the config, and the keys under which its content goes. */
+/** An entry of a Hydra defaults list: a file next to the config, and the keys under which its content goes. */
 interface Default extends Base {
   /** Dotted; empty for the root. */
   readonly at: string;

@@ -112,7 +112,7 @@ function filesOf(program: ShellProgram | undefined, flags: LaunchFlags): readonl
   return path !== undefined && /^[^/].*\.json$/i.test(path.text ?? '') ? [path] : [];
 }
 
-/** The files that a script sources and that may lie beside it. */
+/** The files that a script sources and that may lie next to it. */
 function sourcedBases(texts: ScriptTexts, { sourced }: Evaluation): readonly Base[] {
   return sourced.flatMap(({ path, range, isWhole, isFound }) =>
     path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeOf(range), paths: upwards(path) }],
@@ -182,7 +182,7 @@ function fileOfProgram(
   };
 }
 
-/** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the matrices beside the modules that a flag lists. */
+/** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the adapters of the modules that a flag lists. */
 function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
   if (flag === undefined) return undefined;

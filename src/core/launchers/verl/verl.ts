@@ -113,9 +113,7 @@ export const verlProgram: ShellProgram = {
   },
 };
 
-/**
- * LoRA of the actor where its rank is above 0, beside all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml).
- */
+/** LoRA of the actor where its rank is above 0, on all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml). */
 function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
   if (rank?.source.kind !== 'file' || rank.value === 0) return {};
   const targets = targetKeys.map((key) => factOf(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);

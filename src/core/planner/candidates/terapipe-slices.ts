@@ -201,8 +201,8 @@ const rounding = 1e-9;
 
 /**
  * Of all cuts that are known the one whose simulated step is fastest and fits: eq. 5 has every stage take as long as the slowest, and
- * forward and backward of a slice wait for the same one, so that where stages differ another cut can win. Beside the optimum of eq. 5 there
- * are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
+ * forward and backward of a slice wait for the same one, so that where stages differ another cut can win. In addition to the optimum of eq.
+ * 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
  */
 function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestCut {
   const { grid, solution } = first;

@@ -9,7 +9,7 @@ import { transfersOf } from '../predict/transfers';
 /** What cuts are compared by: the time of a step of TeraPipe's schedule, ms, without the parts that all cuts share. */
 interface SlicedStepTime {
   (scheme: Scheme): number;
-  /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it runs beside passes of theirs. */
+  /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it overlaps with their passes. */
   readonly besidePipelineMs: number | null;
   /**
    * Of it, what the first forward and the last backward wait for sends, where stages do not wait for all of theirs: eq. 5 knows nothing of

@@ -1,7 +1,7 @@
 import type { Timeline } from '../../schedules/schedule';
 import type { Candidate } from '../plan';
 
-/** What a stage does when its passes are done, and what of it ran beside them. */
+/** What a stage does after its passes, and the part of it that overlapped with them. */
 export interface TailPart {
   readonly kind: 'gradientExchange' | 'optimizer' | 'hiddenExchange';
   readonly startMs: number;

@@ -169,7 +169,7 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
   };
 }
 
-/** The replica that was dealt the heaviest micro-batch, and the one with the most tokens: one of them holds the most. */
+/** The replica with the heaviest micro-batch, and the one with the most tokens: one of them holds the most. */
 function fullest(replicas: readonly Scheme[]): readonly Scheme[] {
   const tokensOf = (scheme: Scheme): number => sum(scheme.map(({ batch, tokens }) => batch * sum(tokens)));
   const [first = [], ...others] = replicas;

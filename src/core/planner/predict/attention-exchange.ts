@@ -79,8 +79,8 @@ function exchangedBytes({ model, training, layout }: CostInputs, contents: Stage
 
 /**
  * What a pass waits, ms. Queries go to the stage that helps and its outputs come back, `tokens` of them; keys and values of `moved` earlier
- * tokens leave ahead, beside attention of `besideMs`. Backward sends all of these ahead, the outputs' gradients when they are there, and
- * gradients of queries, keys and values come back (kwai/Megatron-Kwai, megatron/core/kv_cache/attention.py).
+ * tokens leave ahead, overlapped with attention of `besideMs`. Backward sends all of these ahead, the outputs' gradients when they are
+ * there, and gradients of queries, keys and values come back (kwai/Megatron-Kwai, megatron/core/kv_cache/attention.py).
  */
 function exchangeMs(
   inputs: CostInputs,

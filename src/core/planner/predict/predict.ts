@@ -111,7 +111,7 @@ function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   const chunks = chunksOn(pipeline, spec.schedule);
   const { kind } = chunks;
   const planned = simulatedAs(pipeline, spec, chunks, signal);
-  // Fixed orders heed no limit but the GPU's.
+  // Fixed orders ignore maxPendingBackward; only GPU memory limits them.
   if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return planned;
   return fixedInPlaceOf(kind)
     .flatMap((fixed) => unlessUnmet(() => simulatedAs(pipeline, spec, { ...chunks, kind: { ...chunks.kind, ...fixed } }, signal)) ?? [])
@@ -195,7 +195,10 @@ function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineCh
   return { measured, timeline, durations, transfers };
 }
 
-/** The slowest gradient exchange and the slowest optimizer, which follow the pipeline, and what of the exchange ran beside it, ms. */
+/**
+ * The slowest gradient exchange and the slowest optimizer, which follow the pipeline, and the part of the exchange that overlapped with it,
+ * ms.
+ */
 function afterwards(
   { stages, inputs }: Pipeline,
   { stageContents }: PipelineChunks,

@@ -14,7 +14,7 @@ type Sending = Pick<Pipeline, 'stages' | 'nodeKinds' | 'measured'>;
 type Sizes = Pick<WorkUnit, 'batch' | 'tokens'>;
 
 /**
- * What a send holds a stage that waits for it, of one direction, ms. The host does not wait: it goes on issuing operations, for which the
+ * What a send holds a stage that waits for it, of one direction, ms. The host does not wait: it keeps issuing operations, for which the
  * device would have waited.
  */
 function holdMs(sendMs: number, { issueWaitMs = 0 }: Pick<SliceTime, 'issueWaitMs'>): number {

@@ -61,7 +61,7 @@ function listedStages(sizes: readonly number[]): Sentence {
   return sizes.length === 1 && sizes[0] === 1 ? many(1, 'stage') : sentence`${listed(sizes)} stages`;
 }
 
-/** Each stack of an encoder-decoder model is dealt evenly to its own stages. */
+/** Each stack of an encoder-decoder model is divided evenly over its own stages. */
 function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const split = countOf(facts, 'splitRank');

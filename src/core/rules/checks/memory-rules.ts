@@ -137,8 +137,8 @@ function endRatio({ layer, embedding }: StageSizes, end: number, middle: number)
 }
 
 /**
- * The same number of layers on both ends (at least one) and more on each stage between, all layers dealt, whose fullest stage is the least
- * full; null when an even deal is.
+ * The same number of layers on both ends (at least one) and more on each stage between, all layers assigned, whose fullest stage is the
+ * least full; null when an even split is.
  */
 function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
   let best: { readonly end: number; readonly middle: number } | null = null;

@@ -233,7 +233,7 @@ function laidOut(request: PlanRequest, sizes: Partial<Layout> & Pick<Layout, 'da
 
 /**
  * Recompute of as few layers of each stage (chunk) as fit by the memory of the chosen schedule, which costs the least; of all of them where
- * not fewer do. Slices are solved for anew when it is planned: what is recomputed changes their times.
+ * not fewer do. Slices are solved again when it is planned: what is recomputed changes their times.
  */
 function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange {
   const { training, layout, model, capabilities } = request;

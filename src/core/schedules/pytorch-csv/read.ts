@@ -24,7 +24,7 @@ export interface WantedSchedule {
   readonly slices?: number;
   /** What the program that runs it can load, where that is not both formats. */
   readonly format?: CsvFormat;
-  /** `loop` where that program has dealt the stages to ranks in turn; else wherever the file has them. */
+  /** `loop` where that program assigns stages to ranks round-robin; else wherever the file has them. */
   readonly placement?: 'loop';
 }
 

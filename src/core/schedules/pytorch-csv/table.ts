@@ -55,7 +55,7 @@ export function readTable(text: string): ReadTable {
   return { table: rows.done(), firstIdle, problems };
 }
 
-/** A cell without the spaces and quotes around it; `around` is the whole cell with a comma beside it, if it has one. */
+/** A cell without the spaces and quotes around it; `around` is the whole cell with an adjacent comma, if it has one. */
 interface Cell extends TextRange {
   readonly around: TextRange;
 }

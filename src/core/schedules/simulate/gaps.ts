@@ -23,7 +23,7 @@ export interface Gap {
 }
 
 /**
- * The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking for the other row of overlapped pairs anew for every
+ * The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking up the other row of overlapped pairs for every
  * stage.
  */
 export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] {

@@ -15,7 +15,7 @@ const starts = 3;
 /** Share of the work for the whole order, where repeating a shorter one has lost something. */
 const wholeShare = 0.2;
 
-/** How many searches start anew and share this much of the work; as many more as said go on from the best of them. */
+/** How many searches restart and share this much of the work; as many more as said go on from the best of them. */
 const freshSearches = 4;
 const freshShare = 0.7;
 const furtherSearches = 2;
@@ -137,7 +137,7 @@ function bestOf(plans: readonly Plan[]): Plan {
   return plans.reduce((best, other) => (other.spanMs < best.spanMs ? other : best));
 }
 
-/** A span that is as good as the bound, but for rounding. */
+/** A span that is as good as the bound, except for rounding. */
 function reachedMs(pipeline: Pipeline): number {
   return boundMs(pipeline) * (1 + rounding);
 }

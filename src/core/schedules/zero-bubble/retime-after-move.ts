@@ -14,7 +14,7 @@ export function queueOf({ stages, length }: Pipeline): Queue {
 /**
  * Brings `times`, tails included but `sorted` not, up to date after steps `from` to `to` of one stage have changed places. Times spread
  * from there only as far as they change.
- * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring anew is quicker:
+ * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring again is quicker:
  * then `times` are of no use.
  */
 export function update(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number): number {

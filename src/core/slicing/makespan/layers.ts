@@ -15,7 +15,7 @@ export interface Layers {
    */
   readonly fillRow: (slice: number, from: number, out: Float64Array) => void;
   readonly reached: Int32Array;
-  /** Beside all that. */
+  /** In addition to all that. */
   readonly constant: number;
   /** The unit to take for a place. */
   readonly unitOf: (boundary: number, place: number) => number;
@@ -290,7 +290,7 @@ export function cheapestWay(layers: Layers): Way {
   return program(layers).way;
 }
 
-/** What every way through each place of each boundary costs at least: beside `reached`, what is left after it. */
+/** What every way through each place of each boundary costs at least: in addition to `reached`, what is left after it. */
 function remaining(
   layers: Layers,
   reached: readonly Float64Array[],

@@ -44,7 +44,7 @@ interface Search {
 /**
  * Cuts all sequences alike so that a schedule ends as early as it can: best first, branch and bound over the number of slices and where
  * they end. Every part is bounded from below by a relaxation that holds for all cuts in it, so that the gap of the answer is known whenever
- * the search stops (docs/model/slicing.md, The makespan as it is). Deterministic but for a deadline from outside.
+ * the search stops (docs/model/slicing.md, The makespan as it is). Deterministic except for a deadline from outside.
  * @returns null where the schedule cannot run, or no cut met fits.
  * @throws RangeError for times that are none; CancelledError.
  */

@@ -40,7 +40,7 @@ describe('optimizers', () => {
     assert.deepEqual(bytesOf('none'), [0, 0]);
   });
 
-  it('make states in the type of the weights that they update, but for those in 32 bits', () => {
+  it('make states in the type of the weights that they update, except for those in 32 bits', () => {
     assert.deepEqual(bytesOf('adamw_torch', 0), [0, 4]);
     assert.deepEqual(bytesOf('paged_adamw_32bit', 0), [0, 8]);
     assert.deepEqual(bytesOf('adamw_bnb_8bit', 0), [0, 2.03]);

@@ -44,7 +44,7 @@ describe('an elastic run', () => {
     });
   });
 
-  it('predicts the epochs without a change to within 15 % from the rate of the first one alone, but for the last', () => {
+  it('predicts the epochs without a change to within 15 % from the rate of the first one alone, except for the last', () => {
     const { epochs } = planElastic(requestOf({ throughputs: log.steady.slice(0, 1) }));
     for (const epoch of [0, 1, 4, 5, 7]) {
       const ratio = (epochs[epoch]?.trainMs ?? NaN) / 1e3 / (log.seconds[epoch] ?? NaN);

@@ -39,7 +39,7 @@ function bestOf(wanted: PlanRequest, fixed: ReadonlySet<SearchKey>) {
 
 describe('a search with its schedule fixed', () => {
   for (const schedule of namedSchedules.filter((name) => scheduleKind(name).exchangesAttention !== true))
-    it(`has a layout for ${schedule} wherever a plan has, no slower than that but for a tie`, () => {
+    it(`has a layout for ${schedule} wherever a plan has, no slower than that except for a tie`, () => {
       // 14 layers: no chunks alike on four stages
       for (const layers of [16, 14]) {
         const wanted = { ...base(layers), schedule };

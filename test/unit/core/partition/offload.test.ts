@@ -41,7 +41,7 @@ describe('activations of some layers on the host', () => {
     assert.equal(activations(20), 0);
   });
 
-  it('lower the peak by their own, but for one layer on its way back', () => {
+  it('lower the peak by their own, except for one layer on its way back', () => {
     const peak = (activationOffloadLayers: number): number =>
       chosenOf(makePlan(llama({ activationOffloadLayers }))).memory.stages[0]!.peakBytes;
     assert.ok(peak(6) < peak(3) && peak(3) < peak(0));

@@ -85,7 +85,7 @@ describe('an encoder-decoder model', () => {
       const table = Math.ceil(model.vocab / 128) * 128 * model.hidden;
       const others = parameterCount(model) - (model.tiedEmbeddings ? 1 : 2) * model.vocab * model.hidden;
       const hears = model.stacks!.melBins !== undefined;
-      // the source's embedding, but for sound; the target's on another stage; the head where it is not tied or on another stage than the
+      // the source's embedding, except for sound; the target's on another stage; the head where it is not tied or on another stage than the
       // target's
       const starts = (pipeline: number) => (hears ? 0 : 1) + (pipeline > 1 || hears ? 1 : 0);
       for (const pipeline of [1, 2, 4]) {

@@ -227,7 +227,7 @@ describe('cost of a mixture of experts', () => {
     near(four.saved, four.network(4 * (1 - (3 / 4) ** 8)) - four.network(4 * (1 - 15 / 70)));
   });
 
-  it('hides the exchange beside the compute of another micro-batch, but for what the two take from each other', () => {
+  it('hides the exchange beside the compute of another micro-batch, except for what the two take from each other', () => {
     const n = 65536;
     const inputs = (overlapExpertComm: boolean) => at(mixtral(1), { data: 4, expert: 4 }, { overlapExpertComm });
     const exchange = 2e3 * allToAllSeconds(2 * 2 * n * 4096, 4, 1, inputs(true).cluster);

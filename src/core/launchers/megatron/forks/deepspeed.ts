@@ -8,7 +8,7 @@ const deepspeedFlags = ['deepspeed', 'deepspeed-config', 'zero-stage', 'deepspee
 const sizes = ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer'] as const;
 
 /**
- * Microsoft's fork: layers lie in DeepSpeed's `PipelineModule`, which deals them by weight (`partition_method='type:transformer'`,
+ * Microsoft's fork: layers lie in DeepSpeed's `PipelineModule`, which assigns them by weight (`partition_method='type:transformer'`,
  * megatron/model/gpt_model.py 463), so that they need not divide.
  */
 export const megatronDeepSpeed: MegatronFork = {
@@ -30,7 +30,7 @@ export const megatronDeepSpeed: MegatronFork = {
   traits: { refusesUnevenLayers: false },
 };
 
-/** BigScience's fork of it, which trained BLOOM; `--pp-partition-method` says how layers are dealt (megatron/model/gpt_model.py 310). */
+/** BigScience's fork of it, which trained BLOOM; `--pp-partition-method` sets how layers are assigned (megatron/model/gpt_model.py 310). */
 export const bigscience: MegatronFork = {
   name: "BigScience's Megatron-DeepSpeed",
   source: "BigScience's Megatron-DeepSpeed at 8387ae17",

@@ -47,7 +47,7 @@ describe('a new launcher file', () => {
   };
 
   for (const format of Object.keys(layouts) as NewFormat[])
-    it(`of ${format} read back gives any plan's layout, but for what it says it cannot`, () => {
+    it(`of ${format} read back gives any plan's layout, except for what it says it cannot`, () => {
       fc.assert(
         fc.property(anyPlan, (plan) => {
           const { text, fileName, gaps } = newLauncher(plan, format);

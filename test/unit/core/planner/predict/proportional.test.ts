@@ -63,8 +63,8 @@ describe('slices over stages that differ', () => {
       assert.match(said(certificate.note), /for stages that take 0.\d+ to 1 times as long/);
       assert.ok(certificate.optimumMs >= best.latencyMs * (1 - 1e-9), `${certificate.optimumMs} and ${best.latencyMs}`);
       assert.ok(certificate.lowerBoundMs <= best.latencyMs * (1 + 1e-9));
-      // Forward and backward of a slice stay in one proportion here, so the flow shop of both together is what a simulation takes, but for
-      // the slowest of each.
+      // Forward and backward of a slice stay in one proportion here, so the flow shop of both together is what a simulation takes, except
+      // for the slowest of each.
       assert.ok(Math.abs(pipelineMs / certificate.optimumMs - 1) < 0.02, `${pipelineMs} and ${certificate.optimumMs}`);
     }
   });
