@@ -1,4 +1,4 @@
-import { coreRooms, extensionRooms, houses, webviewRooms, type House } from '../unit/rooms';
+import { coreRooms, extensionRooms, featureLayers, features, houses, webviewRooms, type House } from '../unit/rooms';
 import { markdownTable } from './markdown';
 
 const names = (rooms: readonly string[]): string => (rooms.length === 0 ? 'none' : rooms.map((room) => `\`${room}\``).join(', '));
@@ -25,6 +25,20 @@ export function sourceText(): string {
     ...markdownTable(
       ['folder', 'what is in it', 'may import'],
       Object.entries(coreRooms).map(([room, { about, imports }]) => [`\`${room}\``, about, names(imports)]),
+    ),
+    '',
+    '## Folders of `src/features`',
+    '',
+    'A feature is a folder here and, where it has a page, a folder of `webview/tabs`. Each of its layers is a file or a folder, under the import rules of a folder of `src`. The core and the JSON of a feature import what its row names. Nothing in `src/core` imports a feature.',
+    '',
+    ...markdownTable(
+      ['layer', 'under the rules of'],
+      Object.entries(featureLayers).map(([layer, house]) => [`\`${layer}\``, `\`${house}\``]),
+    ),
+    '',
+    ...markdownTable(
+      ['feature', 'what it does', 'may import'],
+      Object.entries(features).map(([feature, { about, imports }]) => [`\`${feature}\``, about, names(imports)]),
     ),
     '',
     '## Folders of `src/extension`',

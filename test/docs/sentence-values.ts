@@ -1,15 +1,17 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
+import { placeOf } from '../unit/rooms';
 
 const root = resolve(import.meta.dirname, '../..');
-const folders = ['src/core', 'src/protocol', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview'];
+const folders = ['src/core', 'src/features', 'src/protocol', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview'];
 
 /** English in the values of `sentence`, which belongs into its template: `file: text`. */
 export function bareTexts(): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      // The terminal is not translated.
+      .filter((name) => name.endsWith('.ts') && !placeOf(`${folder}/${name}`).startsWith('src/cli/'))
       .flatMap((name) => {
         const source = readFileSync(join(root, folder, name), 'utf8');
         return source.includes('sentence`') ? valuesIn(source).map((text) => `${folder}/${name}: ${text}`) : [];

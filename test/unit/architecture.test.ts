@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import ts from 'typescript';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
 import { exportedForTests } from './exports';
-import { coreRooms, extensionRooms, houses, webviewRooms } from './rooms';
+import { coreRooms, extensionRooms, features, houses, placeOf, webviewRooms } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -23,22 +23,36 @@ const imports = sources.flatMap(({ file, tree }) => importsOf(file, tree));
 describe('architecture', () => {
   it('lets each house import only what it may', () => {
     const offences = imports.filter(({ from, to, ours }) => {
-      const house = Object.entries(houses).find(([prefix]) => from.startsWith(prefix))?.[1];
+      const house = Object.entries(houses).find(([prefix]) => placeOf(from).startsWith(prefix))?.[1];
       assert.ok(house, `${from} is in no house: add it to the table`);
       const allowed = ours ? house.files : house.packages;
-      return !allowed.some((entry) => (/[/:]$/.test(entry) ? to.startsWith(entry) : to === entry));
+      return !allowed.some((entry) => (/[/:]$/.test(entry) ? placeOf(to).startsWith(entry) : to === entry));
     });
     assert.deepEqual(offences.map(arrow), []);
   });
 
   it('lets each room of the core import only what it may, and none that comes after it in the table', () => {
-    const order = Object.keys(coreRooms);
-    for (const [room, { imports: allowed }] of Object.entries(coreRooms))
+    const ofFeatures = Object.entries(features).map(([name, feature]) => [`features/${name}`, feature] as const);
+    const rooms = new Map([...Object.entries(coreRooms), ...ofFeatures]);
+    const order = [...rooms.keys()];
+    for (const [room, { imports: allowed }] of rooms)
       for (const other of allowed) assert.ok(order.indexOf(other) < order.indexOf(room), `${room} comes after ${other}`);
     assert.deepEqual(
-      strays('src/core/', coreRoomOf, (room) => coreRooms[room]?.imports),
+      strays('src/core/', coreRoomOf, (room) => rooms.get(room)?.imports),
       [],
     );
+  });
+
+  it('knows each feature, and lets none import another that its row does not name', () => {
+    const folders = readdirSync(join(root, 'src/features'));
+    assert.deepEqual(folders.sort(), Object.keys(features).sort());
+    const featureOf = (file: string): string => /^src\/features\/[^/]+/.exec(file)?.[0].slice('src/'.length) ?? '';
+    const offences = imports.filter(({ from, to }) => {
+      const [here, there] = [featureOf(from), featureOf(to)];
+      if (here === '' || there === '' || here === there) return false;
+      return features[here.slice('features/'.length)]?.imports.includes(there) !== true;
+    });
+    assert.deepEqual(offences.map(arrow), []);
   });
 
   it('lets each room of the page import only what it may', () => {
@@ -83,7 +97,7 @@ describe('architecture', () => {
     const impure = /^(Date|performance|process|console|setTimeout|setInterval|fetch|require|globalThis)$/;
     const offences: string[] = [];
     for (const { file, tree } of sources) {
-      if (!file.startsWith('src/core/')) continue;
+      if (!placeOf(file).startsWith('src/core/')) continue;
       visit(tree, (node) => {
         const random = ts.isPropertyAccessExpression(node) && node.getText(tree) === 'Math.random';
         const global = ts.isIdentifier(node) && impure.test(node.text) && !isName(node);
@@ -151,8 +165,9 @@ describe('architecture', () => {
 /** Imports from a room of a house to another that it may not import. Everybody may use the house's own files, which are in no room. */
 function strays(house: string, roomOf: (file: string) => string, allowedTo: (room: string) => readonly string[] | undefined): string[] {
   const offences = imports.filter(({ from, to, ours }) => {
-    if (!ours || !from.startsWith(house) || !to.startsWith(house)) return false;
-    const [here, there] = [roomOf(from), roomOf(to)];
+    const [fromPlace, toPlace] = [placeOf(from), placeOf(to)];
+    if (!ours || !fromPlace.startsWith(house) || !toPlace.startsWith(house)) return false;
+    const [here, there] = [roomOf(fromPlace), roomOf(toPlace)];
     if (here === there || there === '') return false;
     const allowed = here === '' && house === 'src/core/' ? ['domain'] : allowedTo(here);
     assert.ok(allowed, `${house}${here} is no room: add it to the table`);
@@ -277,7 +292,7 @@ function target(from: string, specifier: string): string {
 
 /** Empty: a file of the core itself. */
 function coreRoomOf(file: string): string {
-  return /^src\/core\/([^/]+)\//.exec(file)?.[1] ?? '';
+  return /^src\/core\/(features\/[^/]+|[^/]+)\//.exec(file)?.[1] ?? '';
 }
 
 /** Empty: a file of the page itself. */

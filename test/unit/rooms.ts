@@ -144,10 +144,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     about: 'a plan against another plan, a trace, step times or the log of a run',
     imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'languages', 'partition', 'planner'],
   },
-  recovery: {
-    about: 'what a run does when a node is lost or a stage is slow, priced',
-    imports: ['domain', 'model', 'time-model', 'memory-model', 'partition', 'planner'],
-  },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
     imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'languages', 'formats', 'plan-request'],
@@ -178,6 +174,34 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     ],
   },
 };
+
+/** A feature: what it does, and which rooms of the core and which other features (`features/NAME`) it may import, types included. */
+export type Feature = CoreRoom;
+
+/** Each is a folder of `src/features`; a feature imports only features above it in this table. Nothing in `src/core` imports a feature. */
+export const features: Readonly<Record<string, Feature>> = {
+  recovery: {
+    about: 'what a run does when a node is lost or a stage is slow, priced',
+    imports: ['domain', 'model', 'time-model', 'memory-model', 'partition', 'planner'],
+  },
+};
+
+/** The layers of a feature, each a file or a folder of that name in `src/features/NAME`, and the house whose import rules it keeps. */
+export const featureLayers: Readonly<Record<string, string>> = {
+  core: 'src/core/',
+  json: 'src/core/',
+  protocol: 'src/protocol/',
+  worker: 'src/worker/',
+  profiler: 'src/profiler/',
+  cli: 'src/cli/',
+  vscode: 'src/extension/',
+};
+
+/** Where the import rules place a path: `src/features/recovery/cli` at `src/cli/features/recovery/cli`, others where they are. */
+export function placeOf(path: string): string {
+  const [, feature, layer = ''] = /^src\/features\/([^/]+)\/([^/.]+)/.exec(path) ?? [];
+  return feature === undefined ? path : path.replace('src/', featureLayers[layer] ?? '');
+}
 
 /** What the faces use of the profiler: none of it loads ONNX Runtime. */
 const profilerFaces = [

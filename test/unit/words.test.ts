@@ -59,7 +59,17 @@ function templateOf({ head, templateSpans }: ts.TemplateExpression): string {
 }
 
 describe('words that people read', () => {
-  for (const folder of ['src/core', 'src/cli', 'src/extension', 'src/profiler', 'src/worker', 'src/protocol', 'src/files', 'webview'])
+  for (const folder of [
+    'src/core',
+    'src/features',
+    'src/cli',
+    'src/extension',
+    'src/profiler',
+    'src/worker',
+    'src/protocol',
+    'src/files',
+    'webview',
+  ])
     it(`are the field's in ${folder}`, () => {
       const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
       assert.ok(files.length > 0);

@@ -42,7 +42,7 @@ describe('tabs of the page', () => {
   });
 
   it('are there where code opens them by name', () => {
-    const files = ['src/extension', 'webview'].flatMap((folder) =>
+    const files = ['src/extension', 'src/features', 'webview'].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))
         .map((file) => `${folder}/${file}`),

@@ -1,12 +1,12 @@
-import { recover, type Failure, type Recovery, type WayId } from '../../core/recovery/recover';
+import { recover, type Failure, type Recovery, type WayId } from './core';
 import { startErrors } from '../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import { chosenOf } from '../../core/planner/plan';
 import { say } from '../../core/sentence';
 import { printable } from '../../core/text';
-import { printedFinding, type Answer, type Texts } from '../answer';
-import { exitCodeFor, type Planned } from '../planned';
-import { indented, table } from '../table';
+import { printedFinding, type Answer, type Texts } from '../../cli/answer';
+import { exitCodeFor, type Planned } from '../../cli/planned';
+import { indented, table } from '../../cli/table';
 
 const wayNames: Readonly<Record<WayId, string>> = {
   keep: 'go on as it is',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { openCommandLine, type CommandLine } from './command-line';
+import { openCommandLine, type CommandLine } from '../../cli/command-line';
 
 const run = {
   model: { layers: 8, hidden: 1024, heads: 16, vocab: 32000 },

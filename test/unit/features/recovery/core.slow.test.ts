@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { recoveryAnswer } from '../../../../src/cli/answers/recovery';
+import { recoveryAnswer } from '../../../../src/features/recovery/cli';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
-import { recover, type Failure, type Recovery, type WayId } from '../../../../src/core/recovery/recover';
+import { recover, type Failure, type Recovery, type WayId } from '../../../../src/features/recovery/core';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { load } from '../config-files/files';
+import { load } from '../../core/config-files/files';
 import { said } from '../../said';
 
 const face = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;

@@ -1,19 +1,19 @@
-import { ExpectedError, type CancelSignal } from '../errors';
-import { formatCount, formatNumber } from '../format';
-import { verdictOf } from '../memory-model/verdict';
-import { layerMatrixParameters } from '../model/parameters';
-import { unlessUnmet } from '../partition/scheduling';
-import { chosenOf, type Plan } from '../planner/plan';
-import { chunksOn, pipelineOf, type Pipeline } from '../planner/predict/pipeline';
-import { measure, type CandidateSpec, type Prediction } from '../planner/predict/predict';
-import { counted, sentence, type Sentence } from '../sentence';
-import { elementBytes } from '../domain/number-formats';
-import { masterBytes, stateBytes } from '../domain/optimizer';
-import type { PlanRequest } from '../domain/request';
-import { rankOrderOf } from '../domain/runtime';
-import type { Scheme } from '../domain/scheme';
-import type { SliceCost } from '../domain/slice-cost';
-import { networkBandwidth } from '../time-model/collectives';
+import { ExpectedError, type CancelSignal } from '../../core/errors';
+import { formatCount, formatNumber } from '../../core/format';
+import { verdictOf } from '../../core/memory-model/verdict';
+import { layerMatrixParameters } from '../../core/model/parameters';
+import { unlessUnmet } from '../../core/partition/scheduling';
+import { chosenOf, type Plan } from '../../core/planner/plan';
+import { chunksOn, pipelineOf, type Pipeline } from '../../core/planner/predict/pipeline';
+import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
+import { counted, sentence, type Sentence } from '../../core/sentence';
+import { elementBytes } from '../../core/domain/number-formats';
+import { masterBytes, stateBytes } from '../../core/domain/optimizer';
+import type { PlanRequest } from '../../core/domain/request';
+import { rankOrderOf } from '../../core/domain/runtime';
+import type { Scheme } from '../../core/domain/scheme';
+import type { SliceCost } from '../../core/domain/slice-cost';
+import { networkBandwidth } from '../../core/time-model/collectives';
 
 /** What failed in a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */
 export type Failure =
