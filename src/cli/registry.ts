@@ -5,7 +5,7 @@ import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
 import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
-import { prefillCommand } from './commands/prefill';
+import { prefillCommand } from '../features/prefill/cli/command';
 import { profileCommand } from './commands/profile';
 import { rehearseCommand } from './commands/rehearse';
 import { simulateCommand } from './commands/simulate';

@@ -23,8 +23,8 @@ import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions'
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
-import { servedModel } from '../core/export/served-model';
-import { createPrefills, type Prefills } from './sessions/prefills';
+import { servedModel } from '../features/prefill/core/served-model';
+import { createPrefills, type Prefills } from '../features/prefill/vscode/prefills';
 import { createRehearsals } from './sessions/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';

@@ -13,7 +13,7 @@ import type { IncumbentTimes } from '../core/slicing/solve';
 import type { PageComparison } from './comparison';
 import type { PageCommandId, PageFocus } from './page-keys';
 import type { LayoutState } from './layout';
-import type { PrefillState } from './prefill';
+import type { PrefillState } from '../features/prefill/protocol';
 import type { HistoryState, WhatIfState } from './what-if';
 import type { Sentence } from '../core/sentence';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { PrefillAnswer, PrefillAsked } from '../core/export/prefill-answer';
+import type { PrefillAnswer, PrefillAsked } from '../features/prefill/core/answer';
 import type { Comparison } from '../core/export/comparison-json';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';

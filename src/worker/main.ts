@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
-import { answerPrefill, servedRequest } from '../core/export/prefill-answer';
+import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
 import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../core/rehearsal/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
-import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../core/export/prefill-answer';
+import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../features/prefill/core/answer';
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';

@@ -8,7 +8,7 @@ import { formatDuration, formatNumber, formatPercent } from '../../src/core/form
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { median } from '../../src/core/numbers';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { prefillOf, prefillTimeOf, servedPrefill } from '../../src/core/planner/prefill';
+import { prefillOf, prefillTimeOf, servedPrefill } from '../../src/features/prefill/core/prefill';
 import { fittingDesign } from '../../src/core/rehearsal/design';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { forwardOnlySchedule } from '../../src/core/schedules/forward-only';

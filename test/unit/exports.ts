@@ -39,7 +39,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
-    'src/core/planner/prefill#prefillTimeOf',
+    'src/features/prefill/core/prefill#prefillTimeOf',
     'src/core/launchers/stage-layers#stagesOfPattern',
     'src/core/schedules/attention-exchange#freeExchange',
     'src/core/schedules/attention-exchange#passesAtOneTime',

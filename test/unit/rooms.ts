@@ -180,6 +180,10 @@ export type Feature = CoreRoom;
 
 /** Each is a folder of `src/features`; a feature imports only features above it in this table. Nothing in `src/core` imports a feature. */
 export const features: Readonly<Record<string, Feature>> = {
+  prefill: {
+    about: 'chunks of a prompt that is served, and what launches an engine with them',
+    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'formats', 'terapipe', 'planner', 'plan-request', 'export'],
+  },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
     imports: ['domain', 'model', 'time-model', 'memory-model', 'partition', 'planner'],

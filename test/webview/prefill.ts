@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { answerPrefill } from '../../src/core/export/prefill-answer';
-import { noPrefill } from '../../src/protocol/prefill';
+import { answerPrefill } from '../../src/features/prefill/core/answer';
+import { noPrefill } from '../../src/features/prefill/protocol';
 import type { PageState } from '../../src/protocol/page';
 import { sentence } from '../../src/core/sentence';
 import type { OpenOptions } from './browser';

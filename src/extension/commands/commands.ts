@@ -10,7 +10,7 @@ import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
-import { planPrefillCommand, type PrefillCommands } from './plan-prefill';
+import { planPrefillCommand, type PrefillCommands } from '../../features/prefill/vscode/command';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { rehearseCommand, type RehearseCommands } from './rehearse';

@@ -3,7 +3,7 @@ import { isLauncher } from '../../core/launchers/registry';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { lensesOf, type LensText } from './lens-text';
-import type { Prefills } from '../sessions/prefills';
+import type { Prefills } from '../../features/prefill/vscode/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { Scenarios } from '../sessions/scenarios';
 import type { SessionState } from '../sessions/session-state';

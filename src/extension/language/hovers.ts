@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { markdownParagraphs } from './markdown-text';
-import type { Prefills } from '../sessions/prefills';
+import type { Prefills } from '../../features/prefill/vscode/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import { isEnabled } from '../platform/settings';
 

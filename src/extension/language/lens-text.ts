@@ -10,7 +10,7 @@ import { scenarioNames, type ScenarioChange } from '../../core/plan-request/scen
 import { scenarioText } from '../../core/plan-request/scenario-text';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
-import type { PrefillSession } from '../sessions/prefills';
+import type { PrefillSession } from '../../features/prefill/vscode/prefills';
 import { isStale, type SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';

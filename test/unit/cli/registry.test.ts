@@ -40,9 +40,16 @@ function lacksOf(name: string, { description, options, takes }: Pick<Command, 'd
 }
 
 describe('commands of the terminal face', () => {
-  it('are those of src/cli/commands, each with its line in src/cli/registry.ts', () => {
-    const files = readdirSync(path.join(root, 'src/cli/commands')).map((file) => path.basename(file, '.ts'));
-    assert.deepEqual(Object.keys(commands).sort(), files.sort());
+  it('are those of src/cli/commands and of features, each with its line in src/cli/registry.ts', () => {
+    const files = ['src/cli/commands', 'src/features'].flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => `${folder}/${file}`),
+    );
+    const defined = files.flatMap((file) =>
+      [...read(file).matchAll(/^export const (\w+)Command = defineCommand\(/gm)].map(([, name]) => name),
+    );
+    assert.deepEqual(Object.keys(commands).sort(), defined.sort());
   });
 
   for (const [name, command] of Object.entries(commands)) {

@@ -1,4 +1,4 @@
-import type { PrefillAnswer } from '../../../src/core/export/prefill-answer';
+import type { PrefillAnswer } from '../../../src/features/prefill/core/answer';
 import { forwardOnlySchedule } from '../../../src/core/schedules/forward-only';
 import { noTransfers, simulate, wholeBackward } from '../../../src/core/schedules/simulate/simulate';
 import type { Timeline } from '../../../src/core/schedules/schedule';

@@ -1,4 +1,4 @@
-import type { PrefillAnswer, ServedEngine } from '../../../src/core/export/prefill-answer';
+import type { PrefillAnswer, ServedEngine } from '../../../src/features/prefill/core/answer';
 import {
   bytesOfQuantity,
   column,

@@ -1,4 +1,4 @@
-import type { Run } from '../formats/run';
+import type { Run } from '../../../core/formats/run';
 
 /** The prompt where nothing names one, and the model has more positions. */
 const longestUsual = 131_072;

@@ -1,15 +1,15 @@
-import { sentence } from '../../core/sentence';
-import { quoted } from '../../core/text';
-import { servedRequest } from '../../core/export/prefill-answer';
-import { servedModel } from '../../core/export/served-model';
-import { usualPrompt } from '../../core/export/usual-prompt';
-import { prefillOf, servedPrefill, timesOfLengths } from '../../core/planner/prefill';
-import { servingRuntimes } from '../../core/planner/serving';
-import { prefillAnswer, type PrefillExport } from '../answers/prefill';
-import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
-import { configOptions } from '../common-options';
-import { readLengths } from '../problems/lengths';
-import { namedConfig, readInto, runConfig } from '../read-config';
+import { sentence } from '../../../core/sentence';
+import { quoted } from '../../../core/text';
+import { servedRequest } from '../core/answer';
+import { servedModel } from '../core/served-model';
+import { usualPrompt } from '../core/usual-prompt';
+import { prefillOf, servedPrefill, timesOfLengths } from '../core/prefill';
+import { servingRuntimes } from '../core/serving';
+import { prefillAnswer, type PrefillExport } from './answer';
+import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../../../cli/command';
+import { configOptions } from '../../../cli/common-options';
+import { readLengths } from '../../../cli/problems/lengths';
+import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
 
 export const prefillCommand = defineCommand({
   takes: 'FILE',

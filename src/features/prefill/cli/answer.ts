@@ -1,13 +1,13 @@
-import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
-import { launchOf, regretOf, type ServedEngine } from '../../core/export/prefill-answer';
-import { prefillRemedy, type Prefill } from '../../core/planner/prefill';
-import type { ServedCut, ServingRuntime } from '../../core/planner/serving';
-import { costOf } from '../../core/planner/explain/slower';
-import { say } from '../../core/sentence';
-import type { PlanRequest } from '../../core/domain/request';
-import { printable } from '../../core/text';
-import type { Answer } from '../answer';
-import { indented, table } from '../table';
+import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../../core/format';
+import { launchOf, regretOf, type ServedEngine } from '../core/answer';
+import { prefillRemedy, type Prefill } from '../core/prefill';
+import type { ServedCut, ServingRuntime } from '../core/serving';
+import { costOf } from '../../../core/planner/explain/slower';
+import { say } from '../../../core/sentence';
+import type { PlanRequest } from '../../../core/domain/request';
+import { printable } from '../../../core/text';
+import type { Answer } from '../../../cli/answer';
+import { indented, table } from '../../../cli/table';
 
 /** What `terapipe prefill` found. */
 interface PrefillFound {

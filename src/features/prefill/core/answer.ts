@@ -1,13 +1,13 @@
-import type { CancelSignal } from '../errors';
-import { applyOverrides } from '../terapipe/overrides';
-import type { Run } from '../formats/run';
-import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from '../planner/prefill';
-import type { ServedCut } from '../planner/serving';
-import type { ResolveDefaults } from '../plan-request/defaults';
-import { resolveRun } from '../plan-request/resolve';
-import type { Sentence } from '../sentence';
-import type { NamedProfile } from '../domain/profile';
-import type { PlanRequest } from '../domain/request';
+import type { CancelSignal } from '../../../core/errors';
+import { applyOverrides } from '../../../core/terapipe/overrides';
+import type { Run } from '../../../core/formats/run';
+import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from './prefill';
+import type { ServedCut } from './serving';
+import type { ResolveDefaults } from '../../../core/plan-request/defaults';
+import { resolveRun } from '../../../core/plan-request/resolve';
+import type { Sentence } from '../../../core/sentence';
+import type { NamedProfile } from '../../../core/domain/profile';
+import type { PlanRequest } from '../../../core/domain/request';
 import { servingCommand, type ServingCommand } from './serving-command';
 
 /** A prefill that is asked for. */

@@ -1,9 +1,9 @@
-import type { PrefillAnswer, PrefillAsked } from '../../core/export/prefill-answer';
-import { usualPrompt } from '../../core/export/usual-prompt';
-import { ExpectedError } from '../../core/errors';
-import { sentence } from '../../core/sentence';
-import type { Run } from '../../core/formats/run';
-import type { PlanSessions } from './plan-sessions';
+import type { PrefillAnswer, PrefillAsked } from '../core/answer';
+import { usualPrompt } from '../core/usual-prompt';
+import { ExpectedError } from '../../../core/errors';
+import { sentence } from '../../../core/sentence';
+import type { Run } from '../../../core/formats/run';
+import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
 
 /** Prompts that are planned, one a config. */
 export interface Prefills {

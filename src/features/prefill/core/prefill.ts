@@ -1,18 +1,18 @@
-import type { CancelSignal } from '../errors';
-import { keyValueBytes } from '../memory-model/activation-memory';
-import { embeddingParameters, parameterCount } from '../model/parameters';
-import { counted, either, sentence, type Sentence } from '../sentence';
-import { uniformLengths } from '../slicing/baselines';
-import { solveSlicing } from '../slicing/solve';
-import { elementBytes } from '../domain/number-formats';
-import type { PlanRequest } from '../domain/request';
-import type { SliceCost } from '../domain/slice-cost';
-import { analyticKinks } from '../time-model/context-kinks';
-import { pipelineOf, type Pipeline } from './predict/pipeline';
-import { transfersOf } from './predict/transfers';
-import type { LengthShare } from '../domain/lengths';
+import type { CancelSignal } from '../../../core/errors';
+import { keyValueBytes } from '../../../core/memory-model/activation-memory';
+import { embeddingParameters, parameterCount } from '../../../core/model/parameters';
+import { counted, either, sentence, type Sentence } from '../../../core/sentence';
+import { uniformLengths } from '../../../core/slicing/baselines';
+import { solveSlicing } from '../../../core/slicing/solve';
+import { elementBytes } from '../../../core/domain/number-formats';
+import type { PlanRequest } from '../../../core/domain/request';
+import type { SliceCost } from '../../../core/domain/slice-cost';
+import { analyticKinks } from '../../../core/time-model/context-kinks';
+import { pipelineOf, type Pipeline } from '../../../core/planner/predict/pipeline';
+import { transfersOf } from '../../../core/planner/predict/transfers';
+import type { LengthShare } from '../../../core/domain/lengths';
 import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
-import { sliceWork } from './candidates/slice-work';
+import { sliceWork } from '../../../core/planner/candidates/slice-work';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends PrefillCut {

@@ -1,5 +1,5 @@
-import type { PrefillAnswer } from '../core/export/prefill-answer';
-import type { PageError } from './page-error';
+import type { PrefillAnswer } from './core/answer';
+import type { PageError } from '../../protocol/page-error';
 
 /** The Prefill tab's part of a page. */
 export interface PrefillState {

@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
-import { CancelledError, ExpectedError } from '../../core/errors';
-import { regretOf, type PrefillAsked } from '../../core/export/prefill-answer';
-import { formatDuration, formatPercent } from '../../core/format';
-import { isRecord } from '../../core/records';
-import { say, sentence } from '../../core/sentence';
-import { showInputBox, withProgress } from '../platform/ui';
-import { usualPrefill, type Prefills } from '../sessions/prefills';
-import type { TimelinePanels } from '../views/timeline-panels';
-import { settled, targetOf, type ConfigCommands } from './target';
+import { CancelledError, ExpectedError } from '../../../core/errors';
+import { regretOf, type PrefillAsked } from '../core/answer';
+import { formatDuration, formatPercent } from '../../../core/format';
+import { isRecord } from '../../../core/records';
+import { say, sentence } from '../../../core/sentence';
+import { showInputBox, withProgress } from '../../../extension/platform/ui';
+import { usualPrefill, type Prefills } from './prefills';
+import type { TimelinePanels } from '../../../extension/views/timeline-panels';
+import { settled, targetOf, type ConfigCommands } from '../../../extension/commands/target';
 
 export interface PrefillCommands extends ConfigCommands {
   readonly prefills: Prefills;

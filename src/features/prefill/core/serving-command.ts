@@ -1,6 +1,6 @@
-import type { ServedCut, ServingRuntime } from '../planner/serving';
-import { shellValue } from './launchers/shell-syntax';
-import { sentence, type Sentence } from '../sentence';
+import type { ServedCut, ServingRuntime } from './serving';
+import { shellValue } from '../../../core/export/launchers/shell-syntax';
+import { sentence, type Sentence } from '../../../core/sentence';
 
 /** A launch of a serving engine. */
 export interface ServingCommand {

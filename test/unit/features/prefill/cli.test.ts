@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ExpectedError } from '../../../src/core/errors';
-import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
-import { transfersOf } from '../../../src/core/planner/predict/transfers';
-import { prefillOf, prefillRemedy, servedPrefill, timesOfLengths } from '../../../src/core/planner/prefill';
-import { servingCommand } from '../../../src/core/export/serving-command';
-import { say } from '../../../src/core/sentence';
-import { readLengths } from '../../../src/cli/problems/lengths';
-import { llama3, request } from '../../golden/requests';
-import { openCommandLine } from './command-line';
+import { ExpectedError } from '../../../../src/core/errors';
+import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { transfersOf } from '../../../../src/core/planner/predict/transfers';
+import { prefillOf, prefillRemedy, servedPrefill, timesOfLengths } from '../../../../src/features/prefill/core/prefill';
+import { servingCommand } from '../../../../src/features/prefill/core/serving-command';
+import { say } from '../../../../src/core/sentence';
+import { readLengths } from '../../../../src/cli/problems/lengths';
+import { llama3, request } from '../../../golden/requests';
+import { openCommandLine } from '../../cli/command-line';
 
 const served = (tokens: number, unit: number) => ({
   ...request('H100-80GB', llama3('70b', 16), {
