@@ -7,7 +7,7 @@ import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
 import { prefillCommand } from '../features/prefill/cli/command';
 import { profileCommand } from './commands/profile';
-import { rehearseCommand } from './commands/rehearse';
+import { rehearseCommand } from '../features/rehearsal/cli/command';
 import { simulateCommand } from './commands/simulate';
 import { solveCommand } from './commands/solve';
 

@@ -25,7 +25,7 @@ import { createPlanHistories, type PlanHistories } from './sessions/plan-histori
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
 import { servedModel } from '../features/prefill/core/served-model';
 import { createPrefills, type Prefills } from '../features/prefill/vscode/prefills';
-import { createRehearsals } from './sessions/rehearsals';
+import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
 import { reportBug, runCommand } from './commands/run-command';

@@ -2,14 +2,14 @@
 import { isMainThread } from 'node:worker_threads';
 import { attentionOperators } from './graph/attention';
 import { timedGraph, timedInputsGraph } from './graph/slice-graph';
-import { stageArgument } from './rehearsal/arguments';
-import { machineClock } from './rehearsal/machine-clock';
-import { serveMail } from './rehearsal/mail-thread';
-import { createStageServer } from './rehearsal/serve';
-import { openSocketMail } from './rehearsal/socket-mail';
+import { stageArgument } from '../features/rehearsal/profiler/arguments';
+import { machineClock } from '../features/rehearsal/profiler/machine-clock';
+import { serveMail } from '../features/rehearsal/profiler/mail-thread';
+import { createStageServer } from '../features/rehearsal/profiler/serve';
+import { openSocketMail } from '../features/rehearsal/profiler/socket-mail';
 import { freeDeviceBytes } from './serve';
 import { answerParent, serveParent } from './serve-parent';
-import { parseRehearsalRequest } from '../protocol/rehearsal';
+import { parseRehearsalRequest } from '../features/rehearsal/protocol';
 
 const loadRuntime = () => import('onnxruntime-node');
 

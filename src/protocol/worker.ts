@@ -6,7 +6,7 @@ import type { ElasticRequest } from '../core/elastic/request';
 import type { Run } from '../core/formats/run';
 import type { ResolveDefaults } from '../core/plan-request/defaults';
 import type { Plan } from '../core/planner/plan';
-import type { PreparedRehearsal, RehearsalAsked } from '../core/rehearsal/prepare';
+import type { PreparedRehearsal, RehearsalAsked } from '../features/rehearsal/core/prepare';
 import type { Remedy } from '../core/rules/plan/remedy';
 import type { PlanRequest } from '../core/domain/request';
 import type { SearchUpdate } from '../core/layout-search/answer';

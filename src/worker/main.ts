@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { answerElastic } from '../core/elastic/answer';
 import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
 import { makePlan } from '../core/planner/make-plan';
-import { preparedRehearsal } from '../core/rehearsal/prepare';
+import { preparedRehearsal } from '../features/rehearsal/core/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/plan-request/resolve';
 import { scenarioOf } from '../core/plan-request/scenario';

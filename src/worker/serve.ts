@@ -4,7 +4,7 @@ import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../features/p
 import type { ElasticAnswer } from '../core/elastic/answer';
 import type { ElasticRequest } from '../core/elastic/request';
 import type { Plan } from '../core/planner/plan';
-import type { preparedRehearsal } from '../core/rehearsal/prepare';
+import type { preparedRehearsal } from '../features/rehearsal/core/prepare';
 import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedy';
 import type { PlanRequest } from '../core/domain/request';

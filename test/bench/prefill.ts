@@ -9,14 +9,14 @@ import { loadConfig } from '../../src/core/config-files/load-config';
 import { median } from '../../src/core/numbers';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { prefillOf, prefillTimeOf, servedPrefill } from '../../src/features/prefill/core/prefill';
-import { fittingDesign } from '../../src/core/rehearsal/design';
+import { fittingDesign } from '../../src/features/rehearsal/core/design';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { forwardOnlySchedule } from '../../src/core/schedules/forward-only';
 import { say, sentence } from '../../src/core/sentence';
 import { uniformLengths } from '../../src/core/slicing/baselines';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { profileRequest } from '../../src/profiler/profile-run';
-import { runStages } from '../../src/profiler/rehearsal/running';
+import { runStages } from '../../src/features/rehearsal/profiler/running';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 
 const isQuick = process.argv.includes('--quick');

@@ -1,16 +1,16 @@
 // Prints how well rehearsals meet their predictions on this machine: `npm run bench:rehearsal`, a few minutes where nothing else runs. A
 // small GPT-2 and a Llama-like model on two stages beside each other, and on eight stages on the virtual clock: five steps, and five cuts
 // of the sequence. `--quick` runs less of it, to see that it runs.
-import { fittingDesign, type Scale } from '../../src/core/rehearsal/design';
+import { fittingDesign, type Scale } from '../../src/features/rehearsal/core/design';
 import { formatDuration, formatNumber, formatPercent } from '../../src/core/format';
-import { isRightGradient } from '../../src/core/rehearsal/gradient-error';
-import { comparedRehearsal, type Rehearsal } from '../../src/core/rehearsal/result';
+import { isRightGradient } from '../../src/features/rehearsal/core/gradient-error';
+import { comparedRehearsal, type Rehearsal } from '../../src/features/rehearsal/core/result';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
-import type { RankedSchemes } from '../../src/core/rehearsal/schemes';
+import type { RankedSchemes } from '../../src/features/rehearsal/core/schemes';
 import { sentence } from '../../src/core/sentence';
 import { resolveRun } from '../../src/core/plan-request/resolve';
-import { rehearse, rehearseSchemes, type RehearsalOptions } from '../../src/profiler/rehearsal-run';
+import { rehearse, rehearseSchemes, type RehearsalOptions } from '../../src/features/rehearsal/profiler/run';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 
 const isQuick = process.argv.includes('--quick');

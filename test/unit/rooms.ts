@@ -76,11 +76,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'plans a request (`make-plan`): `candidates/` lists ways to run the step, `predict/` simulates them, `choose` takes one, `explain/` says why; `lengths/` plans sequences of many lengths',
     imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'slice-runtimes', 'partition'],
   },
-  rehearsal: {
-    about:
-      "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
-    imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner'],
-  },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
     imports: [
@@ -164,7 +159,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'launchers',
       'partition',
       'planner',
-      'rehearsal',
       'layout-search',
       'plan-request',
       'rules',
@@ -180,6 +174,11 @@ export type Feature = CoreRoom;
 
 /** Each is a folder of `src/features`; a feature imports only features above it in this table. Nothing in `src/core` imports a feature. */
 export const features: Readonly<Record<string, Feature>> = {
+  rehearsal: {
+    about:
+      "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
+    imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner', 'compare', 'export'],
+  },
   prefill: {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
     imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'formats', 'terapipe', 'planner', 'plan-request', 'export'],
@@ -210,7 +209,7 @@ export function placeOf(path: string): string {
 /** What the faces use of the profiler: none of it loads ONNX Runtime. */
 const profilerFaces = [
   'src/profiler/profile-run',
-  'src/profiler/rehearsal-run',
+  'src/features/rehearsal/profiler/run',
   'src/profiler/store',
   'src/profiler/onnx-file/run-of-onnx',
 ];
@@ -260,7 +259,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/profiler/': {
     about:
-      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `rehearsal/` runs a whole step with them, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',
+      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',
     files: ['src/profiler/', 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },

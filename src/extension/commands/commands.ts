@@ -13,7 +13,7 @@ import { planCommand } from './plan';
 import { planPrefillCommand, type PrefillCommands } from '../../features/prefill/vscode/command';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
-import { rehearseCommand, type RehearseCommands } from './rehearse';
+import { rehearseCommand, type RehearseCommands } from '../../features/rehearsal/vscode/command';
 import { exportPlanCommand } from './save';
 import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './search-layout';
 import { targetOf, timelineTargetOf } from './target';

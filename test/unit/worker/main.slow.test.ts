@@ -18,8 +18,8 @@ import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search
 import { parseWorkerReply, type WorkerReply, type WorkerRequest } from '../../../src/protocol/worker';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { gpt, llama3, request } from '../../golden/requests';
-import { preparedRehearsal } from '../../../src/core/rehearsal/prepare';
-import { asPlanned, tinyPlan } from '../profiler/rehearsal/tiny-plan';
+import { preparedRehearsal } from '../../../src/features/rehearsal/core/prepare';
+import { asPlanned, tinyPlan } from '../features/rehearsal/profiler/tiny-plan';
 import { requestOf, vitBase } from '../core/elastic/models';
 import { bundleWorker, type BundledWorker } from './bundle';
 

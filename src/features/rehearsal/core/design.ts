@@ -1,0 +1,205 @@
+import { sum } from '../../../core/numbers';
+import { ExpectedError } from '../../../core/errors';
+import { formatCount, plural } from '../../../core/format';
+import { chunksOf, kindFor } from '../../../core/partition/scheduling';
+import { chosenOf, type Plan } from '../../../core/planner/plan';
+import { generateSchedule, problemOf } from '../../../core/schedules/registry';
+import { unitsOf, type Schedule } from '../../../core/schedules/schedule';
+import { layerShapeOf } from '../../../core/measured-profile/shape';
+import type { LayerShape } from '../../../core/domain/profile';
+import { wholeLayers, type Recompute } from '../../../core/domain/recompute';
+import type { PlanRequest } from '../../../core/domain/request';
+import type { BatchSlice, Scheme } from '../../../core/domain/scheme';
+import { stageBytes, type ChunkLayers, type RehearsedSizes } from './estimate';
+import { requireRehearsable } from './refusals';
+import { counted, sentence } from '../../../core/sentence';
+
+/** How the plan is made smaller; null: as it is. */
+export interface Scale {
+  readonly layers: number | null;
+  readonly hidden: number | null;
+  /** Tokens of a sequence. */
+  readonly sequence: number | null;
+  /** Sequences of the step. */
+  readonly batch: number | null;
+  readonly stages: number | null;
+}
+
+/** What is to be run: the plan's schedule on a model of the plan's layers, on one rank's share. */
+export interface RehearsalDesign extends RehearsedSizes {
+  readonly title: string;
+  /** As the plan names it. */
+  readonly scheduleName: string;
+  readonly scheme: Scheme;
+  readonly layers: number;
+  /** Sequences of the step. */
+  readonly batch: number;
+  /** The head is the token table. */
+  readonly tied: boolean;
+  /** Memory that the process of each stage takes at most, bytes: an estimate. */
+  readonly stageBytes: readonly number[];
+  /** In what it is not the plan: sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Entries of a stand-in vocabulary, where no file says one. */
+const standInVocab = 512;
+
+/**
+ * What a rehearsal of a plan runs.
+ * @param scale smaller than the plan where it says so. @param scheme instead of the plan's.
+ * @throws ExpectedError `rehearsal-*` where it cannot be; `schedule-unmet` where the schedule cannot run what is left.
+ */
+function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDesign {
+  const { request } = plan;
+  requireRehearsable(request);
+  const candidate = chosenOf(plan);
+  const layout = { ...request.layout, pipeline: scale.stages ?? request.layout.pipeline };
+  const tokens = scale.sequence ?? request.training.sequenceLength;
+  const kind = { ...kindFor(candidate.schedule, layout), chunks: candidate.chunksPerStage };
+  const layers = scale.layers ?? request.model.layers;
+  const isCut = layers !== request.model.layers || scale.stages !== null;
+  const model = { ...request.model, layers };
+  const stageLayers = isCut ? null : (layout.stageLayers ?? null);
+  const chunkCount = layout.pipeline * kind.chunks;
+  if (layers < chunkCount)
+    throw new ExpectedError(
+      'rehearsal-layers',
+      sentence`${counted(layers, 'layer')} cannot be shared by ${counted(chunkCount, 'chunk')} of ${counted(layout.pipeline, 'stage')}`,
+      sentence`rehearse ${formatCount(chunkCount)} layers or more, or fewer stages`,
+    );
+  const { chunkContents } = chunksOf({ model, training: request.training, layout }, kind, stageLayers);
+  const cut = scheme ?? scaledScheme(candidate.scheme, request.training.sequenceLength, tokens, scale.batch);
+  const isSameOrder = scheme === undefined && scale.stages === null && scale.batch === null;
+  const schedule: Schedule =
+    isSameOrder && candidate.timeline !== null
+      ? { ...candidate.timeline, units: unitsOf(cut) }
+      : generateSchedule(kind.name, problemOf(cut, layout.pipeline, kind.chunks));
+  const shape = scaledShape(layerShapeOf(request.model, layout.tensor, layout.expert), scale.hidden);
+  const sizes: RehearsedSizes = {
+    schedule,
+    shape,
+    chunks: inOrder(
+      chunkContents.map((contents) => contents.layers),
+      request.training,
+    ),
+    keepsProbabilities: request.training.attention !== 'flash',
+    tokens,
+  };
+  return {
+    ...sizes,
+    stageBytes: Array.from({ length: schedule.stages }, (_, stage) => stageBytes(sizes, stage)),
+    title: request.title,
+    scheduleName: candidate.schedule,
+    scheme: cut,
+    layers,
+    batch: cut.reduce((sum, chunk) => sum + chunk.batch, 0),
+    tied: request.model.tiedEmbeddings,
+    notes: notesOf(request, { ...scale, layers: layers === request.model.layers ? null : layers }, shape),
+  };
+}
+
+function inOrder(counts: readonly number[], training: Recompute): ChunkLayers[] {
+  let first = 0;
+  return counts.map((count) => {
+    const chunk = { first, count, recomputed: wholeLayers(training, { layers: count }) };
+    first += count;
+    return chunk;
+  });
+}
+
+/** The same cut of shorter sequences, and of the first `batch` sequences alone. */
+function scaledScheme(scheme: Scheme, tokens: number, scaledTokens: number, batch: number | null): Scheme {
+  let left = batch ?? Infinity;
+  const kept: BatchSlice[] = [];
+  for (const chunk of scheme) {
+    if (left <= 0) break;
+    const sequences = Math.min(chunk.batch, left);
+    kept.push({ batch: sequences, tokens: scaledLengths(chunk.tokens, tokens, scaledTokens) });
+    left -= sequences;
+  }
+  return kept;
+}
+
+/** Lengths in proportion, at least a token each, that add up. */
+function scaledLengths(lengths: readonly number[], tokens: number, scaledTokens: number): number[] {
+  if (tokens === scaledTokens) return [...lengths];
+  const count = Math.min(lengths.length, scaledTokens);
+  let [before, at] = [0, 0];
+  return lengths.slice(0, count).map((length, index) => {
+    before += length;
+    const isLast = index === count - 1;
+    const end = isLast
+      ? scaledTokens
+      : Math.min(Math.max(Math.round((before * scaledTokens) / tokens), at + 1), scaledTokens - (count - 1 - index));
+    const scaled = end - at;
+    at = end;
+    return scaled;
+  });
+}
+
+/** A narrower layer of as many of the same heads as fit; of the same proportions. */
+function scaledShape(shape: LayerShape, hidden: number | null): LayerShape {
+  const vocab = shape.vocab === 0 ? standInVocab : shape.vocab;
+  if (hidden === null || hidden === shape.hidden) return { ...shape, vocab };
+  const share = hidden / shape.hidden;
+  const groups = Math.max(1, Math.round(shape.heads / shape.kvHeads));
+  const headDim = Math.min(shape.headDim, 2 * Math.max(1, Math.round(hidden / 2)));
+  const kvHeads = Math.max(1, Math.round((shape.kvHeads * share * shape.headDim) / headDim));
+  return {
+    ...shape,
+    hidden,
+    headDim,
+    kvHeads,
+    heads: kvHeads * groups,
+    ffn: Math.max(8, 8 * Math.round((shape.ffn * share) / 8)),
+    vocab: Math.max(Math.min(vocab, standInVocab), Math.round(vocab * share)),
+  };
+}
+
+function notesOf({ model, training, layout }: PlanRequest, scale: Scale, shape: LayerShape): string[] {
+  const when = (condition: boolean, note: string): string[] => (condition ? [note] : []);
+  return [
+    ...when(scale.stages !== null, `${plural(scale.stages ?? 0, 'stage')} instead of ${formatCount(layout.pipeline)}`),
+    ...when(scale.layers !== null, `${plural(scale.layers ?? 0, 'layer')} instead of ${formatCount(model.layers)}`),
+    ...when(
+      scale.hidden !== null,
+      `Width ${formatCount(shape.hidden)} instead of ${formatCount(model.hidden)}, with ${plural(shape.heads, 'head')} of ${formatCount(shape.headDim)}, a feed-forward of ${formatCount(shape.ffn)} and ${formatCount(shape.vocab)} words`,
+    ),
+    ...when(
+      scale.sequence !== null,
+      `Sequences of ${plural(scale.sequence ?? 0, 'token')} instead of ${formatCount(training.sequenceLength)}`,
+    ),
+    ...when(
+      scale.batch !== null,
+      `${plural(scale.batch ?? 0, 'sequence')} a step instead of ${formatCount(Math.floor(training.globalBatch / layout.data))}`,
+    ),
+    ...when(layout.data > 1, `One of ${plural(layout.data, 'replica')}: gradients are not exchanged`),
+    ...when(
+      layout.tensor > 1,
+      `One rank's share of tensor ${formatCount(layout.tensor)}, without its collectives: gradients are those of the share alone`,
+    ),
+    ...when(model.vocab === 0, `No file says a vocabulary: ${plural(standInVocab, 'word')} stand in`),
+    ...when(training.precision !== 'fp32', `Computed in fp32 instead of ${training.precision}`),
+    ...when(training.dropout, 'Without dropout'),
+  ];
+}
+
+/** The design whose processes fit into memory: with as many of the model's layers as do, where `scale` does not say. */
+export function fittingDesign(plan: Plan, scale: Scale, usableBytes: number): RehearsalDesign {
+  const whole = designRehearsal(plan, scale);
+  if (scale.layers !== null || neededBytes(whole) <= usableBytes) return whole;
+  let [least, most] = [whole.chunks.length, whole.layers];
+  // The most layers that fit, or as few as the chunks allow.
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (neededBytes(designRehearsal(plan, { ...scale, layers: middle })) <= usableBytes) least = middle;
+    else most = middle - 1;
+  }
+  return designRehearsal(plan, { ...scale, layers: least });
+}
+
+/** Memory of all processes together, bytes. */
+export function neededBytes({ stageBytes: ofStages }: RehearsalDesign): number {
+  return sum(ofStages);
+}

@@ -1,0 +1,230 @@
+import os from 'node:os';
+import { memoized } from '../../../core/memoized';
+import { median, sum } from '../../../core/numbers';
+import { onClock } from '../core/clock';
+import type { RehearsalDesign } from '../core/design';
+import { splitsBackward } from '../core/estimate';
+import type { GradientError } from '../core/gradient-error';
+import type { CellTime, StepRun } from '../core/result';
+import { unslicedSchedule } from '../core/unsliced';
+import type { Schedule } from '../../../core/schedules/schedule';
+import type { Transfers } from '../../../core/schedules/simulate/transfers';
+import type { Cell, ProviderName } from '../../../core/domain/profile';
+import type { ProfilerJob } from '../../../protocol/profiler';
+import type { CellTimes, RehearsalReply, Transfer } from '../protocol';
+import { machineBusyMs, machineClock, processorMs } from './machine-clock';
+import { startStageProcesses, type StageProcesses } from './processes';
+
+/** How stages are run. */
+interface RunningOptions {
+  /** The bundled child, `dist/profiler.js`. */
+  readonly childFile: string;
+  readonly provider: ProviderName;
+  readonly libraryPath: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+  /** Hears how many passes have run since something was asked for, of all processes together. */
+  readonly onPassed: (passes: number) => void;
+  /** Only schedules without backward will be run: layers alone, without the head. */
+  readonly forwardOnly?: boolean;
+}
+
+/** A step that ran. */
+export interface RanStep extends StepRun {
+  readonly transfers: readonly Transfer[];
+  /** What passes waited for the processor, which had other work, as a share of their time. */
+  readonly waitedShare: number;
+  /** What other programs took of all cores meanwhile, as a share. */
+  readonly othersShare: number;
+  /** The worst of all stages; null of the step that others are compared with. */
+  readonly gradients: GradientError | null;
+}
+
+/** Stages in their processes, or in one. One call at a time; each rejects as `StageProcesses.ask`. */
+interface RunningStages {
+  readonly attention: string;
+  readonly versions: Readonly<Record<string, string>>;
+  /** One for each process, bytes, so far. */
+  readonly peakRssBytes: () => readonly number[];
+  /** The unsliced step, whose gradients those of every other step are compared with. */
+  readonly reference: () => Promise<RanStep>;
+  /** Times cells only, all processes in parallel: the median of its rounds. */
+  readonly time: (cells: readonly Cell[], rounds: number) => Promise<CellTime>;
+  /** Runs a schedule on the chunks of the design; where all stages are in one process its clock is the schedule's. */
+  readonly step: (schedule: Schedule) => Promise<RanStep>;
+  /** The same of a schedule without backward. */
+  readonly forward: (schedule: Schedule) => Promise<RanStep>;
+  readonly close: () => Promise<void>;
+}
+
+/** Longest wait for one answer. */
+const limitMs = 30 * 60_000;
+
+type Stepped = Extract<RehearsalReply, { readonly type: 'stepped' }>;
+
+/**
+ * Starts the processes of a design's stages.
+ * @param stagesOf stages of each process. @param largestBatch sequences of the largest unit of any schedule that will be run.
+ */
+export async function runStages(
+  design: RehearsalDesign,
+  stagesOf: readonly (readonly number[])[],
+  largestBatch: number,
+  options: RunningOptions,
+): Promise<RunningStages> {
+  const passed = stagesOf.map(() => 0);
+  const processes = await startStageProcesses(stagesOf, {
+    ...options,
+    limitMs,
+    onPassed: (index, passes) => {
+      passed[index] = passes;
+      options.onPassed(sum(passed));
+    },
+  });
+  try {
+    return await openedStages({
+      design,
+      stagesOf,
+      largestBatch,
+      provider: options.provider,
+      processes,
+      passed,
+      forwardOnly: options.forwardOnly ?? false,
+    });
+  } catch (error) {
+    await processes.close();
+    throw error;
+  }
+}
+
+/** Processes that were started, and what they are to run. */
+interface Started {
+  readonly design: RehearsalDesign;
+  readonly stagesOf: readonly (readonly number[])[];
+  readonly largestBatch: number;
+  readonly provider: ProviderName;
+  readonly forwardOnly: boolean;
+  readonly processes: StageProcesses;
+  /** Passes that each has run since something was asked for. */
+  readonly passed: number[];
+}
+
+async function openedStages({ design, stagesOf, largestBatch, provider, forwardOnly, processes, passed }: Started): Promise<RunningStages> {
+  const { chunks, tokens, batch, tied, schedule } = design;
+  const split = splitsBackward(schedule);
+  const opened = await processes.ask(
+    stagesOf.map((stages) => ({
+      type: 'open' as const,
+      provider,
+      step: { job: jobOf(design, largestBatch), chunks, tokens, batch, tied, forwardOnly },
+      split,
+      stages: [...stages],
+      addresses: [...processes.addresses],
+    })),
+    'opened',
+  );
+  let peaks: readonly number[] = [];
+  const run = async (ran: Schedule, keep: 'reference' | 'compared' | 'nothing'): Promise<RanStep> => {
+    passed.fill(0);
+    const others = otherWork();
+    const replies = await processes.ask(
+      stagesOf.map(() => ({ type: 'step' as const, schedule: ran, keep })),
+      'stepped',
+    );
+    peaks = replies.map(({ peakRssBytes }) => peakRssBytes);
+    return { ...merged(replies, stagesOf.length === 1 ? ran : null), othersShare: others(sum(replies.map((reply) => reply.processorMs))) };
+  };
+  const [first] = opened;
+  return {
+    attention: first?.attention ?? '',
+    versions: { onnxruntime: first?.onnxruntime ?? 'unknown', node: process.version, os: `${os.type()} ${os.release()}` },
+    peakRssBytes: () => peaks,
+    reference: () => run(unslicedSchedule(schedule), 'reference'),
+    step: (ran) => run(ran, 'compared'),
+    forward: (ran) => run(ran, 'nothing'),
+    close: processes.close,
+    async time(cells, rounds) {
+      const all = Array.from(schedule.stageOfChunk, (stage, chunk) => ({ stage, chunk }));
+      const chunksOf = (own: readonly number[]) => all.filter(({ stage }) => own.includes(stage));
+      const replies = await processes.ask(
+        stagesOf.map((own) => ({ type: 'time' as const, cells: [...cells], chunks: chunksOf(own), split, rounds })),
+        'timed',
+      );
+      return medianOf(replies.flatMap((reply) => reply.cells));
+    },
+  };
+}
+
+function jobOf({ shape, keepsProbabilities, tokens }: RehearsalDesign, batch: number): ProfilerJob {
+  return {
+    shape,
+    precision: 'fp32',
+    gradAccumulationFp32: true,
+    attention: keepsProbabilities ? 'plain' : 'fused',
+    threads: 1,
+    limits: { batch, tokens, sequence: tokens },
+  };
+}
+
+function medianOf(cells: readonly CellTimes[]): CellTime {
+  const times = new Map(cells.map((each) => [`${each.chunk} ${keyOf(each.cell)}`, each]));
+  return (chunk, cell, kind) => {
+    const ms = times.get(`${chunk} ${keyOf(cell)}`)?.ms[kind] ?? [];
+    return ms.length === 0 ? null : median(ms);
+  };
+}
+
+function keyOf({ batch, tokens, context }: Cell): string {
+  return `${batch},${tokens},${context}`;
+}
+
+/** Different cells of some schedules. */
+export function cellsOf(schedules: readonly Schedule[]): Cell[] {
+  const cells = schedules.flatMap(({ units }) => units.map(({ batch, tokens, context }) => ({ batch, tokens, context })));
+  return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
+}
+
+/** Begins to watch what the machine does. @returns what says, told what our processes worked, which share of all cores others took. */
+function otherWork(): (ownMs: number) => number {
+  const [fromMs, busyMs, parentMs] = [machineClock(), machineBusyMs(), processorMs()];
+  return (ownMs) => {
+    const othersMs = machineBusyMs() - busyMs - (processorMs() - parentMs) - ownMs;
+    return Math.min(1, Math.max(0, othersMs) / ((machineClock() - fromMs) * os.cpus().length));
+  };
+}
+
+/** What all processes ran together, from the first start on. @param inTurn the schedule, where its stages ran one after the other. */
+function merged(replies: readonly Stepped[], inTurn: Schedule | null): Omit<RanStep, 'othersShare'> {
+  const [first] = replies;
+  if (first === undefined) throw new Error('no process answered');
+  const columnOf = (key: 'startMs' | 'endMs' | 'workMs'): Float64Array =>
+    first[key].map((_, row) => replies.map((reply) => reply[key][row] ?? NaN).find((ms) => !Number.isNaN(ms)) ?? NaN);
+  const [startMs, endMs, workMs] = [columnOf('startMs'), columnOf('endMs'), columnOf('workMs')];
+  const fromMs = startMs.reduce((least, ms) => Math.min(least, ms), Infinity);
+  const shifted = { startMs: startMs.map((ms) => ms - fromMs), endMs: endMs.map((ms) => ms - fromMs) };
+  const lastMs = shifted.endMs.reduce((most, ms) => Math.max(most, ms), 0);
+  const wallMs = sum([...endMs].map((ms, row) => ms - (startMs[row] ?? 0)));
+  // In parallel a pass takes wall-clock time; one after the other it counts processor time.
+  const { startMs: starts, endMs: ends, makespanMs } = inTurn === null ? { ...shifted, makespanMs: lastMs } : onClock(inTurn, workMs);
+  const errors = replies.flatMap(({ error }) => (error === null ? [] : [error]));
+  return {
+    startMs: starts,
+    endMs: ends,
+    workMs,
+    makespanMs,
+    loss: sum(replies.map(({ loss }) => loss)),
+    transfers: replies.flatMap(({ transfers }) => transfers),
+    waitedShare: Math.max(0, 1 - sum([...workMs]) / wallMs),
+    gradients: errors.length === 0 ? null : errors.reduce((a, b) => (b.error > a.error ? b : a)),
+  };
+}
+
+/** What handing on a unit takes between processes: the median of what as many bytes took in a step that counts for nothing else. */
+export function transfersOf({ units }: Schedule, hidden: number, { transfers }: RanStep): Transfers {
+  const bySize = new Map<number, number[]>();
+  for (const { bytes, sentMs, arrivedMs } of transfers) memoized(bySize, bytes, () => []).push(arrivedMs - sentMs);
+  const ms = Float64Array.from(units, ({ batch, tokens }) => {
+    const took = bySize.get(Float32Array.BYTES_PER_ELEMENT * batch * tokens * hidden) ?? [];
+    return took.length === 0 ? 0 : median(took);
+  });
+  return { forwardMs: ms, backwardMs: ms, mode: 'edge' };
+}
