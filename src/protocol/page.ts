@@ -1,9 +1,9 @@
 import type * as v from 'valibot';
 import type { PageError } from './page-error';
 import type { comparisonAct, controlChange, exportFormat, pageMessage } from './page-schema';
-import type { ElasticAnswer } from '../core/elastic/answer';
-import type { ElasticPlan } from '../core/elastic/plan';
-import type { ElasticRequest } from '../core/elastic/request';
+import type { ElasticAnswer } from '../features/elastic/core/answer';
+import type { ElasticPlan } from '../features/elastic/core/plan';
+import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Finding } from '../core/findings';
 import type { CandidateId, Plan } from '../core/planner/plan';
 import type { Profile } from '../core/domain/profile';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { PrefillAnswer, PrefillAsked } from '../features/prefill/core/answer';
 import type { Comparison } from '../core/export/comparison-json';
-import type { ElasticAnswer } from '../core/elastic/answer';
-import type { ElasticRequest } from '../core/elastic/request';
+import type { ElasticAnswer } from '../features/elastic/core/answer';
+import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Run } from '../core/formats/run';
 import type { ResolveDefaults } from '../core/plan-request/defaults';
 import type { Plan } from '../core/planner/plan';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { answerElastic } from '../core/elastic/answer';
+import { answerElastic } from '../features/elastic/core/answer';
 import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
 import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../features/rehearsal/core/prepare';

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
 import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../features/prefill/core/answer';
-import type { ElasticAnswer } from '../core/elastic/answer';
-import type { ElasticRequest } from '../core/elastic/request';
+import type { ElasticAnswer } from '../features/elastic/core/answer';
+import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Plan } from '../core/planner/plan';
 import type { preparedRehearsal } from '../features/rehearsal/core/prepare';
 import type { WhatIfSet } from '../core/layout-search/what-if';

@@ -1,9 +1,9 @@
-import { placePipelines } from '../../src/core/elastic/auto-dp';
-import { elasticContext, frozenForwardMs, modelledStep } from '../../src/core/elastic/context';
-import { planElastic } from '../../src/core/elastic/make-plan';
-import type { ElasticPlan, VariantId } from '../../src/core/elastic/plan';
-import type { ElasticRequest } from '../../src/core/elastic/request';
-import { resolveElastic } from '../../src/core/elastic/resolve';
+import { placePipelines } from '../../src/features/elastic/core/auto-dp';
+import { elasticContext, frozenForwardMs, modelledStep } from '../../src/features/elastic/core/context';
+import { planElastic } from '../../src/features/elastic/core/make-plan';
+import type { ElasticPlan, VariantId } from '../../src/features/elastic/core/plan';
+import type { ElasticRequest } from '../../src/features/elastic/core/request';
+import { resolveElastic } from '../../src/features/elastic/core/resolve';
 import type { WrittenElastic } from '../../src/core/formats/given-elastic';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { golden, once } from './data';

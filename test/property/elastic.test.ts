@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decideCaches, type Span } from '../../src/core/elastic/auto-cache';
-import { exactBalance, greedyBalance, stageSums } from '../../src/core/elastic/balance';
-import { requestOf } from '../unit/core/elastic/models';
+import { decideCaches, type Span } from '../../src/features/elastic/core/auto-cache';
+import { exactBalance, greedyBalance, stageSums } from '../../src/features/elastic/core/balance';
+import { requestOf } from '../unit/features/elastic/core/models';
 import { cases } from './cases';
 
 /** All cuts of `units` into `stages` stages with at least one unit each. */

@@ -139,10 +139,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     about: 'a plan against another plan, a trace, step times or the log of a run',
     imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'languages', 'partition', 'planner'],
   },
-  elastic: {
-    about: 'runs that freeze layers: cuts, replicas, cache, epochs',
-    imports: ['domain', 'model', 'schedules', 'slicing', 'time-model', 'memory-model', 'languages', 'formats', 'plan-request'],
-  },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
     imports: [
@@ -164,7 +160,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'rules',
       'config-files',
       'compare',
-      'elastic',
     ],
   },
 };
@@ -174,6 +169,22 @@ export type Feature = CoreRoom;
 
 /** Each is a folder of `src/features`; a feature imports only features above it in this table. Nothing in `src/core` imports a feature. */
 export const features: Readonly<Record<string, Feature>> = {
+  elastic: {
+    about: 'runs that freeze layers: cuts, replicas, cache, epochs',
+    imports: [
+      'domain',
+      'model',
+      'schedules',
+      'slicing',
+      'time-model',
+      'memory-model',
+      'languages',
+      'formats',
+      'terapipe',
+      'plan-request',
+      'export',
+    ],
+  },
   rehearsal: {
     about:
       "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { totalBytes } from '../../src/core/elastic/memory';
+import { totalBytes } from '../../src/features/elastic/core/memory';
 import { formatDuration, formatNumber } from '../../src/core/format';
-import { answerElastic } from '../../src/core/elastic/answer';
-import type { ElasticRequest } from '../../src/core/elastic/request';
+import { answerElastic } from '../../src/features/elastic/core/answer';
+import type { ElasticRequest } from '../../src/features/elastic/core/request';
 import { pageElasticOf } from '../../src/extension/sessions/page-state';
 import type { PageElastic, PageState } from '../../src/protocol/page';
-import { requestOf } from '../unit/core/elastic/models';
+import { requestOf } from '../unit/features/elastic/core/models';
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { LauncherReader } from '../../core/formats/facts';
-import { elasticHtml } from '../../core/export/html/elastic-report';
+import { elasticHtml } from '../../features/elastic/core/report';
 import { planHtml } from '../../core/export/html/report';
 import type { ReportFinding } from '../../core/export/html/sections';
 import type { SliceExport } from '../../core/export/slices/slice-export';

@@ -8,7 +8,7 @@ import { nameOf } from '../sessions/sources';
 import { setStatusBarMessage } from '../platform/ui';
 import { settled, targetOf, type ConfigCommands } from './target';
 import { startErrors, type Finding } from '../../core/findings';
-import { elasticJson } from '../../core/export/elastic-json';
+import { elasticJson } from '../../features/elastic/json';
 import { planJson } from '../../core/export/plan-json';
 import { sentence } from '../../core/sentence';
 

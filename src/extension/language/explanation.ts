@@ -1,4 +1,4 @@
-import type { ElasticPlan } from '../../core/elastic/plan';
+import type { ElasticPlan } from '../../features/elastic/core/plan';
 import type { Plan } from '../../core/planner/plan';
 import type { Translate } from '../platform/translate';
 

@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, 
 import { tightestOf } from '../../core/memory-model/profile';
 import { chosenOf } from '../../core/planner/plan';
 import { stageLayersText } from '../../core/layout-search/labels';
-import { elasticExplanations } from './elastic-explanations';
+import { elasticExplanations } from '../../features/elastic/vscode/explanations';
 import { wayText } from '../../core/planner/lengths/length-reasons';
 import { say } from '../../core/sentence';
 

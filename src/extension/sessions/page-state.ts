@@ -1,7 +1,7 @@
 import type { ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/formats/run';
 import type { Located, Place } from '../../core/domain/located';
-import type { ElasticAnswer } from '../../core/elastic/answer';
+import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import {
   emptyPage,
   noTabParts,

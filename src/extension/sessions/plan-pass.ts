@@ -1,6 +1,6 @@
-import { readNamedNorms } from '../../core/elastic/named-norms';
-import type { ElasticAnswer } from '../../core/elastic/answer';
-import { resolveElastic } from '../../core/elastic/resolve';
+import { readNamedNorms } from '../../features/elastic/core/named-norms';
+import type { ElasticAnswer } from '../../features/elastic/core/answer';
+import { resolveElastic } from '../../features/elastic/core/resolve';
 import { scenarioOf } from '../../core/plan-request/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';

@@ -1,5 +1,5 @@
-import type { ElasticAnswer } from '../../core/elastic/answer';
-import type { ElasticRequest } from '../../core/elastic/request';
+import type { ElasticAnswer } from '../../features/elastic/core/answer';
+import type { ElasticRequest } from '../../features/elastic/core/request';
 import type { LauncherReader } from '../../core/formats/facts';
 import type { Run } from '../../core/formats/run';
 import type { Plan } from '../../core/planner/plan';

@@ -1,5 +1,5 @@
 import type { ConfigFormat } from '../../core/formats/config-format';
-import type { ElasticAnswer } from '../../core/elastic/answer';
+import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import type { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import type { LauncherFile, LauncherReader } from '../../core/formats/facts';

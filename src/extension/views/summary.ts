@@ -1,4 +1,4 @@
-import type { ElasticPlan } from '../../core/elastic/plan';
+import type { ElasticPlan } from '../../features/elastic/core/plan';
 import { formatDuration, formatNumber, formatPercent } from '../../core/format';
 import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';

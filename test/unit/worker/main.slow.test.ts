@@ -13,14 +13,14 @@ import { loadRun } from '../../load-run';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/plan-request/resolve';
 import { makePlan } from '../../../src/core/planner/make-plan';
-import { answerElastic } from '../../../src/core/elastic/answer';
+import { answerElastic } from '../../../src/features/elastic/core/answer';
 import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search/answer';
 import { parseWorkerReply, type WorkerReply, type WorkerRequest } from '../../../src/protocol/worker';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
 import { gpt, llama3, request } from '../../golden/requests';
 import { preparedRehearsal } from '../../../src/features/rehearsal/core/prepare';
 import { asPlanned, tinyPlan } from '../features/rehearsal/profiler/tiny-plan';
-import { requestOf, vitBase } from '../core/elastic/models';
+import { requestOf, vitBase } from '../features/elastic/core/models';
 import { bundleWorker, type BundledWorker } from './bundle';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {

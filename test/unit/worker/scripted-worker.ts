@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
-import type { ElasticAnswer } from '../../../src/core/elastic/answer';
+import type { ElasticAnswer } from '../../../src/features/elastic/core/answer';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchResult } from '../../../src/core/layout-search/result';

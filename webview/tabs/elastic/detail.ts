@@ -1,4 +1,4 @@
-import type { BalanceChoice } from '../../../src/core/elastic/plan';
+import type { BalanceChoice } from '../../../src/features/elastic/core/plan';
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';

@@ -1,4 +1,4 @@
-import type { ElasticEpoch } from '../../../src/core/elastic/plan';
+import type { ElasticEpoch } from '../../../src/features/elastic/core/plan';
 import type { PageElastic } from '../../../src/protocol/page';
 import { css, mix, readableOn, withAlpha, type Rgba } from '../../base/color';
 import { t } from '../../base/strings';

@@ -1,4 +1,4 @@
-import type { ElasticSpan } from '../../../src/core/elastic/answer';
+import type { ElasticSpan } from '../../../src/features/elastic/core/answer';
 import type { PageElastic } from '../../../src/protocol/page';
 import type { EpochWidth } from '../../base/view-state';
 

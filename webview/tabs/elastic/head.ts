@@ -1,4 +1,4 @@
-import { additions, type ElasticVariant, type VariantId } from '../../../src/core/elastic/plan';
+import { additions, type ElasticVariant, type VariantId } from '../../../src/features/elastic/core/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';

@@ -1,6 +1,6 @@
-import { totalBytes } from '../../../src/core/elastic/memory';
-import type { ElasticEpoch, VariantId } from '../../../src/core/elastic/plan';
-import type { BalanceName } from '../../../src/core/elastic/request';
+import { totalBytes } from '../../../src/features/elastic/core/memory';
+import type { ElasticEpoch, VariantId } from '../../../src/features/elastic/core/plan';
+import type { BalanceName } from '../../../src/features/elastic/core/request';
 import { formatBytes, formatBytesOf, formatCount, formatDuration, plural } from '../../../src/core/format';
 import { usablePeakBytes } from '../../../src/core/memory-model/verdict';
 import type { PageElastic } from '../../../src/protocol/page';

@@ -1,4 +1,4 @@
-import type { ElasticEpoch } from '../../../src/core/elastic/plan';
+import type { ElasticEpoch } from '../../../src/features/elastic/core/plan';
 
 /** What the rows of the chart show. */
 export interface Machine {

@@ -1,5 +1,5 @@
-import { epochVerdict } from '../../../src/core/elastic/memory';
-import { additions, type VariantId } from '../../../src/core/elastic/plan';
+import { epochVerdict } from '../../../src/features/elastic/core/memory';
+import { additions, type VariantId } from '../../../src/features/elastic/core/plan';
 import { formatBytes, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { t } from '../../base/strings';

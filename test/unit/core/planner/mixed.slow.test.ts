@@ -5,7 +5,7 @@ import { linearPeak } from '../../../../src/core/time-model/rates';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { stageCost } from '../../../../src/core/time-model/stage-time';
 import { ExpectedError } from '../../../../src/core/errors';
-import { resolveElastic } from '../../../../src/core/elastic/resolve';
+import { resolveElastic } from '../../../../src/features/elastic/core/resolve';
 import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-settings';
 import { planHtml } from '../../../../src/core/export/html/report';
 import { stagesJson } from '../../../../src/core/export/plan-json';
