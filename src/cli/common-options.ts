@@ -2,7 +2,7 @@ import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
 import { settingOf } from '../core/terapipe/overrides';
 import { presetNamed } from '../core/terapipe/cluster-section';
-import { logNames } from '../core/logs/registry';
+import { logNames } from '../features/compare/core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/defaults';
 import type { Machine } from '../core/plan-request/machine';
 import { sentence } from '../core/sentence';

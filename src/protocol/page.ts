@@ -10,7 +10,7 @@ import type { Profile } from '../core/domain/profile';
 import type { Place } from '../core/domain/located';
 import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
-import type { PageComparison } from './comparison';
+import type { PageComparison } from '../features/compare/protocol';
 import type { PageCommandId, PageFocus } from './page-keys';
 import type { LayoutState } from './layout';
 import type { PrefillState } from '../features/prefill/protocol';

@@ -1,4 +1,4 @@
-import { requestDifferences, type RequestDifference } from '../core/compare/request-diff';
+import { requestDifferences, type RequestDifference } from '../features/compare/core/request-diff';
 import { whatIfKeys, type WhatIfChunks, type WhatIfSet } from '../core/layout-search/what-if';
 import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../core/planner/plan';

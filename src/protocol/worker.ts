@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { PrefillAnswer, PrefillAsked } from '../features/prefill/core/answer';
-import type { Comparison } from '../core/export/comparison-json';
+import type { Comparison } from '../features/compare/json';
 import type { ElasticAnswer } from '../features/elastic/core/answer';
 import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Run } from '../core/formats/run';

@@ -1,5 +1,5 @@
 import { CancelledError } from '../core/errors';
-import type { Comparison } from '../core/export/comparison-json';
+import type { Comparison } from '../features/compare/json';
 import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../features/prefill/core/answer';
 import type { ElasticAnswer } from '../features/elastic/core/answer';
 import type { ElasticRequest } from '../features/elastic/core/request';

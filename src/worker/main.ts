@@ -9,7 +9,7 @@ import { scenarioOf } from '../core/plan-request/scenario';
 import { withSizes } from '../core/plan-request/with-sizes';
 import { answerSearch } from '../core/layout-search/answer';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import { makeCompare } from './compare';
+import { makeCompare } from '../features/compare/worker/compare';
 import { relayPlanner } from './relay';
 import { servePlanner } from './serve';
 

@@ -11,7 +11,7 @@ import type { PlanRequest } from '../core/domain/request';
 import type { answerSearch, SearchUpdate } from '../core/layout-search/answer';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import type { Compare } from './compare';
+import type { Compare } from '../features/compare/worker/compare';
 import { packedParts, transferOf } from '../protocol/packed';
 import {
   parseWorkerData,

@@ -1,4 +1,4 @@
-import { readMeasured } from '../../src/core/compare/measured';
+import { readMeasured } from '../../src/features/compare/core/measured';
 import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
 import { ExpectedError } from '../../src/core/errors';

@@ -30,7 +30,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'webview/charts/lanes/columns#wideFromPx',
   ],
   'a step that is compared with a formula or a slower algorithm': [
-    'src/core/compare/measured#isTrace',
+    'src/features/compare/core/measured#isTrace',
     'src/core/export/launchers/launch-settings#launchSettingsOf',
     'src/core/layout-search/cuts#stageCuts',
     'src/core/layout-search/search#planningAnyway',

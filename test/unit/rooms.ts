@@ -40,10 +40,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['domain', 'model', 'cluster', 'measured-profile'],
   },
   'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['domain', 'model', 'schedules'] },
-  logs: {
-    about: 'reads the logs of training runs, a file for each trainer: steps, memory, FLOPs, and what run they are of',
-    imports: ['domain', 'model', 'cluster'],
-  },
   languages: {
     about:
       'the syntax of files, each parsed with places: `json/`, `yaml/`, `python/` and `shell/` are parsed or run as far as a text tells, `reads` says what words mean; knows no setting',
@@ -102,7 +98,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'measured-profile',
       'time-model',
       'memory-model',
-      'logs',
       'formats',
       'terapipe',
       'launchers',
@@ -135,10 +130,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
     imports: ['domain', 'measured-profile', 'languages', 'formats', 'huggingface', 'terapipe', 'launchers', 'rules'],
   },
-  compare: {
-    about: 'a plan against another plan, a trace, step times or the log of a run',
-    imports: ['domain', 'cluster', 'schedules', 'memory-model', 'logs', 'languages', 'partition', 'planner'],
-  },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
     imports: [
@@ -159,7 +150,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'plan-request',
       'rules',
       'config-files',
-      'compare',
     ],
   },
 };
@@ -169,6 +159,11 @@ export type Feature = CoreRoom;
 
 /** Each is a folder of `src/features`; a feature imports only features above it in this table. Nothing in `src/core` imports a feature. */
 export const features: Readonly<Record<string, Feature>> = {
+  compare: {
+    about:
+      'a plan against another plan, a trace, step times or the log of a run (`core/logs`, a file for each trainer), and calibration to a measured step',
+    imports: ['domain', 'model', 'cluster', 'schedules', 'memory-model', 'languages', 'partition', 'planner', 'plan-request'],
+  },
   elastic: {
     about: 'runs that freeze layers: cuts, replicas, cache, epochs',
     imports: [
@@ -188,7 +183,7 @@ export const features: Readonly<Record<string, Feature>> = {
   rehearsal: {
     about:
       "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
-    imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner', 'compare', 'export'],
+    imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner', 'features/compare', 'export'],
   },
   prefill: {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
@@ -276,7 +271,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/cli/': {
     about: 'the terminal front end: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
-    files: ['src/cli/', 'src/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
+    files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
     packages: ['node:', 'jsonc-parser', 'valibot'],
   },
   'src/extension/': {

@@ -2,7 +2,7 @@ import { said } from '../unit/said';
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { formatDuration } from '../../src/core/format';
-import { fullAnswer, type PageComparison } from '../../src/protocol/comparison';
+import { fullAnswer, type PageComparison } from '../../src/features/compare/protocol';
 import type { PageMessage } from '../../src/protocol/page';
 import { savedState, type OpenOptions, type OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';

@@ -1,11 +1,11 @@
-import { compareWithTimes } from '../../src/core/compare/against-times';
-import { compareWithTrace } from '../../src/core/compare/against-trace';
-import { readMeasured } from '../../src/core/compare/measured';
-import { comparePlans } from '../../src/core/compare/plans';
+import { compareWithTimes } from '../../src/features/compare/core/against-times';
+import { compareWithTrace } from '../../src/features/compare/core/against-trace';
+import { readMeasured } from '../../src/features/compare/core/measured';
+import { comparePlans } from '../../src/features/compare/core/plans';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
-import { measuredAnswer, planSide, plansAnswer, type ComparisonAnswer, type PageComparison } from '../../src/protocol/comparison';
+import { measuredAnswer, planSide, plansAnswer, type ComparisonAnswer, type PageComparison } from '../../src/features/compare/protocol';
 import type { PageState } from '../../src/protocol/page';
-import { exported, slowed } from '../unit/core/compare/plans';
+import { exported, slowed } from '../unit/features/compare/core/plans';
 import { planOf, stateOf, type Variant } from './fixtures';
 
 const base: Variant = {

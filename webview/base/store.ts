@@ -2,7 +2,7 @@ import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../src
 import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
 import type { Timeline } from '../../src/core/schedules/schedule';
-import { withKnownAnswer } from '../../src/protocol/comparison';
+import { withKnownAnswer } from '../../src/features/compare/protocol';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, operationAt, type Operation, type Operations } from './operations';
 import { tailOf, type Tail } from '../../src/core/planner/explain/tail';

@@ -6,7 +6,7 @@ import { configOptions, measured, schedule, withSchedule } from '../common-optio
 import { exportFormatOf, exportNames } from '../export-formats';
 import { free, freeOf, schedules, withSchedules } from '../search-options';
 import { planNearby } from '../planned';
-import { measuredConfig, sayDifferences } from '../measured-config';
+import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
 import { sentence } from '../../core/sentence';
 
 const longestName = Math.max(...exportNames.map((name) => name.length));

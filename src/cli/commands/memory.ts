@@ -2,7 +2,7 @@ import { memoryAnswer } from '../answers/memory';
 import { defineCommand } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { planRun } from '../planned';
-import { measuredConfig, sayDifferences } from '../measured-config';
+import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
 
 export const memoryCommand = defineCommand({
   takes: 'FILE',

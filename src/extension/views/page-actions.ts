@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import type { PageAction } from './page-host';
-import type { Comparisons } from '../sessions/comparisons';
+import type { Comparisons } from '../../features/compare/vscode/comparisons';
 import type { SessionState } from '../sessions/session-state';
 import { applyControl, writeSizes, type ChangeCommands } from '../commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
-import { earlierPlan } from '../commands/compare-with';
+import { earlierPlan } from '../../features/compare/vscode/command';
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
 import { startModel } from '../commands/start-model';

@@ -1,11 +1,11 @@
 import type { TabParts } from '../../protocol/page';
-import type { Comparisons } from '../sessions/comparisons';
+import type { Comparisons } from '../../features/compare/vscode/comparisons';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
-import { pageComparisonOf } from './comparison-page';
+import { pageComparisonOf } from '../../features/compare/vscode/page';
 import { pageLayoutOf } from './layout-page';
 import { noPrefill, type PrefillState } from '../../features/prefill/protocol';
 import type { PrefillSession, Prefills } from '../../features/prefill/vscode/prefills';

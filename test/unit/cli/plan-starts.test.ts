@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { comparedPlansAnswer } from '../../../src/cli/answers/compare';
+import { comparedPlansAnswer } from '../../../src/features/compare/cli/answer';
 import { planAnswer } from '../../../src/cli/answers/plan';
 import { planRun } from '../../../src/cli/planned';
 import { loadConfig } from '../../../src/core/config-files/load-config';

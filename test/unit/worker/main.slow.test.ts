@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { comparePlans } from '../../../src/core/compare/plans';
+import { comparePlans } from '../../../src/features/compare/core/plans';
 import type { ExpectedError } from '../../../src/core/errors';
 import { chromeTrace } from '../../../src/core/export/chrome-trace';
 import { chosenOf } from '../../../src/core/planner/plan';

@@ -1,4 +1,4 @@
-import { fullAnswer, type ComparisonAnswer } from '../../../src/protocol/comparison';
+import { fullAnswer, type ComparisonAnswer } from '../../../src/features/compare/protocol';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 import { indexedTimeline, type Store } from '../../base/store';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';

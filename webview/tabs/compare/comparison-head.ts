@@ -1,5 +1,5 @@
 import { plural } from '../../../src/core/format';
-import { fullAnswer, type ComparisonAnswer, type PageComparison } from '../../../src/protocol/comparison';
+import { fullAnswer, type ComparisonAnswer, type PageComparison } from '../../../src/features/compare/protocol';
 import type { ComparisonAct } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
 import { t } from '../../base/strings';

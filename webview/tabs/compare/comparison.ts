@@ -1,4 +1,4 @@
-import { fullAnswer, type ComparisonAnswer, type PageComparison } from '../../../src/protocol/comparison';
+import { fullAnswer, type ComparisonAnswer, type PageComparison } from '../../../src/features/compare/protocol';
 import type { ComparisonAct } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
 import { makePagedTable, type TableContent } from '../../base/paged-table';

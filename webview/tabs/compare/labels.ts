@@ -1,6 +1,6 @@
 import { formatDuration, formatPercent } from '../../../src/core/format';
-import type { PartDifference } from '../../../src/core/compare/plans';
-import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../src/protocol/comparison';
+import type { PartDifference } from '../../../src/features/compare/core/plans';
+import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../src/features/compare/protocol';
 import { partName } from '../../shared/step-parts';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';

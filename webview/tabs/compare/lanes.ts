@@ -1,5 +1,5 @@
 import { formatCount, formatDuration } from '../../../src/core/format';
-import type { ComparisonAnswer } from '../../../src/protocol/comparison';
+import type { ComparisonAnswer } from '../../../src/features/compare/protocol';
 import { h } from '../../base/dom';
 import { lanesAttributes } from '../../base/parts';
 import { t } from '../../base/strings';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../src/core/format';
-import type { ComparisonAnswer } from '../../../src/protocol/comparison';
+import type { ComparisonAnswer } from '../../../src/features/compare/protocol';
 import type { Operation, Operations } from '../../base/operations';
 import { t } from '../../base/strings';
 import { operationName, unitText } from '../../charts/lanes/labels';

@@ -1,9 +1,9 @@
-import type { PredictedMeasured } from '../../../src/core/compare/against-trace';
-import type { PlanComparison, PlanOutcome } from '../../../src/core/compare/plans';
+import type { PredictedMeasured } from '../../../src/features/compare/core/against-trace';
+import type { PlanComparison, PlanOutcome } from '../../../src/features/compare/core/plans';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { worthARow } from '../../../src/core/planner/explain/limit-labels';
-import type { ComparisonAnswer, ReportedComparison } from '../../../src/protocol/comparison';
+import type { ComparisonAnswer, ReportedComparison } from '../../../src/features/compare/protocol';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';

@@ -1,5 +1,5 @@
-import { compareWithTrace, type TraceComparison } from '../../../core/compare/against-trace';
-import { makeTraceReader } from '../../../core/compare/trace';
+import { compareWithTrace, type TraceComparison } from '../../compare/core/against-trace';
+import { makeTraceReader } from '../../compare/core/trace';
 import { chosenOf, type Candidate, type Plan } from '../../../core/planner/plan';
 import { formatBytes, formatPercent } from '../../../core/format';
 import { isRightGradient } from './gradient-error';

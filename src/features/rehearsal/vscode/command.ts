@@ -10,12 +10,12 @@ import type { PreparedRehearsal } from '../core/prepare';
 import { rehearsalRoom } from '../profiler/run';
 import type { PlannerClient } from '../../../worker/client';
 import { say, sentence } from '../../../core/sentence';
-import { measuredAnswer } from '../../../protocol/comparison';
+import { measuredAnswer } from '../../compare/protocol';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../../../extension/platform/ui';
 import { requireTrust } from '../../../extension/sessions/profiles';
 import { rehearsedSteps, type Rehearsals } from './rehearsals';
 import { displayPath } from '../../../extension/sessions/sources';
-import type { CompareCommands } from '../../../extension/commands/compare-with';
+import type { CompareCommands } from '../../compare/vscode/command';
 import { settled, targetOf } from '../../../extension/commands/target';
 
 export interface RehearseCommands extends CompareCommands {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { clusterText, groupAt } from '../../../../src/core/cluster/groups';
-import { comparePlans } from '../../../../src/core/compare/plans';
+import { comparePlans } from '../../../../src/features/compare/core/plans';
 import { linearPeak } from '../../../../src/core/time-model/rates';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { stageCost } from '../../../../src/core/time-model/stage-time';

@@ -1,0 +1,56 @@
+import type { LoadedConfig } from '../../../core/config-files/load-config';
+import { makePlan } from '../../../core/planner/make-plan';
+import type { ResolveDefaults } from '../../../core/plan-request/defaults';
+import { requestOf } from '../../../core/layout-search/request-of';
+import type { SearchKey } from '../../../core/domain/layout-choices';
+import { layoutText } from '../../../core/layout-search/labels';
+import type { Answer, Texts } from '../../../cli/answer';
+import { judgedFindings, placed } from '../../../cli/planned';
+import { requireRun } from '../../../cli/read-config';
+import { comparedPlansAnswer } from './answer';
+import { searchLayouts } from '../../../cli/answers/search';
+import { say } from '../../../core/sentence';
+
+/** What `--compare` may name instead of a file: sides of a search. */
+const searchedSides = ['launched', 'best'] as const;
+type SearchedSide = (typeof searchedSides)[number];
+
+/** Whether `--compare` asks for a search; a file of that name is `./best`. */
+export function isSearchedSide(name: string): name is SearchedSide {
+  return (searchedSides as readonly string[]).includes(name);
+}
+
+/**
+ * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, compared with the best that a
+ * search finds; `launched`: the other way round.
+ * @param free choices that are searched although FILE sets them; null: as `searchProblemOf` has it.
+ * @throws ExpectedError of the planner and the search, placed; CancelledError.
+ */
+export async function comparedSearchAnswer(
+  config: LoadedConfig,
+  side: SearchedSide,
+  { defaults, free }: { readonly defaults: ResolveDefaults; readonly free: readonly SearchKey[] | null },
+  watcher: Parameters<typeof searchLayouts>[3],
+  texts: Texts,
+): Promise<Answer> {
+  const run = requireRun(config);
+  const { request, launched, best } = await searchLayouts(config, defaults, { tokens: null, quick: true, free }, watcher);
+  const asked = {
+    own: launched === null ? request : requestOf(request, launched),
+    best: requestOf(request, best),
+  };
+  try {
+    const findings = judgedFindings(config, run, null);
+    const own = { run, plan: makePlan(asked.own), findings };
+    const found = { run, plan: makePlan(asked.best), findings: [] };
+    const names = {
+      own: `${launched === null ? 'as planned' : 'as launched'}: ${say(layoutText(asked.own))}`,
+      best: `best layout: ${say(layoutText(asked.best))}`,
+    };
+    return side === 'best'
+      ? comparedPlansAnswer(own, found, texts, { a: names.own, b: names.best })
+      : comparedPlansAnswer(found, own, texts, { a: names.best, b: names.own });
+  } catch (error) {
+    throw placed(error, run, () => judgedFindings(config, run, null));
+  }
+}

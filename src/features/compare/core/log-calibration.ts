@@ -1,0 +1,44 @@
+import { ExpectedError } from '../../../core/errors';
+import { startOf } from '../../../core/languages/json/document';
+import type { LogDifference } from './logs/facts';
+import { sentence } from '../../../core/sentence';
+import type { PlanRequest } from '../../../core/domain/request';
+import { differencesText, type Judged } from './against-log';
+
+/** Keys of terapipe.json that make a planned run that of a log. */
+function isSettable({ key }: LogDifference): boolean {
+  return key === 'cluster.gpu' || /^(?:layout|training)\./.test(key);
+}
+
+/** Whether no file gives any of what differs, so that the run of the log can be planned instead. */
+export function isAssumed(differences: readonly LogDifference[], { assumptions }: PlanRequest): boolean {
+  const keys = new Set(assumptions.map(({ key }) => key));
+  return differences.every((difference) =>
+    difference.key === 'gpus' ? keys.has('cluster.nodes') : isSettable(difference) && keys.has(difference.key),
+  );
+}
+
+/** What the run of a log sets otherwise than the planned one, by the keys of `--set`; its replicas follow from its GPUs. */
+export function settingsOfLog(differences: readonly LogDifference[], { layout }: PlanRequest): Readonly<Record<string, number | string>> {
+  const { tensor, pipeline, context } = layout;
+  const set = Object.fromEntries(differences.filter(isSettable).map(({ key, log }) => [key, log]));
+  const gpus = differences.find(({ key }) => key === 'gpus')?.log;
+  const sizes = [set['layout.tensor'] ?? tensor, set['layout.pipeline'] ?? pipeline, set['layout.context'] ?? context].map(Number);
+  const data = Number(gpus) / sizes.reduce((product, size) => product * size, 1);
+  return set['layout.data'] !== undefined || !Number.isInteger(data) || data === layout.data ? set : { ...set, 'layout.data': data };
+}
+
+/** The log of another run, each difference with both values: it calibrates nothing. @param file of the log. */
+export function otherRunError(judged: Judged, file: string): ExpectedError {
+  const settable = judged.differences.filter(isSettable);
+  const isWhole = settable.length > 0 && judged.differences.every((difference) => isSettable(difference) || difference.key === 'gpus');
+  const sets = settable.map(({ key, log }) => `--set ${key}=${log}`).join(' ');
+  return new ExpectedError(
+    'measured-other-run',
+    sentence`The log is from another run: ${differencesText(judged)}`,
+    isWhole
+      ? sentence`give the log of the run that is planned, or plan that of the log with ${sets}`
+      : sentence`give the log of the run that is planned, or plan the file of the log's run`,
+    startOf(file),
+  );
+}
