@@ -90,7 +90,7 @@ function layoutSteps(
         await pickRow(page, 'Launched layout compared with the best');
         const tab = await pageFrame(page, 'tab');
         const comparison = tab.getByRole('region', { name: 'Comparison' });
-        await comparison.getByText(/^B is [\d.]+x faster \\([\d.]+ s compared with [\d.]+ s per step\)/).waitFor();
+        await comparison.getByText(/^B is [\d.]+x faster \([\d.]+ s compared with [\d.]+ s per step\)/).waitFor();
         await comparison.getByText('as launched', { exact: true }).waitFor();
         assert.equal(await comparison.locator('.pane .lanes').locator('visible=true').count(), 2);
         await look('against-best');
