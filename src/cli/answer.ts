@@ -4,7 +4,7 @@ import type { ExpectedError } from '../core/errors';
 import type { Place } from '../core/domain/located';
 import { say } from '../core/sentence';
 
-/** What a command says: the same in JSON and in words, and the exit status. */
+/** The text of a command: the same in JSON and in words, and the exit status. */
 export interface Answer {
   readonly json: object;
   readonly text: string;

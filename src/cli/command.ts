@@ -10,7 +10,7 @@ import type { Answer } from './answer';
 import type { Terminal } from './terminal';
 import { type Sentence, sentence } from '../core/sentence';
 
-/** An option, as it is written and as the help tells it. */
+/** An option, as it is written and as the help shows it. */
 export interface Option {
   /** Placeholder for its value in the help, as `SECONDS`; left out: it takes none. */
   readonly value?: string;
@@ -29,19 +29,19 @@ export type Given<O extends Options = Options> = {
   readonly [Name in keyof O]?: string extends Name ? string | true : O[Name] extends { readonly value: string } ? string : true;
 };
 
-/** What every command is told. */
+/** What every command receives. */
 export interface Line {
   /** FILE; `-` for standard input. */
   readonly path: string;
   /** All paths: more than one of a command that takes `PATH...`. */
   readonly paths: readonly string[];
-  /** `key=value` settings over what the files say, in order. */
+  /** `key=value` settings overriding the files, in order. */
   readonly sets: readonly string[];
-  /** What flags say of the machine: obeyed where no file says otherwise. */
+  /** What flags set for the machine: obeyed where no file sets it otherwise. */
   readonly machine: Machine;
   /** For what neither a file nor a flag says. */
   readonly defaults: ResolveDefaults;
-  /** A profile to plan with, over what the files say; `none`: none. */
+  /** A profile to plan with, overriding the files; `none`: none. */
   readonly profile: string | null;
   /** Options that stand before FILE. */
   readonly beforePath: ReadonlySet<string>;

@@ -104,14 +104,14 @@ function tell(message: ThreadHears): void {
   command.postMessage(message);
 }
 
-/** Ends the process when all that was said is written; the status of an interrupt goes before others. */
+/** Ends the process when all output is written; the status of an interrupt goes before others. */
 function end(status: number): void {
   exitCode ??= status;
   progress.clear();
   output.write('', () => process.stderr.write('', () => process.exit(exitCode ?? status)));
 }
 
-/** Ends the process at once: nothing more can be said, but why. */
+/** Ends the process at once: nothing more can be printed except why. */
 function endUnwritten(error: unknown): never {
   const problem = outputError(error);
   if (problem !== null) process.stderr.write(`${errorLine(problem, new Map())}\n`);
@@ -119,7 +119,7 @@ function endUnwritten(error: unknown): never {
 }
 
 /**
- * One line on a terminal that says how far a long command is, each text in place of the one before; elsewhere each text that is kept on a
+ * One line on a terminal that shows how far a long command is, each text in place of the one before; elsewhere each text that is kept on a
  * line of its own.
  */
 function progressLine(): { readonly say: (text: string, isKept: boolean) => void; readonly clear: () => void } {

@@ -16,7 +16,7 @@ import type { NamedProfile } from '../core/domain/profile';
 import { profilesFolder, readProfiles } from '../profiler/store';
 import { requireRun } from './read-config';
 
-/** A run with its plan and what there is to say about both. */
+/** A run with its plan and findings on both. */
 export interface Planned {
   readonly run: Run;
   readonly plan: Plan;
@@ -55,12 +55,14 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
   return planRun(config, defaults, found, progress);
 }
 
-/** What there is to say about a run and its plan. @param remedies changes with which a plan fits that does not. */
+/** Findings on a run and its plan. @param remedies changes with which a plan fits that does not. */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): readonly Finding[] {
   return heeded(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
 
-/** Findings that say why a batch cannot be split, or why no layout is left; sizes that do not make up the GPUs leave part of a replica. */
+/**
+ * Findings that explain why a batch cannot be split, or why no layout is left; sizes that do not make up the GPUs leave part of a replica.
+ */
 const causes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['plan-batch-not-divisible', new Set(['world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle'])],
   ['layout-world-size', new Set(['heads-tp', 'kv-heads-tp', 'width-tensor', 'state-tp', 'pp-layers-not-divisible'])],

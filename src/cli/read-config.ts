@@ -16,9 +16,9 @@ import { sentence } from '../core/sentence';
 
 /** How a config is read. */
 export interface ReadingOptions {
-  /** `key=value` over what the files say. */
+  /** `key=value` overriding the files. */
   readonly sets: readonly string[];
-  /** What flags say of the machine, and the GPU where nothing names one. */
+  /** What flags set for the machine, and the GPU where nothing names one. */
   readonly machine?: Machine;
   readonly shell: () => Promise<LauncherReader>;
   readonly withProfile?: boolean;

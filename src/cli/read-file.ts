@@ -38,7 +38,7 @@ export const readReferenced: ReadReferenced = async (from, name) => {
 
 /**
  * The path that `name` is in the file `from` (standard input: in the current folder). Null where it leads to another machine, as
- * `\\server\share` does on Windows: opening it would tell that machine who asks.
+ * `\\server\share` does on Windows: opening it would reveal the user to that machine.
  * @param system the rules of paths: those of this machine.
  */
 export function referencedPath(from: string, name: string, system: PlatformPath = path): string | null {

@@ -17,7 +17,7 @@ export const schedules = {
   also: { value: 'all', help: 'choose among all schedules that plans compare' },
 } as const;
 
-/** The line with its schedules as a setting over what the files say. */
+/** The line with its schedules as a setting overriding the files. */
 export function withSchedules(line: Line, written: string | undefined): Line {
   if (written === undefined) return line;
   const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));

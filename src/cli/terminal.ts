@@ -4,8 +4,7 @@ import type { LauncherReader } from '../core/formats/facts';
 export interface Terminal {
   readonly out: (text: string) => void;
   /**
-   * Resolves when what was said is out except for a few pieces: whoever says more than a page waits for it between pieces. Left out: at
-   * once.
+   * Resolves when the output is written except for a few pieces: writers of more than a page wait for it between pieces. Left out: at once.
    */
   readonly drained?: () => Promise<void>;
   readonly err: (text: string) => void;

@@ -5,11 +5,11 @@ export interface ThreadData {
   readonly debug: boolean;
 }
 
-/** What the command's thread says, in order: texts, that it heard of an interrupt and cleans up, and last how it ended. */
+/** Messages from the command's thread, in order: texts, that it heard of an interrupt and cleans up, and last how it ended. */
 export type ThreadSays =
   | { readonly type: 'out' | 'err' | 'progress' | 'status'; readonly text: string }
   | { readonly type: 'interrupted' }
   | { readonly type: 'ended'; readonly exitCode: number };
 
-/** What the command's thread is told: that the user interrupts, and that one text of its `out` is out. */
+/** Messages to the command's thread: that the user interrupts, and that one text of its `out` is out. */
 export type ThreadHears = 'interrupt' | 'out';

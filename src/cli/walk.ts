@@ -45,7 +45,7 @@ export async function configsUnder(folder: string): Promise<Found> {
   return { configs, unread };
 }
 
-/** Whether a file is a schedule in PyTorch's CSV: by its content, where its ending does not say that it is something else. */
+/** Whether a file is a schedule in PyTorch's CSV: by its content, where its ending does not show that it is something else. */
 export function isScheduleFile({ file, text }: SourceText): boolean {
   return !hasLauncherEnding(file) && isScheduleCsv(text);
 }

@@ -87,7 +87,7 @@ export function libraryVersions(libraries: readonly string[]): Record<string, st
   return versions;
 }
 
-/** Inspects this process and runs the system's tools. What they do not tell stays empty. */
+/** Inspects this process and runs the system's tools. What they do not report stays empty. */
 export async function readDeviceFacts(provider: ProviderName): Promise<DeviceFacts> {
   const { platform } = process;
   return {

@@ -37,7 +37,7 @@ interface Service<Reply extends Numbered> {
   readonly execArgv?: readonly string[];
   /** @throws when a message is no reply. */
   readonly parse: (message: unknown) => Reply;
-  /** Whether a reply only tells how far the request is, which is then heard here. */
+  /** Whether a reply only reports how far the request is, which is then heard here. */
   readonly isNotice?: (reply: Reply) => boolean;
   /** @param how it ended. @param line the last that it wrote, or nothing. */
   readonly died: (how: string, line: string) => ExpectedError;

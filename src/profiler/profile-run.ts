@@ -27,7 +27,7 @@ interface ProfileRunOptions extends MeasureHost {
 /** A measurement that ended, however it ended. */
 export interface ProfileRun {
   readonly profile: Profile;
-  /** Where it was saved; null when it could not be (`saveError` says why) or holds no samples. */
+  /** Where it was saved; null when it could not be (`saveError` explains why) or holds no samples. */
   readonly file: string | null;
   readonly saveError: ExpectedError | null;
   /** Providers that were tried first and why they could not serve. */

@@ -10,7 +10,7 @@ export function serveParent(parts: ServerParts): void {
 
 /**
  * Answers the parent's messages in order, and exits when the parent does.
- * @param answer may tell the parent how far it is before it answers.
+ * @param answer may report progress to the parent before it answers.
  */
 export function answerParent(answer: (message: unknown, tell: (notice: object) => void) => Promise<object>): void {
   let before = Promise.resolve();

@@ -125,7 +125,7 @@ export interface LayoutRunning {
   readonly counts: SearchCounts | null;
   /** What it looks into now, when that is no longer the layouts themselves: `twice the network bandwidth`. */
   readonly change: Sentence | null;
-  /** 0..1, or null when nobody can say. */
+  /** 0..1, or null when unknown. */
   readonly fraction: number | null;
 }
 

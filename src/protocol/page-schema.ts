@@ -5,7 +5,7 @@ import { knownModels } from './known-models';
 import { pageFocuses } from './page-keys';
 
 /*
- * What a page may say to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
+ * Messages of a page to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
  * of others: what arrives is checked to the last field.
  * A file of its own, since pages need only the types.
  */

@@ -46,7 +46,7 @@ export interface ProfileState {
   readonly error: PageError | null;
 }
 
-/** A run that freezes layers, told once for epochs that run alike. */
+/** A run that freezes layers, stated once for epochs that run alike. */
 export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps' | 'study'> {
   readonly plan: Omit<ElasticPlan, 'request' | 'epochs' | 'balances'> & {
     readonly request: Omit<ElasticRequest, 'freezing' | 'profile'> & { readonly alpha: number | null };
@@ -55,9 +55,9 @@ export interface PageElastic extends Pick<ElasticAnswer, 'spans' | 'steps' | 'st
 
 /** What a person wants to know the cost of. */
 export interface TrainingCost {
-  /** To train on; null where nobody said. */
+  /** To train on; null where not set. */
   readonly tokens: number | null;
-  /** Of one GPU for an hour, in `currency`; null where nobody said. */
+  /** Of one GPU for an hour, in `currency`; null where not set. */
   readonly gpuHourPrice: number | null;
   readonly currency: string;
 }
@@ -156,7 +156,7 @@ export interface ActMessage {
   readonly focus: PageFocus;
 }
 
-/** Page to host: what each says stands in `page-schema.ts`. */
+/** Page to host: their contents are in `page-schema.ts`. */
 export type PageMessage = v.InferOutput<typeof pageMessage>;
 export type ComparisonAct = v.InferOutput<typeof comparisonAct>;
 export type ControlChange = v.InferOutput<typeof controlChange>;

@@ -22,7 +22,7 @@ import { whatIfSets } from './page-schema';
  * with, which message it is and its own fields are checked, and of plans, requests and answers, which may be megabytes, that they are such.
  */
 
-/** A value of ours that crosses threads as it is. @param shape what tells it from others. */
+/** A value of ours that crosses threads as it is. @param shape what distinguishes it from others. */
 function ours<T>(shape: v.ObjectEntries): v.CustomSchema<T, undefined> {
   const object = v.looseObject(shape);
   return v.custom<T>((value) => v.is(object, value));

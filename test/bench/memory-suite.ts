@@ -154,7 +154,7 @@ async function retype(document: vscode.TextDocument, globalBatch: number): Promi
   await vscode.workspace.applyEdit(edit);
 }
 
-/** Opens the panel, waits until its page has drawn the plan or says why there is none, and closes it. */
+/** Opens the panel, waits until its page has drawn the plan or explains why there is none, and closes it. */
 async function openAndClose({ file, openFile }: MemoryBench): Promise<void> {
   await vscode.commands.executeCommand('terapipe.openTimeline', vscode.Uri.file(file));
   const tab = await until('tab of the panel', () =>

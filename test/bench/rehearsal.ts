@@ -17,7 +17,7 @@ const isQuick = process.argv.includes('--quick');
 const asPlanned: Scale = { layers: null, hidden: null, sequence: null, batch: null, stages: null };
 /** What a step may be off by. */
 const goal = 0.1;
-/** Above this share of waiting for the processor a time of a real clock says nothing. */
+/** Above this share of waiting for the processor a time of a real clock means little. */
 const idleEnough = 0.05;
 const defaults = {
   gpu: 'L40S',

@@ -35,7 +35,7 @@ function sectionOf({ code, rule, doc, guidance }: DocumentedCode): string[] {
   ];
 }
 
-/** What the tests break the rule with, and what is said of it. */
+/** What the tests break the rule with, and the text on it. */
 function exampleOf(code: string): string | null {
   const pair = pairs.find((each) => each.code === code);
   if (pair !== undefined) {

@@ -75,7 +75,7 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
 /** Regrets from here on have to be explained. */
 export const explainedRegret = 0.15;
 
-/** Rows whose search saves that much with nothing measured that says why. */
+/** Rows whose search saves that much with nothing measured that explains why. */
 export function unexplained(rows: readonly ExpertRow[]): readonly ExpertRow[] {
   return rows.filter(({ regret, note }) => regret > explainedRegret && note === null);
 }

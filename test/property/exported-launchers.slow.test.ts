@@ -146,7 +146,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
       return 'written';
     };
 
-    it('where it does not say what it should, by name', () => {
+    it('where it does not give what it should, by name', () => {
       assert.equal(
         refusal((text) => text),
         'written',

@@ -12,7 +12,7 @@ import { openFile, openWorkbench, pickRow, picturesOf, runFromPalette, type Work
 
 const fixtures = path.join(root, 'test/fixtures/launchers');
 
-/** What a new user opens, and what is said of its sizes. */
+/** What a new user opens, and the text on its sizes. */
 const firstFiles = [
   { file: 'train.sh', sizes: /1 stage × TP 16 ?·? ?16 x H100-80GB · 4,096 tokens · batch 128/ },
   { file: 'torchtitan-2025.toml', sizes: /4 stages × TP 2 × DP 8 × CP 2/ },

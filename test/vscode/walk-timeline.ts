@@ -52,7 +52,7 @@ async function selectNothing(page: Page, tab: Frame): Promise<void> {
   await pressUntil(page, 'Escape', () => tab.locator('.inspector-selection h2', { hasText: 'per step' }).waitFor({ timeout: 3000 }));
 }
 
-/** What the tooltip says at a place of the lanes, CSS px from their left and top; empty where there is none. */
+/** The text of the tooltip at a place of the lanes, CSS px from their left and top; empty where there is none. */
 async function saidAt(page: Page, tab: Frame, x: number, y: number): Promise<string> {
   const lanes = await tab.locator('.lanes-overlay').first().boundingBox();
   if (lanes === null) throw new Error('no lanes');

@@ -19,7 +19,7 @@ export interface Surface {
   readonly kind: 'side' | 'tab';
   readonly state: () => PageState;
   readonly savedState?: unknown;
-  /** Where the usual ones would say nothing more. */
+  /** Where the usual ones would add nothing. */
   readonly widths?: readonly number[];
   /** What a person does before looking. */
   readonly act?: (page: Page) => Promise<void>;

@@ -9,7 +9,7 @@ export function focusNow(): PageFocus {
   return isLanes(active) ? 'lanes' : 'other';
 }
 
-/** Tells, now and whenever it changes, what of the page has the focus; and keeps keys that walk the lanes from scrolling the page. */
+/** Reports, now and whenever it changes, what of the page has the focus; and keeps keys that walk the lanes from scrolling the page. */
 export function watchFocus(tell: (on: PageFocus) => void): void {
   let told: PageFocus = 'none';
   const look = (): void => {

@@ -1,4 +1,4 @@
-/** Of an element that is a part of the page: keys lead to it, in the order of the document. A screen reader says its name. */
+/** Of an element that is a part of the page: keys lead to it, in the order of the document. A screen reader reads its name. */
 export const partAttributes = { 'data-part': true } as const;
 
 /** Of what takes the focus in place of the part that it is in. */

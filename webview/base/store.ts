@@ -30,7 +30,7 @@ export interface Change {
   readonly before: ViewState;
 }
 
-/** Saving tells the host, which a drag must not do in every frame. */
+/** Saving notifies the host, which a drag must not do in every frame. */
 const saveDelayMs = 150;
 
 /** An empty page of the given kind, looked at as it was before the last reload. */
@@ -131,11 +131,11 @@ export interface Drawn {
   readonly name: string;
   /** Null when there are too many to draw. */
   readonly operations: Operations | null;
-  /** What follows the operations; null for a schedule file, which says nothing of it. */
+  /** What follows the operations; null for a schedule file, which has nothing on it. */
   readonly tail: Tail | null;
   /** Null for a schedule file, whose passes take a step each. */
   readonly idle: IdleTimes | null;
-  /** Null for a schedule file, which says nothing of bytes. */
+  /** Null for a schedule file, which has nothing on bytes. */
   readonly memory: MemoryProfile | null;
   /** Of the whole step: ms of a plan, steps of a schedule file. */
   readonly lengthMs: number;

@@ -64,7 +64,7 @@ export interface Choice {
   readonly value: string;
   readonly text: string;
   readonly title?: string;
-  /** Shown, but not to be chosen; the title says why. */
+  /** Shown, but not to be chosen; the title explains why. */
   readonly disabled?: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface Dot {
   readonly y: number;
   /** Drawn as an outline. */
   readonly hollow: boolean;
-  /** What a tooltip says; the first line is its title. */
+  /** The text of a tooltip; the first line is its title. */
   readonly lines: () => readonly string[];
 }
 

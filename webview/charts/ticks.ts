@@ -44,7 +44,7 @@ export function timeLabels(stepMs: number, largestMs: number): (ms: number) => s
   return (ms) => `${format.format(ms / sizeMs)} ${unit}`;
 }
 
-/** One time with as many digits as a window of `spanMs` can tell apart on a screen. */
+/** One time with as many digits as a window of `spanMs` can distinguish on a screen. */
 export function formatTime(ms: number, spanMs: number, ofFile = false): string {
   const step = 10 ** Math.floor(Math.log10(Math.max(spanMs, 1e-9) / 500));
   return ofFile ? stepLabels(step)(ms) : timeLabels(step, Math.max(Math.abs(ms), spanMs / 10))(ms);

@@ -9,7 +9,7 @@ import { differenceText } from '../shared/past-plan';
 
 const fullId = 'history-full';
 
-/** Changes of a plan that are told in a row; the tooltip has all. */
+/** Changes of a plan that are listed in a row; the tooltip has all. */
 const toldChanges = 3;
 
 /** The plans that there were: what the edits since the file was saved came to, and a list that opens. */

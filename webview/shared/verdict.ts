@@ -23,7 +23,7 @@ interface Glance {
   readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
 }
 
-/** What a verdict says, its first sentence in bold, and what would help. */
+/** The text of a verdict, its first sentence in bold, and what would help. */
 export interface Told {
   readonly sentences: readonly string[];
   /** Whether the run cannot be as it is planned. */

@@ -55,7 +55,7 @@ interface WrittenBest {
   readonly gaps: readonly Remark[];
   /** The file planned again; null for a new file that leaves its model to another. */
   readonly again: Planned | null;
-  /** The machine that the file does not say, and is to be started on; null: it says it. */
+  /** The machine that the file does not have, and is to be started on; null: it says it. */
   readonly startOn: Machine | null;
 }
 
@@ -73,7 +73,7 @@ interface BestFile {
 }
 
 /**
- * The best layout that a config's file can say, written into its text (or a new file of another launcher), read back with the files it
+ * The best layout that a config's file can express, written into its text (or a new file of another launcher), read back with the files it
  * names and planned again: it takes as long as the search found, within `mostDifference`, and has no error.
  * @throws ExpectedError of the search, and `apply-not-this-file` where no file of that kind is edited.
  */
@@ -97,7 +97,7 @@ export async function bestFile(
   return { result, written: null, tried };
 }
 
-/** The search of a run; where nothing says on how many nodes, on the fewest, doubled, that some layout fits. @throws as `searchLayouts`. */
+/** The search of a run; without a number of nodes, on the fewest, doubled, that some layout fits. @throws as `searchLayouts`. */
 async function searchedWhereItFits(
   config: RunConfig,
   { defaults, free }: BestOptions,
@@ -178,7 +178,7 @@ async function newFile(result: SearchResult, found: FoundPlan, to: string, { she
 
 /**
  * The edited file, planned as it would be if it had been opened, with the profile and the measured step of the command line; on the GPUs
- * that were searched where it does not say how many.
+ * that were searched where it does not give how many.
  * @throws ExpectedError `export-unsound` for an error in it, and for another step than was found.
  */
 async function plannedAgain(

@@ -154,8 +154,8 @@ function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Re
 }
 
 /**
- * What launchers take or compute where a file is silent: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel ranks
- * is left open.
+ * What launchers take or compute where a file leaves it open: sizes of 1, GPUs, replicas, micro-batches. Whether there are expert-parallel
+ * ranks is left open.
  */
 function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
   const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, sizeOf(facts, format, name)]));

@@ -14,7 +14,7 @@ import { indented, table } from '../table';
 import { adapterJson } from './adapter';
 import { say } from '../../core/sentence';
 
-/** `terapipe inspect`: what the files say and the defaults of their format; null for the rest. */
+/** `terapipe inspect`: what the files set and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
     model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run), parametersBetween: parameterRangeOf(run) },
@@ -105,7 +105,7 @@ function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {
 
 const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads', 'kvHeads', 'headDim']);
 
-/** Null for what planning assumes though nothing says it. */
+/** Null for what planning assumes without a setting. */
 function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
   const values: Record<string, unknown> = valuesOf<WrittenModel>(run.model);
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isAssumed(run, key) ? null : value])) as Record<

@@ -27,7 +27,7 @@ export interface SimulateAnswer {
     readonly idleMs: number;
     /** From the first start to the last end. */
     readonly spanMs: number;
-    /** Null when the problem says nothing of memory. */
+    /** Null when the problem has nothing on memory. */
     readonly peakMemory: number | null;
   }[];
   /**

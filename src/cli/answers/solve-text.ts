@@ -40,7 +40,7 @@ function schemesOf({ scheme, rounds }: SolveAnswer): string[] {
 /** Milliseconds between two lines on how far a solution is. */
 const incumbentEveryMs = 500;
 
-/** Says how far a long solution is: nothing on short ones. */
+/** Shows how far a long solution is: nothing on short ones. */
 export function incumbentLine({ clock, progress }: Terminal): (incumbent: Incumbent) => void {
   let saidMs = clock();
   return ({ latencyMs, lowerBoundMs }) => {

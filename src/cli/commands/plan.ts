@@ -150,7 +150,7 @@ function tokenCountOf(written: string | undefined): number | null {
   throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15T or 15.6e12`);
 }
 
-/** The line with lengths of documents as a setting over what the files say. @throws ExpectedError as `readInto` and `readLengths`. */
+/** The line with lengths of documents as a setting overriding the files. @throws ExpectedError as `readInto` and `readLengths`. */
 async function withLengths(line: Line, file: string | undefined, texts: Map<string, string>): Promise<Line> {
   if (file === undefined) return line;
   const lengths = writtenLengths(readLengths((await readInto(texts, file)).text));

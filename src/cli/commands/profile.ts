@@ -7,7 +7,7 @@ import { configOptions } from '../common-options';
 import { namedConfig, readInto, runConfig } from '../read-config';
 import { sentence } from '../../core/sentence';
 
-/** Seconds that measuring may take when nothing is said. */
+/** Seconds that measuring may take by default. */
 const defaultBudgetSeconds = 300;
 
 export const profileCommand = defineCommand({

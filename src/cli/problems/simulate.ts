@@ -32,7 +32,7 @@ export interface SimulationProblem {
   readonly chunksPerStage: number;
   /** Of one micro-batch (slice) on one whole stage, ms, one entry for each of so many stages. */
   readonly times: (stages: number) => PassTimes;
-  /** Null when the problem says nothing of memory. */
+  /** Null when the problem has nothing on memory. */
   readonly memory: PassMemory | null;
   /** Where the schedule is named, for what cannot run. */
   readonly place: Place | undefined;

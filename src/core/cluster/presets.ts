@@ -48,7 +48,7 @@ const gib = 2 ** 30;
 
 /**
  * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does
- * not say.
+ * not have it.
  * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
  */
 export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {

@@ -20,7 +20,7 @@ const maximumReferences = 10;
 /** A model with the files it was drawn from, in reading order. */
 interface LoadedModel {
   readonly described: RunModel;
-  /** What the model's config says of training. */
+  /** What the model's config sets for training. */
   readonly training?: TrainingOfModel;
   readonly texts: ReadonlyMap<string, string>;
   readonly remarks: readonly Finding[];
@@ -75,7 +75,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
   };
 }
 
-/** What the model's config says of training; a precision of the run's own file goes before the format that the model was trained in. */
+/** What the model's config sets for training; a precision of the run's own file goes before the format that the model was trained in. */
 function ofModel({ training = {} }: LoadedModel, { precision }: TerapipeFile['training']): TrainingOfModel {
   if (precision === undefined) return training;
   return training.dropout === undefined ? {} : { dropout: training.dropout };

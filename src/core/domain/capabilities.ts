@@ -64,9 +64,9 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly refuses: readonly Refusal[];
   /** How it recomputes; absent: as Megatron-LM does. */
   readonly recomputes?: readonly RecomputeWay[];
-  /** It cuts layers into stages by its own rule, and its file says nothing of it; absent: the file can say other cuts. */
+  /** It cuts layers into stages by its own rule, and its file has nothing on it; absent: the file can express other cuts. */
   readonly dealsLayers?: true;
-  /** What it takes where its file is silent; sizes of parallel groups are 1. */
+  /** What it takes where its file leaves it open; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;
 }
 

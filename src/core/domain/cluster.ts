@@ -19,7 +19,7 @@ export interface GpuSpec {
   readonly memoryTBps: number;
   /** Power limit that the GPU comes with, watts; absent where it is not known. */
   readonly powerWatts?: number;
-  /** Of its PCIe x16 link, as its data sheet says; absent: 4. */
+  /** Of its PCIe x16 link, by its data sheet; absent: 4. */
   readonly pcieGeneration?: PcieGeneration;
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;

@@ -12,7 +12,7 @@ export interface Place {
   readonly range: TextRange;
 }
 
-/** Where a value comes from. Every number on screen can say this. */
+/** Where a value comes from. Every number on screen has one. */
 export type Source =
   | { readonly kind: 'file'; readonly place: Place; readonly key: string }
   /** Not in any file: a documented default, with the sentence that documents it. */

@@ -8,7 +8,7 @@ export interface LatentAttention {
   readonly vHeadDim: number;
 }
 
-/** What tells one layer of a model from another. */
+/** What distinguishes one layer of a model from another. */
 export interface LayerKind {
   /** `dense`: one network for all tokens, though other layers have experts. `none`: the layer only mixes tokens. */
   readonly feedForward: 'dense' | 'experts' | 'none';

@@ -11,7 +11,7 @@ export type NarrowFormat = (typeof narrowFormats)[number];
 export const fp8Recipes = ['delayed', 'tensorwise', 'rowwise', 'mxfp8', 'blockwise'] as const;
 export type Fp8Recipe = (typeof fp8Recipes)[number];
 
-/** Whether FP8 inputs have one scale a tensor: as the recipe says, and by default in Transformer Engine and torchao. */
+/** Whether FP8 inputs have one scale a tensor: as the recipe sets it, and by default in Transformer Engine and torchao. */
 export function scalesByTensor(recipe: Fp8Recipe = 'tensorwise'): boolean {
   return recipe === 'tensorwise' || recipe === 'delayed';
 }
@@ -30,7 +30,7 @@ export function narrowWeightBytes(format: NarrowFormat, recipe?: Fp8Recipe): num
   return format === 'fp8' && recipe === 'blockwise' ? 1 + 4 / 128 ** 2 : narrowBytes(format, recipe);
 }
 
-/** What says in which formats a run computes and keeps. */
+/** What decides in which formats a run computes and keeps. */
 interface Formats {
   readonly precision: 'fp32' | 'fp16' | 'bf16';
   readonly gemmPrecision?: NarrowFormat;

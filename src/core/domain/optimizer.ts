@@ -160,7 +160,7 @@ interface Optimized {
 export const masterWidths = [0, 2, 4] as const;
 export type MasterBytes = (typeof masterWidths)[number];
 
-/** Bytes a parameter of the copy of 16-bit weights that the optimizer updates: fp32 unless a file says otherwise; none in fp32. */
+/** Bytes a parameter of the copy of 16-bit weights that the optimizer updates: fp32 unless set otherwise; none in fp32. */
 export function masterBytes({ optimizer, precision, masterWeightBytes = 4 }: Optimized): number {
   return precision === 'fp32' || optimizer === 'none' ? 0 : masterWeightBytes;
 }

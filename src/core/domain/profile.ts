@@ -109,7 +109,7 @@ export interface FitError {
 export interface Profile {
   readonly version: 1;
   readonly kind: 'terapipe-profile';
-  /** `partial`: something stopped the measuring; the samples are good, `error` says why there are no more. */
+  /** `partial`: something stopped the measuring; the samples are good, `error` explains why there are no more. */
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
   /** ISO 8601, UTC: `2026-11-21T07:00:00.000Z`. */

@@ -159,7 +159,7 @@ export interface Layout {
 /** About as many units a sequence is cut into when the unit is not given. */
 const defaultUnits = 256;
 
-/** Tokens that slice lengths are multiples of when no file says: a multiple of 8 that cuts the sequence in about 256. */
+/** Tokens that slice lengths are multiples of when no file sets it: a multiple of 8 that cuts the sequence in about 256. */
 export function defaultUnit(sequenceLength: number): number {
   return Math.max(8, 8 * Math.ceil(sequenceLength / defaultUnits / 8));
 }
@@ -173,7 +173,7 @@ interface SlicingSpec {
   readonly split?: SequenceSplit;
 }
 
-/** One choice that no file made, said with the plan. */
+/** One choice that no file made, shown with the plan. */
 export interface Assumption {
   /** As in terapipe.json: `training.microBatch`. */
   readonly key: string;
@@ -238,7 +238,7 @@ export interface PlanRequest {
   readonly runs?: readonly ScheduleName[];
   /** The schedule that a launcher's file names: this launcher runs it. */
   readonly launches?: ScheduleName;
-  /** What the launcher, or the runtime that the files name, can run and say. Absent: nothing is known of it. */
+  /** What the launcher, or the runtime that the files name, can run and express. Absent: nothing is known of it. */
   readonly capabilities?: CapabilitiesWith;
   readonly slicing: SlicingSpec;
   /** Constants of the analytic model, all shown and editable. */
@@ -251,6 +251,6 @@ export interface PlanRequest {
   readonly calibration?: Calibration;
   /** Settings of the files that are left out, which widens the error bar. */
   readonly leftOut?: readonly string[];
-  /** What no file said and was filled in; passed through to be shown with the plan. */
+  /** What no file set and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];
 }

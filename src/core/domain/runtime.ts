@@ -53,7 +53,7 @@ export interface RuntimeProfile {
   readonly splitKeeps: 'factors' | 'graph';
   /** Kernels of fused attention in the order in which it takes them, as far as the GPU has them. */
   readonly attentionKernels: readonly FusedAttentionKernel[];
-  /** Whether `torch.compile` or kernels of its own fuse element-wise operations where no file says. */
+  /** Whether `torch.compile` or kernels of its own fuse element-wise operations where no file sets it. */
   readonly compiles: boolean;
   /** How often eager kernels read and write what fused ones do once. */
   readonly eagerTraffic: number;
@@ -82,9 +82,9 @@ export interface RuntimeProfile {
   readonly tensorBusShare: number;
   /** Weight-gradient GEMMs add to the main gradients themselves; else what they make is added by an operation of its own. */
   readonly fusesGradAccumulation: boolean;
-  /** ZeRO stage where no file gives one, and the sentence that says why. */
+  /** ZeRO stage where no file gives one, and the sentence on why. */
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: Sentence };
-  /** Whether gradients add up in fp32 where no file says, and why. */
+  /** Whether gradients add up in fp32 where no file sets it, and why. */
   readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: Sentence };
 }
 
@@ -198,7 +198,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
   },
 };
 
-/** The profile that training settings name; Megatron-LM with Transformer Engine unless they say otherwise. */
+/** The profile that training settings name; Megatron-LM with Transformer Engine unless set otherwise. */
 export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
   return profiles[runtime ?? 'megatron'];
 }
@@ -208,7 +208,7 @@ export function runsTransformers({ runtime }: { readonly runtime?: Runtime }): b
   return runtime === 'deepspeed' || runtime === 'ddp';
 }
 
-/** Whether sequence parallelism is on where no file says, and why. */
+/** Whether sequence parallelism is on where no file sets it, and why. */
 export function usualSequenceParallel(
   training: { readonly runtime?: Runtime; readonly sequenceLength: number; readonly decoderSequenceLength?: number },
   tensor: number,
@@ -227,7 +227,7 @@ export function splitsSequences(
   return sequenceLength % tensor === 0 && decoderSequenceLength % tensor === 0;
 }
 
-/** In which order the ranks of a run are numbered: as its layout says, else as its runtime does. */
+/** In which order the ranks of a run are numbered: as its layout sets it, else as its runtime does. */
 export function rankOrderOf({
   layout,
   training,
@@ -239,7 +239,7 @@ export function rankOrderOf({
 }
 
 /**
- * Whether gradients add up in fp32 where no file says, and why. DeepSpeed trains bf16 without ZeRO with its BF16_Optimizer
+ * Whether gradients add up in fp32 where no file sets it, and why. DeepSpeed trains bf16 without ZeRO with its BF16_Optimizer
  * (`get_data_types` of deepspeed/runtime/engine.py).
  */
 export function usualAccumulation(
@@ -251,7 +251,7 @@ export function usualAccumulation(
     : gradAccumulationFp32;
 }
 
-/** Whether weight-gradient GEMMs add to the main gradients themselves: as the file says, else as the runtime does. */
+/** Whether weight-gradient GEMMs add to the main gradients themselves: as the file sets it, else as the runtime does. */
 export function fusesGradAccumulation(training: { readonly runtime?: Runtime; readonly gradAccumulationFusion?: boolean }): boolean {
   return training.gradAccumulationFusion ?? runtimeOf(training).fusesGradAccumulation;
 }
@@ -270,7 +270,7 @@ export function paysForChunks(
 }
 
 /**
- * Whether the cross entropy is one kernel where no file says, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates),
+ * Whether the cross entropy is one kernel where no file sets it, and why. TorchTitan compiles it since 0.1 (2025-06; 2025-02 by its dates),
  * where it compiles at all; llm-foundry, whose runs FSDP1's habits were measured on, takes FlashAttention's (`loss_fn` of
  * llmfoundry/models/mpt/modeling_mpt.py).
  */

@@ -15,7 +15,7 @@ export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimP
 /** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;
 
-/** What launchers run unless their files say otherwise. */
+/** What launchers run unless set otherwise. */
 export const usualSchedule: ScheduleName = '1F1B';
 
 /** Every schedule that a config may name. */

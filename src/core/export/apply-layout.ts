@@ -43,7 +43,7 @@ export function isApplied(format: ConfigFormat): format is 'terapipe' | Editable
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
  * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
  * @param startedElsewhere whether the number of GPUs may be left to whoever starts the file, and is a remark then.
- * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot say the layout,
+ * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot express the layout,
  * `apply-shared` where a value comes from a variable that others use, `export-unsound` where the file would not run as planned.
  */
 export function applyLayout(
@@ -71,7 +71,7 @@ export function applyLayout(
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }
 
-/** What the layout needs and the file cannot say. What the file never says, and what did not change, does not count. */
+/** What the layout needs and the file cannot express. What the file never says, and what did not change, does not count. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[], startedElsewhere: boolean): void {
   const [first] = gaps.filter(
     ({ what, isOfStart }) => !(startedElsewhere && isOfStart === true) && !never.some((gap) => say(gap.what) === say(what)),
@@ -98,7 +98,7 @@ function notThisFile({ format }: Run): ExpectedError {
   );
 }
 
-/** Sizes that are 1 where nobody says them are written where they are more, or where the file says them already. */
+/** Sizes that are 1 by default are written where they are more, or where the file already sets them. */
 function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[] | undefined): AppliedLayout {
   const before = run.texts?.get(run.file) ?? '';
   const { layout, training, schedule } = point;
@@ -137,7 +137,7 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
   };
 }
 
-/** Whether layers are cut as they are where nobody says how. */
+/** Whether layers are cut as they are by default. */
 function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boolean {
   if (stageLayers === undefined) return true;
   if (model.encoderLayers.value !== null) return false;

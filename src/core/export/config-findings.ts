@@ -9,8 +9,8 @@ import type { Launched } from './launchers/memory-fixes';
 import { launchedFindings } from './launched-findings';
 
 /**
- * Everything that there is to say of a config and its plan: what the terminal's `plan` and `check` and the editor print. A launcher's file
- * is judged by its own rules, any other by those of a run; both by whether the plan fits.
+ * All findings on a config and its plan: what the terminal's `plan` and `check` and the editor print. A launcher's file is judged by its
+ * own rules, any other by those of a run; both by whether the plan fits.
  * @param run what is planned, with settings of a command line; null: nothing is. @param plan null: not planned yet, or it cannot be.
  * @param remedies of a plan that does not fit, as `findRemedies` finds them. @param launched what quick fixes of a launcher's file need.
  */

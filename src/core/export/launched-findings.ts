@@ -8,9 +8,9 @@ import { settingEdits, type Launched } from './launchers/memory-fixes';
 import { sliceFindings } from './slices/slice-findings';
 
 /**
- * What there is to say of the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that
- * it does not fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the
- * file can say it: the settings that change, and none else, read back and planned again.
+ * Findings on the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that it does not
+ * fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the file can
+ * express it: the settings that change, and none else, read back and planned again.
  * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
  */
 export function launchedFindings(

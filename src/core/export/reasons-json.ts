@@ -9,7 +9,7 @@ export function withBecause<T extends { readonly reason: Sentence | string }>(
   return { ...entry, reason, because: reason };
 }
 
-/** What no file said, with its reason. */
+/** What no file set, with its reason. */
 export function assumptionJson({ key, value, reason }: Assumption): object {
   return withBecause({ key, value, reason });
 }

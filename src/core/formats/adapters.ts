@@ -23,11 +23,11 @@ export interface GivenAdapters {
   readonly doubleQuantised?: boolean;
   /** Modules that are trained whole. */
   readonly saved?: readonly string[];
-  /** What holds where the file is silent; absent: what peft takes. */
+  /** What holds where the file leaves it open; absent: what peft takes. */
   readonly defaults?: AdapterDefaults;
 }
 
-/** What a launcher takes where a file does not say. */
+/** What a launcher takes where a file does not have. */
 export interface AdapterDefaults {
   readonly rank: number;
   /** Null: peft's own for the model's type. */

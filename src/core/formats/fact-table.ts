@@ -34,7 +34,7 @@ export interface Sheet {
 /** What fills one fact from a file's settings; of two entries for one fact the first that finds something wins. */
 export interface Entry {
   readonly fact: FactName;
-  /** Settings that say it, the newest first. */
+  /** Settings that set it, the newest first. */
   readonly names: readonly string[];
   readonly fill: (settings: Settings, sheet: Sheet) => void;
 }
@@ -44,7 +44,7 @@ export function entry<K extends FactName>(fact: K, rule: Rule<FactValues[K]>, ..
   return entryAs(fact, rule, (value) => value, ...names);
 }
 
-/** The same for a value that means something else than it says; null: it says nothing, and the next name is tried. */
+/** The same for a value that means something else than it says; null: it has no information, and the next name is tried. */
 export function entryAs<K extends FactName, T>(
   fact: K,
   rule: Rule<T>,
@@ -77,7 +77,7 @@ function factOf<T>({ name, place, whole }: Setting, value: T): Fact<T> {
   return { value, source: { kind: 'file', place, key: name }, whole, name };
 }
 
-/** Adds a fact that follows from others, with the sentence that says how; facts that the file gives itself stay. */
+/** Adds a fact that follows from others, with the sentence on how; facts that the file gives itself stay. */
 export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], reason: Sentence): void {
   if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', reason } });
 }

@@ -13,8 +13,8 @@ import type { ConfigFormat } from './config-format';
 import type { Purpose } from './purpose';
 
 /**
- * What any config or launcher file can say, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where the
- * file is silent.
+ * What any config or launcher file can express, in one vocabulary. Lengths in tokens; sizes as the file means them. A key is absent where
+ * the file leaves it open.
  */
 export interface FactValues {
   // model
@@ -216,7 +216,7 @@ export interface FactValues {
   readonly overlapExpertComm: boolean;
   readonly schedule: string;
   readonly scheduleCsv: string;
-  /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that says so, and into how many slices. */
+  /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that sets it, and into how many slices. */
   readonly sliceRuntime: string;
   readonly slices: number;
   readonly sliceRule: SplitRule | 'list';
@@ -233,7 +233,7 @@ export interface FactValues {
   // cluster
   readonly nodes: number;
   readonly gpusPerNode: number;
-  /** GPUs in all, where the file says it itself. */
+  /** GPUs in all, where the file sets it itself. */
   readonly world: number;
 }
 
@@ -248,14 +248,14 @@ export interface Fact<T> extends Located<T> {
   readonly whole?: TextRange;
   /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
   readonly name?: string;
-  /** A condition that only a run can tell decides whether it is so. */
+  /** A condition that are known only at run time decides whether it is so. */
   readonly isConditional?: true;
 }
 
-/** Everything one file (or one run's files, joined) says. */
+/** Everything one file (or one run's files, joined) sets. */
 export type Facts = { readonly [K in FactName]?: Fact<FactValues[K]> };
 
-/** What a launcher can run and its file can say. */
+/** What a launcher can run and its file can express. */
 export type Capabilities = CapabilitiesWith<Partial<FactValues>>;
 
 /** Traits of a launcher in which the programs of its family differ. */

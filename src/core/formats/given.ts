@@ -2,7 +2,7 @@ import type { AttentionKernel } from '../domain/attention-kernel';
 import type { Located } from '../domain/located';
 import type { TrainingSpec } from '../domain/request';
 
-/** The fields of `T` that some file (or override) gives; what is missing is filled later and said. */
+/** The fields of `T` that some file (or override) gives; what is missing is filled later and reported. */
 export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
 
 /** Under `training`. */

@@ -66,7 +66,7 @@ export function isHybrid({ hybridPattern, hybridAttentionRatio, hybridMlpRatio, 
   return [hybridPattern, hybridAttentionRatio, hybridMlpRatio, linearAttentionFrequency].some((fact) => fact !== undefined);
 }
 
-/** What Megatron-LM takes of a hybrid's state where flags are silent. */
+/** What Megatron-LM takes of a hybrid's state where flags leave it open. */
 export function stateDefaults(facts: Facts): Partial<FactValues> {
   const { hidden, stateHeadDim, linearAttentionFrequency, hybridPattern } = facts;
   if (linearAttentionFrequency !== undefined || /^[^M]*G[^M]*$/.test(hybridPattern?.value ?? ''))
@@ -83,7 +83,7 @@ export function stateDefaults(facts: Facts): Partial<FactValues> {
 }
 
 /**
- * What a launcher's flags say of the layers with a state, and of the kinds of all layers; null where they describe no hybrid, or one that
+ * What a launcher's flags set for the layers with a state, and of the kinds of all layers; null where they describe no hybrid, or one that
  * cannot be read.
  */
 export interface HybridRun {

@@ -13,7 +13,7 @@ const purposes: readonly (readonly [Purpose, RegExp])[] = [
   ['training', /train|finetune|fine_tune|sft|dpo|grpo|ppo|rlhf|pretrain|run_clm|main|run/],
 ];
 
-/** What a program does, by its path or module and the flags it takes; null: its name does not say. */
+/** What a program does, by its path or module and the flags it takes; null: unknown from its name. */
 export function purposeOf(program: string, flags: ReadonlySet<string>): Purpose | null {
   const name = program.toLowerCase().replaceAll('-', '_').split('/').slice(-3).join('/');
   const own = name.slice(name.lastIndexOf('/') + 1);

@@ -25,16 +25,16 @@ export interface Unplanned {
   readonly remedy: Sentence;
 }
 
-/** A model as its files describe it, located; with the defaults of its family, which say so. */
+/** A model as its files describe it, located; with the defaults of its family, marked as such. */
 export type RunModel = Pick<Run, 'model' | 'traits' | 'facts' | 'assumedFields' | 'unplanned' | 'encoder'>;
 
-/** What the files of one run say, located; defaults of the model family included and marked, nothing else filled in. */
+/** What the files of one run set, located; defaults of the model family included and marked, nothing else filled in. */
 export interface Run {
   /** The file that was opened, and every file it drew from (itself first). */
   readonly file: string;
   readonly files: readonly string[];
   readonly format: ConfigFormat;
-  /** What the launcher of these files can run and say; absent: no launcher reads them. */
+  /** What the launcher of these files can run and express; absent: no launcher reads them. */
   readonly capabilities?: Capabilities;
   /** Short display name: folder or file name. */
   readonly title: string;
@@ -73,7 +73,7 @@ export interface Run {
   readonly costTable?: Located<CostTable>;
   /** A profile the files name; null when they want none, even if one is found. */
   readonly profile?: Located<NamedProfile | null>;
-  /** Everything the files say, what planning has no field for included. */
+  /** Everything the files set, what planning has no field for included. */
   readonly facts?: Facts;
   /** Fields of `model` that planning assumes though neither a file nor the documentation of its format gives them. */
   readonly assumedFields?: readonly (FactName & keyof WrittenModel)[];
@@ -81,7 +81,7 @@ export interface Run {
   readonly unplanned?: Unplanned;
   /** Ends of an encoder, whose sequence cannot be sliced but whose layers can freeze. */
   readonly encoder?: EncoderSizes;
-  /** What is said of a run that freezes layers. */
+  /** The text on a run that freezes layers. */
   readonly elastic?: GivenElastic;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];

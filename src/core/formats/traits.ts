@@ -11,7 +11,7 @@ export interface Hybrid {
 }
 
 /**
- * What files say of a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
+ * What files set for a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
  * with them, windows of attention. Empty for a model whose layers are alike.
  * @param ofFamily what else every model of the family has.
  * @param hybrid what its layers have whose kind is no attention; null: all attend.

@@ -4,7 +4,7 @@ import type { Run } from '../formats/run';
 import { familyOfModel } from './families';
 import { modelSpecOf } from '../formats/written-model';
 
-/** What of a run says how many parameters its model has. */
+/** What of a run decides how many parameters its model has. */
 type Counted = Pick<Run, 'model' | 'traits'> & { readonly [K in 'unplanned' | 'encoder']?: Run[K] | undefined };
 
 /**
@@ -23,7 +23,7 @@ export function parametersOf({ model, traits, unplanned, encoder }: Counted): nu
 
 /**
  * Least and most parameters of a model whose type is not known, elements: with and without a gate in its feed-forward networks, and with
- * embedding and head tied or not unless the file says. Null for models that are known, and for those that are not counted.
+ * embedding and head tied or not unless the files set it. Null for models that are known, and for those that are not counted.
  */
 export function parameterRangeOf(run: Counted): readonly [least: number, most: number] | null {
   const { model, traits, unplanned } = run;

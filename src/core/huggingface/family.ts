@@ -43,7 +43,7 @@ interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNorms' | '
   readonly decoderLayers: number | null;
   /** Decoders have heads and a feed-forward width of their own. */
   readonly ownSizes?: true;
-  /** Longest source: as the decoder's positions, or so many unless `max_source_positions` says otherwise; null: no limit. */
+  /** Longest source: as the decoder's positions, or so many unless set otherwise; null: no limit. */
   readonly maxSource: 'like-target' | number | null;
   /** Attention inside the stacks is biased by distance, in each one's first layer for all or in every layer. */
   readonly relativeBias?: 'first' | 'every';

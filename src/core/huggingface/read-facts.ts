@@ -19,8 +19,8 @@ const modelFacts = [
 ] as const satisfies readonly (FactName & keyof WrittenModel)[];
 
 /**
- * Everything a config says as facts, documented defaults of its class included (their source says so). What the class leaves open, and what
- * this model does not have, is absent.
+ * Everything a config sets, as facts, documented defaults of its class included (their source records that). What the class leaves open,
+ * and what this model does not have, is absent.
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
@@ -85,7 +85,7 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
   return Object.fromEntries(read);
 }
 
-/** Where a config lists its layers without experts, the class's own first ones say nothing. */
+/** Where a config lists its layers without experts, the class's own first ones have no information. */
 function withoutDefaultsOf({ members }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
   const listed = (key: string): boolean => members.get(key)?.value.type === 'array';
   const isDefault = extras.firstDenseLayers?.source.kind === 'default';

@@ -90,7 +90,7 @@ export function describedBy({ model, traits, facts, assumedFields, unplanned, en
   };
 }
 
-/** The same as facts, for joining with a launcher that trains this model. Facts from defaults of the class say so in their source. */
+/** The same as facts, for joining with a launcher that trains this model. Facts from defaults of the class are marked in their source. */
 export function factsOfHuggingFace({ document, facts, remarks }: HuggingFaceModel): LauncherFile {
   const { file, text, root } = document;
   const first = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []))[0];

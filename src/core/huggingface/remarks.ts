@@ -18,7 +18,7 @@ import { allOf, counted, sentence, type Sentence } from '../sentence';
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
 
-/** What is worth saying about a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
+/** Remarks on a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
 export function remarksOn(
   found: FoundModel,
   facts: Facts,

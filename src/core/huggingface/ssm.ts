@@ -8,7 +8,7 @@ import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
 import { sentence, type Sentence } from '../sentence';
 
-/** What a config says of its layers with a state, and of what every layer is. */
+/** What a config sets for its layers with a state, and of what every layer is. */
 export interface StateRead {
   readonly facts: { readonly [K in keyof FactValues]?: Located<FactValues[K]> };
   readonly state: StateMixer;

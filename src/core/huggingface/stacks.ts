@@ -26,7 +26,7 @@ function read(source: Source, name: keyof typeof keys): Located<number> | undefi
 }
 
 /**
- * Layers of encoder and decoder: T5 has as many in the decoder unless it says otherwise, others name both. Null for models of one stack.
+ * Layers of encoder and decoder: T5 has as many in the decoder unless set otherwise, others name both. Null for models of one stack.
  * @param written layers of the encoder, where the config gives them.
  * @throws ExpectedError as `readByRule`.
  */

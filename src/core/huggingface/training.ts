@@ -4,7 +4,7 @@ import type { TrainingSpec } from '../domain/request';
 import type { Given } from '../formats/given';
 import { located, type Source } from './members';
 
-/** What a model config says of training. */
+/** What a model config sets for training. */
 export type TrainingOfModel = Given<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe'>>;
 
 /** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */

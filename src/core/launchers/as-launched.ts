@@ -52,8 +52,8 @@ export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, '
 }
 
 /**
- * What a file leaves open of sizes and recompute: it can say it, and is a part of the run, or takes it from a variable that nobody sets, or
- * builds on a recipe that decides it.
+ * What a file leaves open of sizes and recompute: it can express it, and is a part of the run, or takes it from a variable that nobody
+ * sets, or builds on a recipe that decides it.
  */
 function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
   const { flags, isPart } = unsaidIn(launcher);
@@ -63,7 +63,7 @@ function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: 
   return isRecomputeOpen ? [...sizes, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] : sizes;
 }
 
-/** What a launcher takes where its file is silent, each value marked as its default. */
+/** What a launcher takes where its file leaves it open, each value marked as its default. */
 function silentFacts({ name, silent }: Capabilities): Facts {
   const reason = sentence`${name} takes it where nothing is set`;
   const sizes = parallelSizes.map((size) => [size, 1] as const);
@@ -71,7 +71,7 @@ function silentFacts({ name, silent }: Capabilities): Facts {
 }
 
 /**
- * A file with what its launcher takes where it is silent, so that a run is planned as it would be launched.
+ * A file with what its launcher takes where it leaves it open, so that a run is planned as it would be launched.
  * @param isJoined with a model config, which defaults of Megatron-LM's model would contradict.
  */
 export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {

@@ -263,7 +263,7 @@ function dropoutOf({ hiddenDropout, attentionDropout, attention }: Facts): Locat
   return from(hiddenDropout, hiddenDropout.value > 0 || isOfScores);
 }
 
-/** Further tokens are predicted where a launcher says so; a recipe of Megatron-Bridge may say it in Python. */
+/** Further tokens are predicted where a launcher sets it; a recipe of Megatron-Bridge may set it in Python. */
 function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
   if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
   if (launcherTraitsOf(format).leavesOpen) return {};
@@ -355,7 +355,7 @@ function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | unde
   return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', sentence`what this launcher runs on a pipeline`) : undefined;
 }
 
-/** How the runtime cuts sequences, where it is told to. */
+/** How the runtime cuts sequences, where it is set to. */
 function splitOf({ sliceRuntime, slices, sliceRule, sliceLengths, ffn }: Facts): Pick<Run, 'split'> {
   if (sliceRuntime === undefined || slices === undefined) return {};
   const rule = sliceRule?.value ?? 'average';

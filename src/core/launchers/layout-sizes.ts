@@ -8,8 +8,8 @@ const maximumCount = 1e9;
 type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[FactName];
 
 /**
- * The sizes that launchers take for 1 where a file is silent; a Megatron-Bridge file leaves them to a recipe in Python, a terapipe.json to
- * the planner.
+ * The sizes that launchers take for 1 where a file leaves it open; a Megatron-Bridge file leaves them to a recipe in Python, a
+ * terapipe.json to the planner.
  */
 export type SizeName = 'tensor' | 'pipeline' | 'context' | 'expert';
 
@@ -88,7 +88,7 @@ function dealsEvenly(facts: Facts): boolean {
   return facts.firstStageLayers === undefined && facts.lastStageLayers === undefined && facts.pipelineLayout === undefined;
 }
 
-/** Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings do not say. */
+/** Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings leave it open. */
 export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
   if (launcherTraitsOf(format).countsEndsAsLayers) return titanStagesPerRankOf(facts);
@@ -126,7 +126,7 @@ export function titanLayersOf(facts: Facts): number | null {
   return layers === null || first === null || last === null ? null : layers + first + last;
 }
 
-/** TorchTitan's stages on each rank: as given, or from all of them; null when neither says (then the schedule decides). */
+/** TorchTitan's stages on each rank: as given, or from all of them; null when neither is set (then the schedule decides). */
 export function titanStagesPerRankOf(facts: Facts): number | null {
   if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
   return quotient(titanStagesOf(facts), sizeOf(facts, 'torchtitan', 'pipeline'));

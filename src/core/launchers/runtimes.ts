@@ -4,7 +4,7 @@ import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayers
 import { megatronCapabilities } from './launcher';
 import { torchtitan } from './torchtitan';
 
-/** What a runtime runs that a file of no launcher names: such a file can say all of it. */
+/** What a runtime runs that a file of no launcher names: such a file can express all of it. */
 export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
   megatron: { ...megatronCapabilities, refuses: [shardedPipeline] },
   torchtitan: torchtitan.capabilities,

@@ -44,7 +44,7 @@ export interface Evaluator extends Bounds {
   readonly usableBytes: (group: LimitedGroup) => number;
 }
 
-/** Points with more operations are left out, which the counts and the bound say. */
+/** Points with more operations are left out, which the counts and the bound reflect. */
 const maximumOperations = 250_000;
 
 /** Predicts and bounds points of a request's model on its cluster; remembers stage times. */

@@ -109,7 +109,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
 /** Who says a choice, from the file on. */
 const levels = ['file', 'elsewhere', 'nobody'] as const satisfies readonly SetBy[];
 
-/** A change that the file cannot say is offered with who does. */
+/** A change that the file cannot express is offered with who does. */
 function saidOutside(change: Sentence, whose: readonly SetBy[]): Sentence {
   if (whose.includes('nobody')) return sentence`${change}, with another launcher`;
   return whose.includes('elsewhere') ? sentence`${change}, in the training script` : change;

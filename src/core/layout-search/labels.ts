@@ -13,7 +13,7 @@ import { fastestOf, sameTime, stepPartNames, stepParts, type FoundPlan, type Sea
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 
-/** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what tells one layout from another, in a line. */
+/** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what distinguishes one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
   const { tensor, pipeline, data, context, expert, expertTensor, order } = layout;
   const three = sentence`tensor ${formatCount(tensor)} x pipeline ${formatCount(pipeline)} x data ${formatCount(data)}`;

@@ -33,7 +33,7 @@ export interface Held {
   readonly waiting: Uint32Array;
 }
 
-/** What the order of one stage says. */
+/** Facts on the order of one stage. */
 export interface StageOrder {
   /** Its chunks, in order of the layers. */
   readonly own: readonly number[];
@@ -50,7 +50,7 @@ export interface StageOrder {
   readonly held: readonly Held[];
 }
 
-/** What the orders of a schedule say: of the stages at the ends and one between. */
+/** Facts on the order of a schedule: of the stages at the ends and one between. */
 export interface Orders {
   readonly stages: number;
   readonly microBatches: number;

@@ -41,9 +41,7 @@ export function plansOf(result: SearchResult): ListedPlan[] {
 /** Assumptions that a search replaces by its choices. */
 const chosenKeys: ReadonlySet<string> = new Set(searchKeys.flatMap((key) => [`layout.${key}`, `training.${key}`]));
 
-/**
- * What no file said and every plan of an answer rests on: assumptions on the machine and the training, except for what the search chose.
- */
+/** What no file set and every plan of an answer rests on: assumptions on the machine and the training, except for what the search chose. */
 export function assumedBy({ request }: Pick<SearchResult, 'request'>): Assumption[] {
   return reportedAssumptions(request.assumptions).filter(({ key }) => !chosenKeys.has(key));
 }

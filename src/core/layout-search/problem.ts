@@ -28,8 +28,8 @@ export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly Sear
 
 /**
  * The search that a run asks for, in every face alike: what its files fix stays, and model, cluster, sequence length, global batch,
- * precision and optimizer always do. A launcher's file sets its whole layout: unless other choices are asked for, all that the file can say
- * is chosen. The optimizer stays on the GPU unless files have it on the host or `asked` names it.
+ * precision and optimizer always do. A launcher's file sets its whole layout: unless other choices are asked for, all that the file can
+ * express is chosen. The optimizer stays on the GPU unless files have it on the host or `asked` names it.
  *
  * @param request the run, resolved.
  * @param asked choices that are searched though files fix them; null: nobody says. ZeRO 2 and 3 stay all the same: what they exchange in

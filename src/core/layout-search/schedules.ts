@@ -145,7 +145,7 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
   const isDecided = asked || (fixed.has('virtualStages') && !strict);
   if (pipeline === 1 && !isDecided && (name !== usualSchedule || chunks > 1)) return false;
-  // Megatron-LM's interleaving, unless a file of no launcher says otherwise
+  // Megatron-LM's interleaving, unless a file without a launcher sets it
   const isStrict = kind.name !== name && (strict || !fixed.has('virtualStages'));
   if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
   if (!asked && scheduleKind(name).planned && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;

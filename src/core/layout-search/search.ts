@@ -87,7 +87,10 @@ const nodesBetweenReports = 4096;
  * layouts that may be the fastest, and the first of each schedule that fits.
  */
 export const planningAnyway = 40e6;
-/** Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound say so. */
+/**
+ * Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound reflect
+ * that.
+ */
 const mostPlanning = 200e6;
 /**
  * Layouts whose slices are solved for the Pareto front and the sizes too; beyond that, only for those that may be the fastest of all or of

@@ -239,7 +239,7 @@ function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes
   };
 }
 
-/** Whether the launcher runs sizes: what neither its file nor its script can say stays, and it refuses none of them together. */
+/** Whether the launcher runs sizes: what neither its file nor its script can express stays, and it refuses none of them together. */
 function isRun({ model, layout, training, capabilities }: PlanRequest, sizes: WhatIfSizes): boolean {
   const named = {
     tensor: sizes['layout.tensor'],

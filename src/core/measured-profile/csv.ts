@@ -6,7 +6,7 @@ import type { Profile, Sample } from '../domain/profile';
 import { mostSamples } from './schema';
 import { sentence, type Sentence } from '../sentence';
 
-/** What a table of times does not say of itself. */
+/** What a table of times does not give of itself. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
 
 const fewestLengths = 3;

@@ -155,7 +155,7 @@ function rowsWith(whole: Table, square: number, cells: readonly TimedCell[]): Ta
   };
 }
 
-/** Weighted least squares on batches whose rows lie inside the table; null where none tells. */
+/** Weighted least squares on batches whose rows lie inside the table; null where none determines it. */
 function squareFromBatches(whole: Table, cells: readonly TimedCell[]): number | null {
   const last = whole.tokens.at(-1) ?? 0;
   const inside = cells.filter(({ batch, tokens, context }) => context === 0 && batch > 1 && batch * tokens <= last);

@@ -8,7 +8,7 @@ export interface LinearFit {
   readonly leverages: readonly number[];
 }
 
-/** A column whose part outside the span of the columns before it is smaller than this fraction of it says nothing new. */
+/** A column whose part outside the span of the columns before it is smaller than this fraction of it adds nothing. */
 const dependent = 1e-8;
 
 /**

@@ -14,7 +14,7 @@ interface Uncertainty {
 
 const terms = ['constant', 'perRow', 'perContext', 'perRowContext', 'perContextSquare'] as const;
 
-/** Relative residual when there are too few samples to tell, and the least that is believed. */
+/** Relative residual when there are too few samples, and the least that is believed. */
 const assumedNoise = 0.05;
 const leastNoise = 0.002;
 /** A term is believed, before any sample, to stay under this many times the time of the longest slice at the far corner of the domain. */

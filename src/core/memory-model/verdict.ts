@@ -4,7 +4,7 @@ import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
 
 /*
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less
- * what is kept free. Whatever says that something fits asks here.
+ * what is kept free. Whatever shows that something fits asks here.
  */
 
 /** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GiB on real runs. */

@@ -31,7 +31,7 @@ export interface EncoderSizes {
   readonly tokenTypes: number;
   /** Whether the bare model ends in a pooler (a square matrix and its bias over the first token). */
   readonly pooler: boolean;
-  /** Classes that a classifying head tells apart. */
+  /** Classes that a classifying head distinguishes. */
   readonly classes: number;
   /** First class that the config names, `BertForQuestionAnswering`; null: the bare model. */
   readonly architecture: string | null;

@@ -40,7 +40,7 @@ type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
  * nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that does is
  * possible.
  *
- * @throws ExpectedError `layout-groups`, placed where a file says it, when the groups do not make whole stages with what is fixed.
+ * @throws ExpectedError `layout-groups`, placed where a file sets it, when the groups do not make whole stages with what is fixed.
  */
 export function mixedLayout(problem: MixedProblem): Placement {
   const sizes = sizesToPlace(problem);

@@ -46,7 +46,7 @@ export function scheduleLabel({ name, interleaves }: ScheduleKind): string {
   return interleaves === undefined ? name : `interleaved ${interleaves}`;
 }
 
-/** Whether a kind runs the virtual stages of a layout; one stands for what no file says. */
+/** Whether a kind runs the virtual stages of a layout; one stands for what no file sets. */
 export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStages: number): boolean {
   return virtualStages === 1 || chunksPerStage === 'several' || chunksPerStage === virtualStages;
 }

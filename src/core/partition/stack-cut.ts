@@ -7,7 +7,7 @@ import type { PlanRequest } from '../domain/request';
 import { clausesOf, sentence, type Sentence, type Value } from '../sentence';
 
 /**
- * Layers of each stage of an encoder-decoder model where nobody says: a stage has layers of one stack only, as Megatron-LM places them
+ * Layers of each stage of an encoder-decoder model by default: a stage has layers of one stack only, as Megatron-LM places them
  * (`--pipeline-model-parallel-split-rank`), of each stack as equal as can be, and as many stages are the encoder's as make the stage with
  * most arithmetic, the head on the last one counted, lightest. With one stage, or more stages than layers of both stacks, all layers in a
  * row.

@@ -24,7 +24,7 @@ export function evenStageContents(layers: number, pipeline: number, model?: Mode
   return cutContents(stageLayers, model);
 }
 
-/** Layers of each stage, or chunk, where nobody says: as `evenStageContents` has them, or by the arithmetic of encoder and decoder. */
+/** Layers of each stage, or chunk, by default: as `evenStageContents` has them, or by the arithmetic of encoder and decoder. */
 export function usualCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
   return model.stacks === undefined
     ? evenStageContents(model.layers, stages).map(({ layers }) => layers)

@@ -290,7 +290,7 @@ function orAll(layouts: Layout[], isWanted: (layout: Layout) => boolean): Layout
 }
 
 /**
- * The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing says how they are split.
+ * The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing sets how they are split.
  */
 function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model: ModelSpec): Layout[] {
   const { expert, expertTensor } = given.layout;

@@ -47,7 +47,7 @@ export function recipeCut(run: CutRun, { layers, experts, latent = null }: CutMo
   return stages > 1 && placement !== 'v' && chunks === virtual ? (cuts[stages * virtual] ?? null) : null;
 }
 
-/** What is given of a layout, with that cut, which is said. */
+/** What is given of a layout, with that cut, which is reported. */
 export function withCutOfRecipe(run: CutRun, model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
   const cut = recipeCut(run, model);
   if (cut === null) return run.layout;

@@ -7,7 +7,7 @@ import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
 
 /**
- * The adapters that the files of a run ask for; what they leave open is what the library takes, and said.
+ * The adapters that the files of a run ask for; what they leave open is what the library takes, and reported.
  * @throws ExpectedError `model-not-planned` for adapters that cannot be priced: on modules or models without a place here.
  */
 export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {

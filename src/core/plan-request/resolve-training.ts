@@ -189,9 +189,9 @@ function narrowProducts(
 }
 
 /**
- * Whether weights are kept in FP8 alone: as the file says; a launcher's file that leaves it out does not ask for it, others get what NeMo's
- * and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`): all but
- * that with scales of blocks of 128 (`bf16_with_fp8_subchannel_scaling_mixed`).
+ * Whether weights are kept in FP8 alone: as the file sets it; a launcher's file that leaves it out does not ask for it, others get what
+ * NeMo's and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`):
+ * all but that with scales of blocks of 128 (`bf16_with_fp8_subchannel_scaling_mixed`).
  */
 function narrowWeights({ format, training }: Run, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'fp8ParamGather'> {
   const { fp8ParamGather, fp8Recipe, runtime } = training;
@@ -212,7 +212,7 @@ function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe | undefined
 }
 
 /**
- * A ring for context parallelism where no file says how it exchanges and its ranks cannot share out the heads, which all-to-all hands on:
+ * A ring for context parallelism where no file sets how it exchanges and its ranks cannot share out the heads, which all-to-all hands on:
  * Megatron-LM's own default (`--cp-comm-type p2p`).
  */
 export function ringOf(

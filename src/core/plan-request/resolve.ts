@@ -35,7 +35,7 @@ import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/
 import { counted, sentence } from '../sentence';
 
 /**
- * Fills in what the files leave open and says what was filled: cluster from the face's defaults, training from usual practice, layout by
+ * Fills in what the files leave open and reports what was filled: cluster from the face's defaults, training from usual practice, layout by
  * the first that fits memory.
  *
  * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
@@ -207,7 +207,7 @@ function requirePlanned({ unplanned }: Run): void {
   if (unplanned !== undefined) throw new ExpectedError('model-not-planned', unplanned.message, unplanned.remedy, unplanned.place);
 }
 
-/** The profile that the files name, or the best of those found; what was found and refused is said. */
+/** The profile that the files name, or the best of those found; what was found and refused is reported. */
 function resolveProfile(
   run: Run,
   request: PlanRequest,

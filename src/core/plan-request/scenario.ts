@@ -3,7 +3,7 @@ import type { Layout, PlanRequest } from '../domain/request';
 import type { Fallback } from './defaults-recorder';
 import { sentence, type Sentence } from '../sentence';
 
-/** What a scenario keeps of what no file says, by its keys of terapipe.json, and the name of each. */
+/** What a scenario keeps of what no file sets, by its keys of terapipe.json, and the name of each. */
 export const scenarioNames = {
   'cluster.gpusPerNode': sentence`GPUs per node`,
   'cluster.nodes': sentence`Nodes`,

@@ -98,7 +98,7 @@ export function runsStacks(schedule: ScheduleName): boolean {
   return !scheduleKind(schedule).sliced && scheduleKind(schedule).chunksPerStage === 1;
 }
 
-/** What is said of the schedules that are left out. */
+/** The text on the schedules that are left out. */
 export const stackReason = sentence`token slices and virtual stages are not compared: encoders read whole sequences`;
 
 /**

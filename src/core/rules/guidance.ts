@@ -1,6 +1,6 @@
-/** What a page of docs/findings.md says besides what a finding means and what to do: Markdown. */
+/** What a page of docs/findings.md shows besides what a finding means and what to do: Markdown. */
 export interface Guidance {
-  /** What is written, and what is said of it; of a rule in the table an example is made of what its test breaks it with. */
+  /** What is written, and the text on it; of a rule in the table an example is made of what its test breaks it with. */
   readonly example?: string;
   /** The line of the launcher that stops or does otherwise, or why it is slower or larger. */
   readonly source: string;

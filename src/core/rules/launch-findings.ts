@@ -58,7 +58,7 @@ export function findingOf(
   textOf: TextOf,
 ): Finding | null {
   const given = issue.severity ?? rule.severity;
-  // what a condition decides that only a run can tell is no error yet
+  // what depends on a run-time condition is not an error yet
   const severity = issue.at.some((name) => facts[name]?.isConditional === true) ? 'information' : given;
   const place = placeOf(facts, issue) ?? (severity === 'information' ? null : fallback);
   if (place === null) return null;

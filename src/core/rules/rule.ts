@@ -14,7 +14,7 @@ export interface Setting {
 /** A quick fix in terms of facts: all its settings change together. */
 export type Change = readonly Setting[];
 
-/** What a rule has to say about a run. */
+/** What a rule reports on a run. */
 export interface Issue {
   /** What it is about, best first: the finding stands at the first of these that a file gives. */
   readonly at: readonly SettingName[];
@@ -43,7 +43,7 @@ export interface Rule {
   /** It speaks of weights, gradients and optimizer state together: not of runs that train adapters. */
   readonly ofAllWeights?: true;
   readonly check: Check;
-  /** What it means and what to do, as docs/findings.md says it: Markdown. */
+  /** What it means and what to do, as docs/findings.md shows it: Markdown. */
   readonly doc: string;
 }
 

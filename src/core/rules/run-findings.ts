@@ -13,8 +13,8 @@ import { settingOf, viewOfRun, type ConfigView, type SettingName } from './view'
 import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
 
 /**
- * Everything worth saying about a run, most severe first: what its files say against each other, and, with a plan, whether it fits. Each is
- * at the value it is about, or at `run.place` when no file gives that value. Fixes edit its terapipe.json.
+ * All findings on a run, most severe first: contradictions between its files, and, with a plan, whether it fits. Each is at the value it is
+ * about, or at `run.place` when no file gives that value. Fixes edit its terapipe.json.
  * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
  */
 export function findingsOf(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {

@@ -40,7 +40,7 @@ export const rules: readonly Rule[] = [
   ...runRules,
 ];
 
-/** What a heading of docs/findings.md says. */
+/** What a heading of docs/findings.md shows. */
 export interface DocumentedCode {
   readonly code: string;
   readonly doc: string;

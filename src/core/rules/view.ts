@@ -17,14 +17,14 @@ import type { Scheme } from '../domain/scheme';
 import { settingAt } from './settings';
 import { sentence } from '../sentence';
 
-/** What a terapipe.json alone can say. */
+/** What a terapipe.json alone can express. */
 interface OwnValues {
   readonly sliceUnit: number;
   readonly sliceScheme: Scheme;
   readonly runtime: string;
 }
 
-/** Everything that a config says, under one name each. */
+/** Everything that a config sets, under one name each. */
 export type ViewFacts = Facts & { readonly [K in keyof OwnValues]?: Fact<OwnValues[K]> };
 
 export type SettingName = keyof ViewFacts;
@@ -41,11 +41,11 @@ export interface ConfigView {
   readonly assumesRuntime: boolean;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
-  /** A setting, the cluster or a recipe that is taken where the file is silent divides the layers over the stages unevenly. */
+  /** A setting, the cluster or a recipe that is taken where the file leaves it open divides the layers over the stages unevenly. */
   readonly dealsOtherwise: boolean;
   /** Kinds of GPUs that files name. */
   readonly gpus: readonly GpuSpec[];
-  /** GPUs that NVLink joins beyond a node, where files tell; 0: none are. */
+  /** GPUs that NVLink joins beyond a node, where files have it; 0: none are. */
   readonly nvlinkDomain: number;
   /** Sizes that the planner chose where no file gives them; null: nothing is planned yet. */
   readonly planned: Pick<Layout, 'tensor' | 'data'> | null;
@@ -65,7 +65,7 @@ export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'pr
   return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };
 }
 
-/** The key of terapipe.json that says what a fact does, by the name of the fact. */
+/** The key of terapipe.json with the same meaning as a fact, by the name of the fact. */
 const settingKeys = {
   layers: 'model.layers',
   hidden: 'model.hidden',
@@ -107,12 +107,12 @@ const settingKeys = {
   gpusPerNode: 'cluster.gpusPerNode',
 } as const satisfies Partial<Record<SettingName, string>>;
 
-/** The key of terapipe.json that says what a fact does; undefined: it has none. */
+/** The key of terapipe.json with the same meaning as a fact; undefined: it has none. */
 export function settingOf(name: SettingName): string | undefined {
   return (settingKeys as Partial<Record<SettingName, string>>)[name];
 }
 
-/** Sizes that the planner takes for 1 where a terapipe.json is silent; the other ones it chooses. */
+/** Sizes that the planner takes for 1 where a terapipe.json leaves it open; the other ones it chooses. */
 const ones = ['context', 'microBatch'] as const;
 
 /** A run of a terapipe.json or a model config as rules see it. @param planned what its plan is of, where there is one. */
@@ -159,7 +159,7 @@ function nvlinkDomainOf({ links, groups }: Run): number {
   return all.length === 0 ? 0 : Math.min(...all.map(({ nvlinkDomain = 0 }) => nvlinkDomain));
 }
 
-/** GPUs of a node of the kind that files name, of the smallest where there are several; null: nothing tells. */
+/** GPUs of a node of the kind that files name, of the smallest where there are several; null: unknown. */
 function gpusPerNodeOf({ gpu, groups }: Run): number | null {
   if (groups !== undefined) return Math.min(...groups.value.map(({ gpusPerNode }) => gpusPerNode));
   return Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu?.value.name)?.gpusPerNode ?? null;

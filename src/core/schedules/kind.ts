@@ -88,7 +88,7 @@ type TimeBound = 'drained' | 'alternating' | 'interleaved' | 'sliced' | 'work' |
  */
 export type SplitRuntime = 'megatron' | 'pytorch' | 'dualpipe';
 
-/** A schedule that people use. CONTRIBUTING.md, Recipes, says how to add one. */
+/** A schedule that people use. CONTRIBUTING.md, Recipes, shows how to add one. */
 export interface ScheduleKind {
   /** As PyTorch, the papers and `terapipe.json` spell it. */
   readonly name: ScheduleName;
@@ -100,7 +100,7 @@ export interface ScheduleKind {
    * `sliced`.
    */
   readonly slices: boolean;
-  /** Made for token slices: it runs them unless a file says otherwise. */
+  /** Made for token slices: it runs them unless set otherwise. */
   readonly sliced: boolean;
   /** Of those: the most equal slices of a sequence that searches try. */
   readonly mostSlices?: number;
@@ -115,7 +115,7 @@ export interface ScheduleKind {
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */
   readonly splitsBackward: boolean;
-  /** Which runtimes split its backward, of those of which `split-runtimes.ts` says what they do not have together with that. */
+  /** Which runtimes split its backward, of those of which `split-runtimes.ts` lists what they do not have together with that. */
   readonly splitIn?: readonly SplitRuntime[];
   /**
    * A zero-bubble order of sail-sg's Megatron-LM, whose optimizer steps before the norm of all stages' gradients is known and is put right

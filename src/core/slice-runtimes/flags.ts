@@ -37,7 +37,7 @@ function wordsOf(flag: string): Readonly<Record<string, SplitRule | 'list' | nul
 /** Which runtime flags ask for slices of, and what they lack for it. */
 interface SlicesOfFlags {
   readonly runtime: SliceRuntime;
-  /** The flag that says so. */
+  /** The flag that sets it. */
   readonly at: string;
   /** As they are written: `--transformer-impl local`. */
   readonly missing: readonly string[];

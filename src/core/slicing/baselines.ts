@@ -25,7 +25,7 @@ export interface Baselines {
    * among equals.
    */
   readonly equalTime: CutBaseline;
-  /** Slices of equal arithmetic (Seq1F1B), of all numbers of slices the fastest; null where the problem does not say its `work`. */
+  /** Slices of equal arithmetic (Seq1F1B), of all numbers of slices the fastest; null where the problem does not give its `work`. */
   readonly equalWork: CutBaseline | null;
   /**
    * Chunks as SGLang chooses them, from first chunks of 2, 2.5 and 3 times the best equal slices, as its guide advises; null unless

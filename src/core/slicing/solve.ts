@@ -41,7 +41,7 @@ export interface Incumbent {
   readonly lowerBoundMs: number;
 }
 
-/** What is said of the best so far while it is looked for. */
+/** The text on the best so far while it is looked for. */
 export type IncumbentTimes = Pick<Incumbent, 'latencyMs' | 'lowerBoundMs'>;
 
 interface SolveOptions {

@@ -37,7 +37,7 @@ interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency'
   readonly allReduceLatencyUs?: Partial<LinkSpec['allReduceLatencyUs']>;
 }
 
-/** What a file says of the cluster. `links` are those of the preset unless given. */
+/** What a file sets for the cluster. `links` are those of the preset unless given. */
 export interface GivenCluster extends Given<ClusterNumbers> {
   readonly instance?: Located<InstanceName>;
   readonly gpu?: Located<GpuSpec>;
@@ -189,7 +189,7 @@ export function presetNamed(name: string): GpuPresetName | ExpectedError {
   );
 }
 
-/** A GPU with some of its figures replaced; its source says so. */
+/** A GPU with some of its figures replaced; its source records that. */
 export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
   const { memoryGB, memoryTBps, gemmEfficiency, powerWatts, peakTflops } = figures;
   const changed = Object.keys(figures).length > 0;
@@ -206,8 +206,8 @@ export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
 }
 
 /**
- * Links with some of their figures replaced; their source says so. What collectives reach of the preset's network does not hold for another
- * network.
+ * Links with some of their figures replaced; their source records that. What collectives reach of the preset's network does not hold for
+ * another network.
  */
 export function linksWith({ nicSharedEfficiency: shared, ...base }: LinkSpec, figures: LinkFigures): LinkSpec {
   const changed = Object.keys(figures).length > 0;

@@ -11,7 +11,7 @@ import { sentence, type Sentence } from '../sentence';
 
 export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as const;
 
-/** What a file says of slice times: constants of the analytic model, and measured times that replace it. */
+/** What a file sets for slice times: constants of the analytic model, and measured times that replace it. */
 export interface GivenCost {
   readonly constants: Given<CostConstants>;
   readonly costTable?: Located<CostTable>;
@@ -21,7 +21,7 @@ export interface GivenCost {
 
 /**
  * Reads `cost` of a terapipe.json. A table with `ms` has forward and backward together; a backward is taken as twice its forward (two GEMMs
- * for each of the forward's), and a remark says so.
+ * for each of the forward's), and a remark reports it.
  * @throws ExpectedError `config-inconsistent` for a table whose rows, columns or keys do not match or that comes with a profile, or as
  * `readByRule`.
  */

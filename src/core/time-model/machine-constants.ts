@@ -1,6 +1,6 @@
 import type { PlanRequest } from '../domain/request';
 
-/** What of a request says how fast its machine is. */
+/** What of a request decides how fast its machine is. */
 export type Machine = Pick<PlanRequest, 'cluster' | 'constants'>;
 
 /** A constant of the machine that measured steps correct (docs/model/time.md, Calibration). */

@@ -158,7 +158,7 @@ type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
 /**
  * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and,
  * under tensor or expert parallelism, the exchanges inside a layer stay analytic. What lies outside the measured lengths and batches is
- * extrapolated, which widens the bar and is said.
+ * extrapolated, which widens the bar and is reported.
  */
 export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;

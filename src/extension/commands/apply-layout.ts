@@ -55,7 +55,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
 }
 
 /**
- * Says what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown.
+ * Shows what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown.
  */
 function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: FoundPlan, remarks: readonly string[]): void {
   const [apply, discard] = [vscode.l10n.t('Apply'), vscode.l10n.t('Discard')];

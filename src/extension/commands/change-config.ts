@@ -39,7 +39,7 @@ export async function applyControl(commands: ChangeCommands, session: SessionSta
 }
 
 /**
- * Writes sizes and settings that were tried: into the `terapipe.json` or, where it can say them, into the launcher's file; else into a
+ * Writes sizes and settings that were tried: into the `terapipe.json` or, where it can express them, into the launcher's file; else into a
  * `terapipe.json` next to it.
  * @throws ExpectedError `what-if-outdated`, `apply-untrusted`, and as `changeConfig`.
  */

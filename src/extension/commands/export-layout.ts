@@ -40,8 +40,8 @@ type Target = NewFormat | 'html' | SliceExport | 'patch';
 type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
 
 /**
- * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user says: the plan of `point`, else of
- * the last answer's best, else the config's own plan.
+ * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user chooses: the plan of `point`, else
+ * of the last answer's best, else the config's own plan.
  * @throws ExpectedError as `pickedLayout`, and what stopped the planning.
  */
 export async function exportLayoutCommand(

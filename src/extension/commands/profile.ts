@@ -74,7 +74,7 @@ async function measureWithProgress(
   tellOutcome(done, request);
 }
 
-/** What to measure for: the run as its files say it, whatever profile the plan rests on now. */
+/** What to measure for: the run as its files set it, whatever profile the plan rests on now. */
 function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
   if (run !== null) return resolveRun({ ...run, profile: overridden(null) }, planDefaults(vscode.Uri.parse(file), log));
   throw error ?? new ExpectedError('no-plan', sentence`There is no plan to profile for`, sentence`fix the config first`);

@@ -45,7 +45,7 @@ export async function savePlan(file: string, plan: Plan, findings: readonly Find
 /** A text, whole or in pieces, or bytes. */
 type Content = string | Uint8Array | Iterable<string>;
 
-/** How long the status bar says that something was saved. */
+/** How long the status bar shows that something was saved. */
 const savedShownMs = 5000;
 
 const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> = {
@@ -57,13 +57,13 @@ const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> =
   'text/markdown': { Markdown: ['md'] },
 };
 
-/** Saves what a page made (a picture, a table) where the user says. */
+/** Saves what a page made (a picture, a table) where the user chooses. */
 export async function savePageText(beside: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
   await saveText(beside, name, filters[mime], mime === 'image/png' ? Buffer.from(text, 'base64') : text);
 }
 
 /**
- * Saves a text where the user says, and returns where that is. On this machine's disk the old file stays until the new one is whole, and
+ * Saves a text where the user chooses, and returns where that is. On this machine's disk the old file stays until the new one is whole, and
  * one in pieces is never whole in memory.
  * @throws ExpectedError `export-not-saved`; CancelledError.
  */

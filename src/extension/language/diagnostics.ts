@@ -98,7 +98,7 @@ function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic:
   if (!twin) diagnostics.push(diagnostic);
 }
 
-/** A file's problems with a few of its informations, and one more that tells of the rest. */
+/** A file's problems with a few of its informations, and one more that counts the rest. */
 function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Uri): readonly vscode.Diagnostic[] {
   const { shown, left } = fewInformations(diagnostics, (diagnostic) => ({
     code: codeOf(diagnostic),

@@ -14,7 +14,7 @@ import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
 
 /**
- * What to say about the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
+ * What to show for the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than
  * what was planned. @param state with what is known of a prompt.
  */
 export function hoverAt(

@@ -9,8 +9,8 @@ import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
 /**
- * Everything a launcher's run says: the launcher's facts, and where it is silent those of the model config joined to it. Empty for other
- * configs.
+ * Everything a launcher's run sets: the launcher's facts, and where it leaves it open those of the model config joined to it. Empty for
+ * other configs.
  */
 export function factsOfRun({ launcher, run }: SessionState): Facts {
   return launcher === null ? {} : { ...run?.facts, ...launcher.facts };

@@ -9,7 +9,7 @@ import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
-/** What to say about the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
+/** What to show for the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
 export function launcherHover(state: SessionState, launcher: LauncherFile, offset: number, t: Translate): HoverText | null {
   const at = factsAt(launcher.facts, launcher.file, offset);
   const [first] = at?.facts ?? [];
@@ -49,7 +49,7 @@ function planLines(key: string | null, { plan, staleEdits }: SessionState, hasNu
   return explanations[key]?.derived?.(plan, t) ?? [];
 }
 
-/** What the model config joined to the launcher says of the same. */
+/** What the model config joined to the launcher sets for the same. */
 function otherFileLines(name: FactName, { run }: SessionState, launcher: LauncherFile, t: Translate): readonly string[] {
   const other = run?.facts?.[name];
   if (other?.source.kind !== 'file' || other.source.place.file === launcher.file) return [];

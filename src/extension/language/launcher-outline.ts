@@ -119,7 +119,7 @@ function valueOf({ fact: { value } }: NamedFact): string {
   return printable(typeof value === 'number' ? formatWhole(value) : valueText(value));
 }
 
-/** Sizes to the last digit: they are what the file says. */
+/** Sizes to the last digit: they are what the file sets. */
 function formatWhole(value: number): string {
   return Number.isSafeInteger(value) ? value.toLocaleString('en-US') : formatNumber(value);
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 const againAfterMs = 1000;
 
-/** Tells VS Code that lenses say something else. */
+/** Notifies VS Code that lenses changed. */
 interface LensChanges {
   readonly event: vscode.Event<void>;
   readonly fire: () => void;
@@ -12,8 +12,8 @@ interface LensChanges {
 /**
  * Announces each change of the lenses twice. VS Code waits at least 250 ms before it asks for lenses again, and gives that up when the
  * editor loses the focus meanwhile, as it does when a tab or a notification takes it; it asks again only when the editor gets the focus
- * back or is told of another change (`CodeLensContribution` in codelensController.ts: `onDidBlurEditorText` cancels the scheduler). Without
- * the second time, a lens next to a tab that just opened would show what was true before.
+ * back or is notified of another change (`CodeLensContribution` in codelensController.ts: `onDidBlurEditorText` cancels the scheduler).
+ * Without the second time, a lens next to a tab that just opened would show what was true before.
  */
 export function makeLensChanges(): LensChanges {
   const changed = new vscode.EventEmitter<void>();

@@ -16,7 +16,7 @@ import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
 
-/** What one lens says and does. */
+/** Text and command of one lens. */
 export interface LensText {
   readonly title: string;
   readonly runs: string;
@@ -25,7 +25,7 @@ export interface LensText {
   readonly isOfFile: boolean;
 }
 
-/** What lenses say that the session's state does not hold. */
+/** Lens inputs that the session's state does not hold. */
 interface LensContext {
   readonly prefill: PrefillSession | null;
   readonly changes: readonly ScenarioChange[];
@@ -76,7 +76,7 @@ function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null
   ];
 }
 
-/** What an edit changed of the scenario although no file says so. */
+/** What an edit changed of the scenario although no file sets it. */
 function changeLens([change]: readonly ScenarioChange[], t: Translate): readonly LensText[] {
   if (change === undefined) return [];
   const { key, from, to, reason } = change;

@@ -126,7 +126,7 @@ export function createStatusItem(id: string, name: string): StatusItem {
   };
 }
 
-/** Says something in the status bar for a while. @param icon name of a codicon. */
+/** Shows a message in the status bar for a while. @param icon name of a codicon. */
 export function setStatusBarMessage(icon: string, text: string, shownMs: number): void {
   vscode.window.setStatusBarMessage(`$(${icon}) ${inert(text)}`, shownMs);
 }

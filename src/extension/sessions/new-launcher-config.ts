@@ -25,7 +25,7 @@ interface Line {
  * A `terapipe.json` that says what a launcher says: the model (the config joined to it by name, or the numbers), layout, training and
  * cluster, each value with the launcher's name for it. What the launcher leaves out stays out, so that the planner chooses it.
  * @param target identity of the file to be written; the model config is named relative to it.
- * @returns null when the launcher says nothing that a `terapipe.json` has a word for.
+ * @returns null when the launcher sets nothing that a `terapipe.json` can hold.
  */
 export function newLauncherConfigText(state: SessionState, target: string, { gpu }: ResolveDefaults): string | null {
   const { launcher, run } = state;

@@ -72,7 +72,7 @@ export function pageErrorOf(
   return { code, message, remedy, place, placeText: place === null ? null : placeTextOf(place, texts, displayPath) };
 }
 
-/** All that there is to say about the files of a session: what a search of layouts says comes last. */
+/** All that there are findings on the files of a session: what a layout search reports comes last. */
 function pageFindingsOf(
   { findings, texts }: SessionState,
   layoutFindings: readonly Finding[],

@@ -52,7 +52,7 @@ export function makePageSync(): PageSync {
   };
 }
 
-/** What is large is told apart by identity. */
+/** What is large is distinguished by identity. */
 const results = ['plan', 'schedule', 'elastic'] as const;
 
 function changedFields(before: Sent, now: Sent): Partial<PageState> {

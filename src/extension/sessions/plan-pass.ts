@@ -26,7 +26,7 @@ interface Pass {
   readonly read: (file: string) => Promise<string>;
   /** What was read so far, by file. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Whether GPUs, batch, lengths and layout of the last plan stay, as far as no file says them. */
+  /** Whether GPUs, batch, lengths and layout of the last plan stay, as far as no file sets them. */
   readonly keepsScenario: boolean;
   readonly state: () => SessionState;
   readonly update: (change: Partial<SessionState>) => void;

@@ -9,8 +9,8 @@ type ReferencedPath = { readonly relative: string } | { readonly absolute: strin
 
 /**
  * What a path that a file names means where the file lies, whichever system it was written on. Null for one that leads elsewhere: a URI, or
- * another machine (`\\server\share\x`), which opening it would tell who asks; the share that the file itself lies on is none. Null too for
- * one with a NUL, which no system takes.
+ * another machine (`\\server\share\x`), which would learn who asks; the share that the file itself lies on is none. Null too for one with a
+ * NUL, which no system takes.
  */
 export function referencedPath({ scheme, authority }: BaseUri, name: string): ReferencedPath | null {
   if (name.includes('\0')) return null;

@@ -9,7 +9,7 @@ const memory = 'terapipe.scenarios';
 /** Configs whose choices a workspace remembers, the last ones. */
 const mostRemembered = 200;
 
-/** What of a scenario a person chooses in the editor, where no file says it. */
+/** What of a scenario a person chooses in the editor, where no file sets it. */
 export const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
 export type ChosenKey = (typeof chosenKeys)[number] & ScenarioKey;
 type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
@@ -26,7 +26,7 @@ export interface Scenarios {
   readonly chosenFor: (file: string) => ChosenValues;
   /** Remembers a value for a config; null: it is assumed again. Its scenario is to be chosen again then. */
   readonly choose: (file: string, key: ChosenKey, value: number | null) => Promise<void>;
-  /** What the last edit of a config changed of its scenario although no file says so. */
+  /** What the last edit of a config changed of its scenario although no file sets it. */
   readonly changesOf: (file: string) => readonly ScenarioChange[];
   readonly follow: (sessions: Pick<PlanSessions, 'onDidChange' | 'onDidDrop'>) => { dispose: () => void };
 }

@@ -6,7 +6,7 @@ import type { Plan } from '../../core/planner/plan';
 /** A key of terapipe.json with what it is set to; null removes it. */
 export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
 
-/** Whether the file of a launcher can say what was tried: schedules and slices are told in a terapipe.json alone. */
+/** Whether the file of a launcher can express what was tried: schedules and slices are told in a terapipe.json alone. */
 export function isSaidByLaunchers([key]: WhatIfSet): boolean {
   return key !== 'schedule' && key !== 'slicing.unit';
 }

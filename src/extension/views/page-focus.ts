@@ -9,7 +9,7 @@ export interface FocusedPage {
 
 /** Which page has the keyboard focus, and what of it. */
 export interface PageFocusKeeper {
-  /** A page says what of it has the focus. */
+  /** A page reports which part has the focus. */
   readonly note: (page: FocusedPage, on: PageFocus) => void;
   /** A page is gone, or hidden. */
   readonly left: (page: FocusedPage) => void;
@@ -18,8 +18,9 @@ export interface PageFocusKeeper {
 }
 
 /**
- * Keeps account of the focus. Pages tell of themselves, and what one says when it loses the focus may arrive after what the next one says.
- * @param changed told `field`, `lanes` or `other` when a page has the keyboard focus, `none` when no page has it any more.
+ * Keeps account of the focus. Pages report themselves, and the report of one when it loses the focus may arrive after what that of the next
+ * one.
+ * @param changed given `field`, `lanes` or `other` when a page has the keyboard focus, `none` when no page has it any more.
  */
 export function createPageFocus(changed: (on: PageFocus) => void): PageFocusKeeper {
   let focused: FocusedPage | null = null;

@@ -5,7 +5,7 @@ import { chosenOf, type Plan } from '../../core/planner/plan';
 import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
 
-/** The three numbers of a plan, as lenses, status bar and tree say them. */
+/** The three numbers of a plan, as lenses, status bar and tree show them. */
 interface PlanSummary {
   readonly stepText: string;
   readonly bubbleText: string;

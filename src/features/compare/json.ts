@@ -8,7 +8,7 @@ import { say, type Sentence } from '../../core/sentence';
 /** What a plan was compared with. */
 export type Comparison = PlanComparison | TraceComparison | TimesComparison;
 
-/** What a comparison says, what matters most first. */
+/** Results of a comparison, what matters most first. */
 export function comparisonSentences(comparison: Comparison): Sentence[] {
   switch (comparison.kind) {
     case 'plan':

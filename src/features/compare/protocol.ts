@@ -23,7 +23,7 @@ export interface ComparedSide {
   readonly role: ComparedRole;
   /** Display path of the config or of the measured run's file; of an earlier plan what it is called. */
   readonly file: string;
-  /** What runs: `TeraPipe`, `1F1B`; empty for measured times, which do not say. */
+  /** What runs: `TeraPipe`, `1F1B`; empty for measured times, which leave it open. */
   readonly how: Value;
   /** Of the whole step of a plan; of the pipeline part of a trace and its counterpart. Null where nobody measured it. */
   readonly lengthMs: number | null;

@@ -24,7 +24,7 @@ export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
 /** A way to go on. Times in ms. */
 interface RecoveryWay {
   readonly id: WayId;
-  /** A step of as many sequences as before; null where this way cannot be taken; `says` tells why. */
+  /** A step of as many sequences as before; null where this way cannot be taken; `says` explains why. */
   readonly stepMs: number | null;
   readonly fits: boolean;
   /** Regrouping, and states that are sent. */

@@ -8,7 +8,7 @@ type ExpertCounts = NonNullable<LayerShape['experts']>;
 
 /**
  * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert
- * gets as many rows, whatever the router says, as a trained router does on average. `rows` a expert is rounded up; rows past the last slot
+ * gets as many rows, whatever the router sets, as a trained router does on average. `rows` a expert is rounded up; rows past the last slot
  * repeat a token and are dropped.
  */
 interface Routing {

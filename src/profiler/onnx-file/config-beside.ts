@@ -6,15 +6,14 @@ import { ExpectedError } from '../../core/errors';
 import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';
 
-/** A config of the same model, if one is needed and there, and what to say about one that is not used. */
+/** A config of the same model, if one is needed and there, and a remark on one that is not used. */
 interface ConfigBeside {
   readonly config: HuggingFaceModel | null;
   readonly doubts: readonly Sentence[];
 }
 
 /**
- * The config.json in the folder of an ONNX file, where the graph is silent about something. Exporters put it there (Optimum, or in the
- * folder above).
+ * The config.json in the folder of an ONNX file, where the graph lacks something. Exporters put it there (Optimum, or in the folder above).
  * @throws ExpectedError as `readHuggingFace` when sizes depend on it; where only the tie of embedding and head does, that is a doubt.
  */
 export async function configBeside(file: string, { fields }: OnnxModel): Promise<ConfigBeside> {

@@ -2,7 +2,7 @@ import { integerAttribute, mostFrequent, shown, weightOf, type GraphView } from 
 import { sized, type Read } from './tables';
 import { sentence } from '../../core/sentence';
 
-/** Experts of a layer and how many a token visits; null for what the graph does not tell. */
+/** Experts of a layer and how many a token visits; null for what the graph does not have. */
 interface Experts {
   readonly experts: Read<number | null> | null;
   readonly activeExperts: Read<number | null> | null;

@@ -5,7 +5,7 @@ import { rotaryCache, sized, type Read } from './tables';
 import type { Projection, TracedGraph } from './trace';
 import { sentence, type Sentence } from '../../core/sentence';
 
-/** What the graph tells of its heads; null for what it does not. */
+/** What the graph has of its heads; null for what it does not have. */
 interface Heads {
   readonly heads: Read<number> | null;
   readonly kvHeads: Read<number> | null;

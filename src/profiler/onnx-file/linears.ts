@@ -16,7 +16,7 @@ export interface Linear {
   readonly weight: Tensor | null;
   /** Stored in fewer bits than it is computed in: 4 or 8; null for plain floats. */
   readonly quantizedBits: number | null;
-  /** What it is computed in, as `TensorProto.DataType` numbers types; 0 where the graph does not say. */
+  /** What it is computed in, as `TensorProto.DataType` numbers types; 0 where the graph does not have it. */
   readonly computedIn: number;
 }
 

@@ -16,16 +16,16 @@ import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
 import { traceGraph, type TracedGraph } from './trace';
 import { allOf, anyOf, type Sentence, sentence, type Value } from '../../core/sentence';
 
-/** Sizes by field, each with the part of the graph it was read from; null for what the graph does not tell. */
+/** Sizes by field, each with the part of the graph it was read from; null for what the graph does not have. */
 type ReadModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> | null };
 
 /** The same with nothing missing. */
 type CompleteModel = { readonly [K in keyof WrittenModel]: Read<WrittenModel[K]> };
 
-/** What a graph tells of the model. */
+/** What the graph has of the model. */
 export interface OnnxModel {
   readonly fields: ReadModel;
-  /** What the layers compute in; null when the graph does not tell. */
+  /** What the layers compute in; null when the graph does not have it. */
   readonly precision: Precision | null;
   /** Sentences on what could be otherwise. */
   readonly doubts: readonly Sentence[];
@@ -62,7 +62,7 @@ export function locatedFields(read: CompleteModel): LocatedFields<WrittenModel> 
   return Object.fromEntries(located) as LocatedFields<WrittenModel>;
 }
 
-/** Where nothing tells whether embedding and head are tied, they are taken as two matrices, which is said. */
+/** Where nothing tells whether embedding and head are tied, they are taken as two matrices, which is reported. */
 export function settleTying(read: OnnxModel): OnnxModel {
   if (read.fields.tiedEmbeddings !== null) return read;
   return {
@@ -73,7 +73,7 @@ export function settleTying(read: OnnxModel): OnnxModel {
 }
 
 /**
- * What a graph tells of each size, null where it is silent.
+ * What the graph has of each size, null where it leaves it open.
  * @throws ExpectedError `onnx-no-transformer` for a graph without attention or a residual stream.
  */
 export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {

@@ -30,7 +30,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
     title: path.basename(file).replace(/\.onnx$/i, ''),
     place: startOf(file),
     model: config === null ? own : { ...own, ...joinedFields(graph, config) },
-    // An fp32 export says nothing about the type that a model is trained in; one in 16 bits does.
+    // An fp32 export has nothing on the type that a model is trained in; one in 16 bits does.
     training:
       precision === null || precision === 'fp32'
         ? {}
@@ -42,7 +42,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
   };
 }
 
-/** What a config says of the fields that the graph is silent about. */
+/** What a config says of the fields that the graph leaves it open about. */
 function joinedFields({ fields }: OnnxModel, { model }: HuggingFaceModel): Partial<LocatedFields<WrittenModel>> {
   return Object.fromEntries(Object.entries(model).filter(([field]) => fields[field as keyof WrittenModel] === null));
 }

@@ -9,7 +9,7 @@ export interface Read<T> {
   readonly reason: Sentence;
 }
 
-/** What the two ends of a model tell. */
+/** Facts from the two ends of a model. */
 export interface Ends {
   readonly hidden: Read<number>;
   /** Null when the model starts after the embedding. */
@@ -23,7 +23,7 @@ const tokenNames = /(^|[._/])(wte|embed_tokens|word_embeddings?|tok_embeddings?|
 const positionNames = /(^|[._/])(wpe|embed_positions|position_embeddings?|pos_emb\w*|positional_embeddings?)([._/]|$)/i;
 const otherTables = /token_type|segment|rotary|cos|sin/i;
 
-/** Embedding, positions and head; null when no width of a residual stream can be told. */
+/** Embedding, positions and head; null when the width of the residual stream is unknown. */
 export function endsOf(view: GraphView, linears: readonly Linear[], norms: readonly Norm[]): Ends | null {
   const tables = gatheredTables(view);
   const normWidth = mostFrequent(norms.flatMap(({ width }) => width ?? []));

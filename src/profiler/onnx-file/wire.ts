@@ -32,7 +32,7 @@ const holders: readonly DescMessage[] = [
 
 const payloads = new Set(['rawData', 'floatData', 'int32Data', 'stringData', 'int64Data', 'doubleData', 'uint64Data']);
 
-/** Says nothing of sizes, and can be long: exporters write stack traces into the metadata of nodes. */
+/** Has no sizes, and can be long: exporters write stack traces into the metadata of nodes. */
 const dropped = new Set(['docString', 'metadataProps', 'trainingInfo', 'configuration', 'deviceConfigurations', 'quantizationAnnotation']);
 
 const rules = new Map<DescMessage, ReadonlyMap<number, FieldRule>>();

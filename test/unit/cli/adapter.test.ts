@@ -9,7 +9,7 @@ import { llama3, request } from '../../golden/requests';
 const place = { file: 'a.yaml', range: { start: 0, end: 1 } };
 
 describe('adapters on a terminal', () => {
-  it('have rank, targets and bits, by the library where the file is silent', () => {
+  it('have rank, targets and bits, by the library where the file leaves them open', () => {
     const given = { place, name: 'adapter', baseBits: byDefault(4 as const, sentence`given`), defaults: libraryDefaults.llamaFactory };
     assert.deepEqual(adapterJson(given), {
       setting: 'adapter',

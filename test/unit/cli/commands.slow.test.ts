@@ -137,7 +137,7 @@ describe('terapipe', () => {
     assert.match(await words(['inspect', 'mamba.json']), /heads +- +in no layer\n[^]*ffn +- +in no layer/);
   });
 
-  it('inspects: what the file says, null for the rest', async () => {
+  it('inspects: what the file sets, null for the rest', async () => {
     const answer = await json(['inspect', 'configs/gpt2-tiny/config.json']);
     assert.equal(answer['format'], 'huggingface');
     const model = answer['model'] as Json;

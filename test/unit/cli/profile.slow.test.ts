@@ -150,7 +150,7 @@ describe('terapipe profile', () => {
     assert.deepEqual([layer.hidden, layer.ffn], [gpt2Sizes.hidden, gpt2Sizes.ffn]);
   });
 
-  it('says why a provider does not serve', async () => {
+  it('explains why a provider does not serve', async () => {
     const { exitCode, err } = await say(['profile', config, '--provider', foreign]);
     assert.equal(exitCode, 2);
     assert.match(err, /no execution provider/i);

@@ -190,7 +190,7 @@ describe('terapipe solve', () => {
     assert.equal(solve({ ...slow, stageFactors: [1, 1, 2] }).judgedBy, 'simulation');
   });
 
-  it('stops at a gap within the tolerance and says how far it may be', () => {
+  it('stops at a gap within the tolerance and shows how far it may be', () => {
     const fine = { ...problem, tokens: 4096, stages: 64 };
     const exact = solve(fine);
     const { latencyMs, lowerBoundMs } = solve({ ...fine, tolerance: 0.05 });

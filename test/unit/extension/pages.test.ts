@@ -115,7 +115,7 @@ describe('page state', () => {
     assert.equal(state.places['training.microBatch'], undefined);
   });
 
-  it('adds what a search of layouts says of the files, with its place', async () => {
+  it('adds what a layout search reports of the files, with its place', async () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun({ surprise: 1 }), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();

@@ -18,7 +18,7 @@ describe('reference numbers', () => {
   const readme = readFileSync(path.join(dataFolder, 'README.md'), 'utf8');
   const listed = readme.split('\n').flatMap((line) => (line.startsWith('| `') ? [cellsOf(line)] : []));
 
-  it('are all listed with their commit and licence as the files say', () => {
+  it('are all listed with their commit and licence as the files set it', () => {
     assert.deepEqual(
       listed.map(([file]) => file),
       names.map((name) => `\`${name}\``),

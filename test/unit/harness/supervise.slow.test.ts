@@ -8,7 +8,7 @@ import { root } from '../../harness/setup.mjs';
 import { superviseTier, type Tier } from '../../harness/supervise.mjs';
 import { slowestFirst, testFiles, unitTier } from '../../harness/unit.mjs';
 
-/** A tier that says what it is told to and then never ends by itself. */
+/** A tier that reports its end and then never ends by itself. */
 function hangingTier(say: (emit: Emit) => void): Tier {
   let end = (): void => undefined;
   const done = new Promise<void>((resolve) => (end = resolve));

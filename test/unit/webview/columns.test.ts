@@ -87,7 +87,7 @@ describe('level of detail', () => {
     }
   });
 
-  it('leaves operations that can be told apart as they are', () => {
+  it('leaves operations that can be distinguished as they are', () => {
     const operations = indexOperations(timelineOf('1F1B', [[10], [10], [10], [10]], 2));
     const columns = makeColumns(Math.ceil(operations.timeline.rowStart[1]! * 3));
     fillColumns(operations, 0, 0, operations.timeline.makespanMs / columns.forward.length, columns);

@@ -124,7 +124,7 @@ describe('planner worker', () => {
     assert.deepEqual(await client.planElastic(freezing()), answerElastic(freezing()));
   });
 
-  it('returns what a search finds and what would help, and tells how far it is', async () => {
+  it('returns what a search finds and what would help, and reports how far it is', async () => {
     // Of schedules that need no plan of their own, which would take most of the time.
     const schedules = ['1F1B', 'GPipe', 'TeraPipe'] as const;
     const problem = { request: small, fixed: new Set(['tensor' as const, 'recompute' as const]), schedules };

@@ -84,7 +84,7 @@ describe('a plan beside another', () => {
     assert.match((await compare(own, times))?.[0] ?? '', /^A step takes 101 ms/);
   });
 
-  it('says nothing for a file that is no run, and refuses a schedule', async () => {
+  it('shows nothing for a file that is not a run, and refuses a schedule', async () => {
     const own = await write('bad.terapipe.json', config());
     const cut = await write('cut.json', '{"traceEvents":[{"name":"PP:0F0"');
     assert.deepEqual(await compare(own, cut), []);

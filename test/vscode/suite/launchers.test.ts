@@ -127,7 +127,7 @@ describe('launchers in the editor', () => {
     await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
   });
 
-  it('says nothing about files that are none of ours', async () => {
+  it('has nothing on files that are none of ours', async () => {
     for (const [name, text] of [
       ['backup.sh', '#!/bin/sh\ntar czf backup.tgz "$HOME"\n'],
       ['compose.yaml', 'services:\n  web:\n    image: nginx\n'],

@@ -45,7 +45,7 @@ describe('slices of a launch script', () => {
     until(what, () => vscode.workspace.textDocuments.find((document) => document.isUntitled && accepts(document)));
 
   it('are written as a script for the runtime that is named', async () => {
-    // What is said of the file stays until it is dismissed, and the command with it.
+    // The text on the file stays until it is dismissed, and the command with it.
     void vscode.commands.executeCommand('terapipe.exportLayout', script, 'seq1f1b');
     const { languageId } = await shown('the script', (document) => document.getText().includes('--pipe-sp-splits'));
     assert.equal(languageId, 'shellscript');

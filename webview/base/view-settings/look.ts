@@ -4,7 +4,7 @@ import type { Timeline } from '../../../src/core/schedules/schedule';
 import { at, indexOperations, type Operations } from '../operations';
 import type { TailPart } from '../../../src/core/planner/explain/tail';
 
-/** What the shades of a colour tell apart. `auto`: the chunks of a stage where it has several, else micro-batches. */
+/** What the shades of a colour distinguish. `auto`: the chunks of a stage where it has several, else micro-batches. */
 const shadings = ['auto', 'micro-batch', 'slice', 'chunk'] as const;
 export type Shading = (typeof shadings)[number];
 
@@ -33,7 +33,7 @@ export function readLook(value: unknown): TimelineLook {
   };
 }
 
-/** What shades tell apart in a timeline, once `auto` is decided. */
+/** What shades distinguish in a timeline, once `auto` is decided. */
 export function shadingOf({ sliced, chunked }: Operations, { shading }: TimelineLook): Exclude<Shading, 'auto'> {
   if (shading === 'auto' || (shading === 'slice' && !sliced) || (shading === 'chunk' && !chunked)) return chunked ? 'chunk' : 'micro-batch';
   return shading;

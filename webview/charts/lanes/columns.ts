@@ -106,7 +106,7 @@ function addStage(operations: Operations, stage: number, { startMs, msPerPx, wid
 const evenedPx = 6;
 
 /**
- * Gives columns that hold more operations than can be told apart the mean colour around them, so that their shares do not beat with the
+ * Gives columns that hold more operations than can be distinguished the mean colour around them, so that their shares do not beat with the
  * pixels. How much of each column is covered stays. Two pixels an operation are left as they are, one and less are averaged in full.
  */
 export function evenColumns({ forward, backward, weight, shade, density, sums }: Columns): void {

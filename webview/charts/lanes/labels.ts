@@ -77,14 +77,14 @@ export function operationName({ ofFile, sliced, chunked }: Operations, operation
   return t('{0} of micro-batch {1} on stage {2}', name, unit.microBatch, stage);
 }
 
-/** `120 tokens after 360`, with the number of sequences when it is not one; null where the file does not say. */
+/** `120 tokens after 360`, with the number of sequences when it is not one; null where the file does not have it. */
 export function unitText({ ofFile }: Operations, { unit }: Operation): string | null {
   if (ofFile) return null;
   const tokens = unit.context > 0 ? t('{0} after {1}', formatTokens(unit.tokens), formatTokens(unit.context)) : formatTokens(unit.tokens);
   return unit.batch === 1 ? tokens : t('{0} of {1} sequences', tokens, unit.batch);
 }
 
-/** What is said of an operation that waited for nothing; of a schedule file a step is a unit of time. */
+/** The text on an operation that waited for nothing; of a schedule file a step is a unit of time. */
 export function startText({ ofFile }: Operations): string {
   return ofFile ? t('Starts the schedule') : t('Starts the step');
 }

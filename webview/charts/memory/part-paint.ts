@@ -11,7 +11,7 @@ interface Texture {
   readonly gapPx: number;
 }
 
-/** The textures that tell parts apart without their hues; `views.css` has the same for swatches. */
+/** The textures that distinguish parts without their hues; `views.css` has the same for swatches. */
 const textures: Readonly<Record<MemoryPart, Texture>> = {
   weights: { lines: 'none', gapPx: 6 },
   gradients: { lines: 'up', gapPx: 6 },

@@ -11,7 +11,7 @@ import type { SideId } from '../../base/view-settings/comparison';
 interface LaneCommands {
   readonly show: (viewport: Viewport | null) => void;
   readonly easeTo: (viewport: Viewport | null) => void;
-  /** Picks a pass, or none and a stage, and says what it is. */
+  /** Picks a pass, or none and a stage, and announces it. */
   readonly pick: (side: SideId, operation: Operation | null, stage: number | null) => void;
   readonly zoomTo: (side: SideId, operation: Operation) => void;
   readonly act: (action: PageAction) => void;
@@ -20,7 +20,7 @@ interface LaneCommands {
 /** What commands need of the lanes. */
 interface LaneProps {
   readonly extent: (side: SideId) => Extent;
-  /** Tells a screen reader. */
+  /** Announces to a screen reader. */
   readonly say: (text: string) => void;
 }
 

@@ -239,7 +239,7 @@ function drawChange(pen: Pen, { start }: SpanBox): void {
   context.fill();
 }
 
-/** Hairlines between epochs that are wide enough to be told apart. */
+/** Hairlines between epochs that are wide enough to be distinguished. */
 function drawSeparators(pen: Pen, boxes: readonly SpanBox[], widthPx: number): void {
   const { colors, rows, x, scale } = pen;
   const style = css(colors.highContrast ? colors.foreground : colors.background);

@@ -95,7 +95,7 @@ export function timeLines({ plan }: PageElastic, epoch: ElasticEpoch): string[] 
   ];
 }
 
-/** What a tooltip says of the thing under the pointer. */
+/** The text of a tooltip on the thing under the pointer. */
 export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: number, zone: Zone | null): string[] {
   const { request, freezing } = elastic.plan;
   const { epoch } = box.span;

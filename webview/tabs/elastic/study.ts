@@ -9,7 +9,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 
-/** A value that a slider can take: where it lies on the curve, and what is said of it. */
+/** A value that a slider can take: where it lies on the curve, and the text on it. */
 interface Choice {
   readonly value: number;
   readonly x: number;

@@ -14,7 +14,7 @@ import { gpusUsed } from '../../../src/core/domain/request';
 const mostRanks = 16_384;
 const mostNodes = 48;
 
-/** Hues that tell neighbouring groups apart. */
+/** Hues that distinguish neighbouring groups. */
 const hues = 6;
 
 interface Placed {

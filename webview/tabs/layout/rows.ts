@@ -56,7 +56,7 @@ export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): Layou
   return [...found, own].sort((a, b) => a.plan.iterationMs - b.plan.iterationMs);
 }
 
-/** What a row says of its layout, without the cut of its layers. */
+/** The text of a row on its layout, without the cut of its layers. */
 function nameOf({ words, name }: PageLayout): string {
   return `${say(words)}; ${say(name)}`;
 }

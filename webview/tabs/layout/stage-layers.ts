@@ -24,7 +24,7 @@ type Cut = readonly number[];
 
 /**
  * The layers of each stage (of each virtual stage, in the order of the model) as a strip whose boundaries are dragged or moved by keys;
- * what a cut gives is said before it is written.
+ * what a cut gives is shown before it is written.
  */
 export function makeStageLayers(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const { host } = store;

@@ -12,7 +12,7 @@ import { stoppedNotice } from './notices';
  * click.
  */
 
-/** The button that starts to measure; off in a restricted workspace, and its tooltip says why. */
+/** The button that starts to measure; off in a restricted workspace, and its tooltip explains why. */
 export function makeProfileButton(
   host: Host,
   appearance: 'primary' | 'secondary' = 'primary',

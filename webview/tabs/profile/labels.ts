@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
 import { signedPercent, percentText } from '../../charts/ticks';
 
-/** What a tooltip says of a point; the first line is its title. */
+/** The text of a tooltip on a point; the first line is its title. */
 export function pointLines({ sample, direction, measuredMs, fittedMs, errorPercent }: Point): string[] {
   const { tokens, context, batch, rounds, holdOut } = sample;
   const slice = batch === 1 ? formatTokens(tokens) : t('{0} × {1}', formatCount(batch), formatTokens(tokens));
@@ -19,7 +19,7 @@ export function pointLines({ sample, direction, measuredMs, fittedMs, errorPerce
   ];
 }
 
-/** What a tooltip says of a ratio. */
+/** The text of a tooltip on a ratio. */
 export function ratioLines(ratio: Ratio, direction: Direction): string[] {
   const what = direction === 'forward' ? t('Forward of {0}', formatTokens(ratio.tokens)) : t('Backward of {0}', formatTokens(ratio.tokens));
   return [what, t('{0}× the time', formatNumber(ratio[direction]))];

@@ -2,7 +2,7 @@ import type { Profile, ProfilePart, Sample } from '../../../src/core/domain/prof
 import { asTsv } from '../../shared/table-text';
 import { pointsOf, type Point } from './points';
 
-/** One sample with what the fit says of both passes. */
+/** One sample with the fitted times of both passes. */
 export interface SampleRow {
   readonly sample: Sample;
   /** Position of the sample in its part. */

@@ -178,7 +178,7 @@ function wayButton(plan: Plan, base: Candidate, way: KnownCut, onPick: () => voi
   );
 }
 
-/** `+9.72 %`; less than the model can tell is as long. */
+/** `+9.72 %`; within error is as long. */
 function longerText(longer: number): string {
   if (Math.abs(longer) < 0.001) return '< 0.1 %';
   return `${longer < 0 ? '-' : '+'}${formatPercent(Math.abs(longer))}`;

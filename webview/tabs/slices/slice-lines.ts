@@ -2,7 +2,7 @@ import { formatDuration, formatTokens } from '../../../src/core/format';
 import { t } from '../../base/strings';
 import type { SliceRow } from './groups';
 
-/** What a tooltip says of a slice. */
+/** The text of a tooltip on a slice. */
 export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: SliceRow): string[] {
   return [
     t('Slice {0} · {1}', slice, formatTokens(tokens)),

@@ -14,7 +14,7 @@ export interface TimelineCommands {
   readonly show: (viewport: Viewport | null) => void;
   /** The same, moving there. */
   readonly easeTo: (viewport: Viewport | null) => void;
-  /** Selects an operation, brings it into view and says what it is. */
+  /** Selects an operation, brings it into view and announces it. */
   readonly goTo: (operation: Operation | null) => void;
   readonly zoomTo: (operation: Operation) => void;
   readonly rows: RowCommands;
@@ -25,7 +25,7 @@ export interface TimelineCommands {
 interface CommandProps {
   readonly extent: () => Extent;
   readonly openFind: () => void;
-  /** Tells a screen reader. */
+  /** Announces to a screen reader. */
   readonly say: (text: string) => void;
 }
 

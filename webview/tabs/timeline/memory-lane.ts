@@ -46,7 +46,7 @@ export interface MemoryLane {
   readonly follow: () => void;
 }
 
-/** Between the cursor and what is said of its time, CSS px. */
+/** Between the cursor and the text on its time, CSS px. */
 const besidePx = 8;
 
 /** Lanes that were made: a page may have that of a plan and that of a schedule file. */
@@ -127,7 +127,7 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     if (readout.hidden) return;
     fillReadout(readout, readoutOf(shown.operations, shown.profile, stage, at.ms));
     const ownPx = readout.offsetWidth;
-    // Left of the cursor where it can be: right of the pointer is what is said of an operation.
+    // Left of the cursor where it can be: right of the pointer is the text on an operation.
     const wanted = xPx >= ownPx + besidePx ? xPx - ownPx - besidePx : xPx + besidePx;
     readout.style.left = `${Math.round(Math.max(0, Math.min(surface.width() - ownPx, wanted)) - xPx)}px`;
   };

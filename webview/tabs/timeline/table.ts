@@ -74,7 +74,7 @@ function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationR
 /** Kinds in the copied table, in order of `operationKind`. */
 const kindColumn = ['forward', 'backward', 'backward input', 'backward weight'] as const;
 
-/** Rows of the copied table; larger schedules are cut there, and the last line says so. */
+/** Rows of the copied table; larger schedules are cut there, and the last line notes it. */
 const mostCopiedRows = 200_000;
 
 /** Every operation of all stages as tab-separated text with times in ms, of a schedule file in steps. */

@@ -20,7 +20,7 @@ interface Pointed {
   readonly leftPx: number;
 }
 
-/** What is said of what the mouse points at, a line each, the first as title; none: nothing. */
+/** The text on what the mouse points at, a line each, the first as title; none: nothing. */
 export function tooltipLines({ operations, tail, pointer, viewport, extent, leftPx }: Pointed): (string | null)[] {
   const { x, row, stage, operation } = pointer;
   if (operations === null || row === null || x < leftPx) return [];
@@ -47,7 +47,7 @@ function idleLines(operations: Operations, stage: number, ms: number): string[] 
   return [t('Idle for {0}', timeText(operations, idle.endMs - idle.startMs)), stageText(operations, stage), idle.cause];
 }
 
-/** What is said of the end of a step; null elsewhere. */
+/** The text on the end of a step; null elsewhere. */
 function tailLines(operations: Operations, tail: Tail, stage: number, ms: number): (string | null)[] | null {
   const part = tailAt(tail, stage, ms);
   if (part === null) return null;

@@ -20,8 +20,7 @@ import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
 
 /**
- * What a DeepSpeed JSON should say of a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this
- * file.
+ * What a DeepSpeed JSON needs for a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file.
  */
 export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const { tensor, pipeline, context, expert, virtualStages, sequenceLength, zeroStage, stageLayers } = plan;

@@ -13,7 +13,7 @@ export type SettingValue = number | string | boolean | readonly (string | readon
 export interface SettingEdit {
   readonly fact: FactName;
   readonly value?: SettingValue;
-  /** The flag that says it, where that is not the same in all programs of a family. */
+  /** The flag that sets it, where that is not the same in all programs of a family. */
   readonly flag?: string;
 }
 

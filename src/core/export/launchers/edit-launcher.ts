@@ -11,17 +11,17 @@ import type { Syntax } from './syntax';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from './desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 
-/** A launcher's file changed to what a plan says. */
+/** A launcher's file changed to match a plan. */
 export interface EditedLauncher {
   /** In ascending order, none touching another. */
   readonly edits: readonly TextEdit[];
   /** The whole text with the edits made. */
   readonly text: string;
-  /** What the file says now and did not before. */
+  /** What the file newly sets. */
   readonly set: readonly Sentence[];
-  /** What it said already. */
+  /** What it already had. */
   readonly kept: readonly Sentence[];
-  /** What it cannot say, or not by edits, and why. */
+  /** What it cannot express, or not by edits, and why. */
   readonly gaps: readonly Remark[];
   /** Other settings whose value changed with those, because they take the same variable or key. */
   readonly alongside: readonly string[];
@@ -113,7 +113,7 @@ export function writtenInto(
   };
 }
 
-/** Whether a setting is the number of nodes or GPUs, which is said where a run is started. */
+/** Whether a setting is the number of nodes or GPUs, which is shown where a run is started. */
 function isOfStart({ facts }: DesiredSetting): boolean {
   return facts.some((fact) => fact === 'nodes' || fact === 'gpusPerNode' || fact === 'world');
 }

@@ -48,7 +48,7 @@ export const editors = {
 /** Formats that a plan can be written into. */
 export type EditableFormat = keyof typeof editors;
 
-/** Whether files of a format can be edited to what a plan says. */
+/** Whether files of a format can be edited to match a plan. */
 export function isEditable(format: LauncherFormat): format is EditableFormat {
   return Object.hasOwn(editors, format);
 }

@@ -97,7 +97,7 @@ export interface LaunchSettings {
   readonly sliced?: SequenceSplit;
   /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
   readonly replaced?: Remark;
-  /** The run trains adapters alone, which only the file that launches it says. */
+  /** The run trains adapters alone, which only the launching file sets. */
   readonly trainsAdapters?: true;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;
@@ -283,7 +283,7 @@ function nodesFor(gpus: number, gpusPerNode: number): number {
 export interface Remark {
   readonly what: Sentence;
   readonly reason: Sentence;
-  /** Whoever starts the file says it: on how many nodes and GPUs. */
+  /** Set by whoever starts the file: on how many nodes and GPUs. */
   readonly isOfStart?: true;
 }
 

@@ -16,7 +16,7 @@ export interface Launched {
 
 /**
  * Edits of a launcher's file that set some settings of terapipe.json as its plan has them, and none else, read back; null where it cannot
- * say them.
+ * express them.
  */
 export function settingEdits(
   { sets, plan }: { readonly sets: readonly (readonly [key: string, value: unknown])[]; readonly plan: Plan | null },

@@ -6,7 +6,7 @@ import { recomputeName, recomputes } from './megatron-recompute';
 import { megatronSettings } from './megatron-settings';
 import { dtensorSettings } from './small-settings';
 
-/** What a NeMo-RL YAML should say of a plan. @param program DTensor; undefined: Megatron Core. */
+/** What a NeMo-RL YAML needs for a plan. @param program DTensor; undefined: Megatron Core. */
 export function rlSettings(plan: LaunchSettings, program: Program | undefined): readonly DesiredSetting[] {
   return program === undefined ? megatronSettings(plan, 'nemo-rl', recomputeSetting(plan)) : dtensorSettings(plan);
 }

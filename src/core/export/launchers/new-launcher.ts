@@ -29,7 +29,7 @@ export interface NewLauncher {
 
 interface Writer {
   readonly fileName: string;
-  /** Where each setting stands; what has no entry cannot be said. */
+  /** Where each setting stands; what has no entry cannot be expressed. */
   readonly keys: KeyNames;
   readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
 }
@@ -173,7 +173,7 @@ function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: Mode
   ];
 }
 
-/** What the flavor or recipe must have, in words: no key of the file gives it. Null: the config does not say. */
+/** What the flavor or recipe must have, in words: no key of the file gives it. Null: the config does not have it. */
 function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsilon }: ModelSpec): string | null {
   const isRotary = positions === 'rotary';
   const parts = [

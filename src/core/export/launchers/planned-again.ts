@@ -31,7 +31,7 @@ import { say, sentence, type Value } from '../../sentence';
 interface Written {
   readonly launcher: LauncherFile;
   readonly format: EditableFormat;
-  /** What the file should say. */
+  /** What the file should set. */
   readonly settings: readonly DesiredSetting[];
   /** What it cannot set, as reported. */
   readonly gaps: readonly Remark[];
@@ -129,7 +129,7 @@ function inLayout(words: string, key: keyof Layout): ComparedSetting {
   return compared(words, ({ request }) => request.layout[key], (value) => ({ layout: { [key]: value } })); // prettier-ignore
 }
 
-/** @param silent what it is where a request does not say. */
+/** @param silent what it is where a request does not have it. */
 function inTraining<K extends keyof TrainingSpec>(words: string, key: K, silent?: TrainingSpec[K]): ComparedSetting {
   return compared(words, ({ request }) => request.training[key] ?? silent, (value) => ({ training: { [key]: value } })); // prettier-ignore
 }
@@ -288,12 +288,12 @@ function slicingOf({ split }: Run, request: PlanRequest): PlanRequest['slicing']
   return { unit: request.slicing.unit, scheme: schemeAlike(request, lengths), split: { ...split.value, lengths } };
 }
 
-/** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are told to be 3 there. */
+/** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are set to be 3 there. */
 function shardedAs({ dataShard }: Facts, { zeroStage }: TrainingSpec): TrainingSpec['zeroStage'] {
   return dataShard?.value === 1 ? 0 : zeroStage === 0 ? 3 : zeroStage;
 }
 
-/** What launchers do where a file is silent. */
+/** What launchers do where a file leaves it open. */
 function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
   const never: readonly string[] = ['gemmPrecision', 'recomputeLayers', 'recomputeGroup', 'recomputeModules', 'recomputeEvery'];
   const others = Object.fromEntries(Object.entries(training).filter(([key]) => !never.includes(key))) as unknown as TrainingSpec;
@@ -312,7 +312,7 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
   };
 }
 
-/** What a new script leaves out where the flags cannot say the whole model. */
+/** What a new script leaves out where the flags cannot express the whole model. */
 export const partsOfModel = sentence`parts of the model`;
 
 /** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config next to the file. */

@@ -18,7 +18,7 @@ import {
   type DesiredSetting,
 } from './desired-setting';
 
-/** What a GPT-NeoX YAML should say of a plan: DeepSpeed's engine under Megatron's sizes. */
+/** What a GPT-NeoX YAML needs for a plan: DeepSpeed's engine under Megatron's sizes. */
 export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...sizeSettings(plan, { tensor: 1, pipeline: 1, expert: 1, sequenceLength: null, microBatch: null }),
@@ -33,7 +33,7 @@ export function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   ];
 }
 
-/** What a nanotron YAML should say of a plan. */
+/** What a nanotron YAML needs for a plan. */
 export function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...sizeSettings(plan, { tensor: null, pipeline: null, data: null, context: 1, expert: 1 }),
@@ -47,7 +47,7 @@ export function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[
   ];
 }
 
-/** What a NeMo-RL YAML of the DTensor backend should say of a plan: FSDP2 takes the GPUs that the sizes leave. */
+/** What a NeMo-RL YAML of the DTensor backend needs for a plan: FSDP2 takes the GPUs that the sizes leave. */
 export function dtensorSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...sizeSettings(plan, { tensor: 1, context: 1, expert: 1, sequenceLength: null, microBatch: null, globalBatch: null }),

@@ -25,7 +25,7 @@ import { counted, sentence } from '../../sentence';
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
 const known = scheduleKinds.filter(({ name }) => scheduleDescriptions[name].runtimes.includes('torchtitan'));
 
-/** What a TorchTitan TOML should say of a plan. */
+/** What a TorchTitan TOML needs for a plan. */
 export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
     ...sizeSettings(plan, { tensor: 1, pipeline: 1, context: 1, expert: 1 }),

@@ -6,8 +6,8 @@ import { gpusSetting } from './gpus-setting';
 import { accumulationSteps, type LaunchSettings } from './launch-settings';
 
 /**
- * What a YAML of LLaMA-Factory, Axolotl or TRL should say of a plan: micro-batch, accumulation and checkpointing. The rest is in what
- * launches it: the number of GPUs, and how they shard.
+ * What a YAML of LLaMA-Factory, Axolotl or TRL needs for a plan: micro-batch, accumulation and checkpointing. The rest is in what launches
+ * it: the number of GPUs, and how they shard.
  * @param program whose keys and defaults the file has.
  */
 export function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {

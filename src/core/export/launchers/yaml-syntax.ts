@@ -20,7 +20,7 @@ function parsed({ file, text }: Pick<LauncherFile, 'file' | 'text'>): YamlDocume
   return parseYaml(file, text, 'last');
 }
 
-/** Entries that are there and say nothing to the reader because they refer to somewhere else. */
+/** Entries that the reader ignores because they refer to somewhere else. */
 function openEntries(launcher: LauncherFile, dialect: YamlDialect): ReadonlyMap<FactName, string> {
   const document = parsed(launcher);
   const found = new Map<FactName, string>();

@@ -19,7 +19,7 @@ export const maximumConfigNodes = 100_000;
 /** jsonc-parser's `SyntaxKind`, a const enum that isolated modules cannot name. */
 const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, colon: 6, string: 10, endOfFile: 17 } as const;
 
-/** A parsed file: the tree keeps offsets, so that every value can say where it stands. */
+/** A parsed file: the tree keeps offsets, so that every value has its place. */
 export interface JsonDocument {
   readonly file: string;
   readonly text: string;

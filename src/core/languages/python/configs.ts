@@ -5,7 +5,7 @@ import type { Base, Layer } from '../layers';
 import { resultOf } from './evaluate';
 import { parsePython, pathsOf, type PythonModule } from './module';
 
-/** A config of a module that defines several, and what there is to say of the choice. */
+/** A config of a module that defines several, and findings on the choice. */
 export interface PickedConfig {
   readonly own: PythonModule;
   /** The modules that it builds on. */

@@ -6,7 +6,7 @@ interface MappedText {
   readonly text: string;
   /** Where a range of it stands in the other one; null when it spans pieces that do not follow each other. */
   readonly sourceOf: (range: TextRange) => TextRange | null;
-  /** The condition under which a range of it is so, where only a run can tell. */
+  /** The condition under which a range of it is so, where it is known only at run time. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;
 }
 

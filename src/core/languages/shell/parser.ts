@@ -22,7 +22,7 @@ export interface ShellParser {
   readonly parse: (text: string) => ShellNode | null;
 }
 
-/** Words of the grammar that tell the parts of a statement apart. */
+/** Words of the grammar that distinguish the parts of a statement. */
 const kept: ReadonlySet<string> = new Set(['then', 'do', 'in', '&&', '||', '!', '+=']);
 
 /** Nothing that people write is nested deeper; what is deeper is left out. */

@@ -16,7 +16,7 @@ export interface ScriptTexts {
   readonly add: (text: string, origin: Origin, fallback: Place) => number | null;
   /** Where a range stands in its file. */
   readonly placeOf: (range: TextRange) => Place;
-  /** The condition under which a text that was put together is so at a range, where only a run can tell. */
+  /** The condition under which a text that was put together is so at a range, where it is known only at run time. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;
   /** The range in the script's own file, if the text is the same there apart from continued lines, so that it can be cut out. */
   readonly ownRange: (range: TextRange) => TextRange | undefined;

@@ -22,7 +22,7 @@ import { own } from '../../records';
  * (ClusterConfig), utils/dataclasses.py and commands/launch.py; names of older versions without their prefix.
  */
 
-/** Where states or weights are kept; `none` says nothing. */
+/** Where states or weights are kept; `none` has no information. */
 export const offloaded = anyOf((written) => (/^(cpu|nvme)$/i.test(written) ? written.toLowerCase() : undefined));
 
 /** Of every run. `mixed_precision: no` leaves the precision to the Trainer's arguments. */

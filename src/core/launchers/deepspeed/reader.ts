@@ -13,7 +13,7 @@ import { sentence } from '../../sentence';
 /** A setting that a template leaves open. */
 interface OpenSetting {
   readonly name: string;
-  /** The fact it would fill; absent for settings that say nothing of a run's layout. */
+  /** The fact it would fill; absent for settings that has nothing on a run's layout. */
   readonly fact?: FactName;
   /** `BATCH` of `${BATCH:-8}`, and the whole of it. */
   readonly placeholder: string;
@@ -34,7 +34,7 @@ export interface DeepSpeedFacts {
 }
 
 /**
- * What a DeepSpeed config file, or a template of one, says of a run. `"auto"` is nothing said.
+ * What a DeepSpeed config file, or a template of one, sets for a run. `"auto"` is unset.
  * Values that cannot be are remarks of severity error at the value, and no facts.
  * @throws ExpectedError for text that is no JSON even with its placeholders filled; see `parseDocument` and `membersOf`.
  */

@@ -21,7 +21,7 @@ export const isFp32 = (name: string): boolean => /^(fp32|float32|torch\.float32)
 /** Names under which DeepSpeed turns a half precision on, and what it computes in then. */
 export const precisionSwitches = ['fp16.enabled', 'bf16.enabled', 'bfloat16.enabled'] as const;
 
-/** What a DeepSpeed config says of a run. Source: deepspeed/runtime/config.py, zero/config.py and pipe, and their deprecated forms. */
+/** What a DeepSpeed config sets for a run. Source: deepspeed/runtime/config.py, zero/config.py and pipe, and their deprecated forms. */
 export const entries: readonly Entry[] = [
   entry('globalBatch', integer(1, 100_000_000), 'train_batch_size'),
   entry('microBatch', degree, 'train_micro_batch_size_per_gpu'),

@@ -291,7 +291,7 @@ export function flagWords(key: string): FlagRead<unknown>['words'] | undefined {
 }
 
 /**
- * What flags say, by `flagKey`, as argparse leaves them (of a repeated flag the last). A value that is unknown or not allowed gives no
+ * What flags set, by `flagKey`, as argparse leaves them (of a repeated flag the last). A value that is unknown or not allowed gives no
  * fact; see `megatronRemarks`.
  */
 export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {

@@ -9,7 +9,7 @@ import { unknownFork } from './forks/others';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 
-/** What a scalar's text means; null where only the run can tell. */
+/** What a scalar's text means; null where it is known only at run time. */
 type Expand = (text: string) => string | null;
 
 /** Arguments of Megatron-LM as they stand in files of their own: names by underscores, values as YAML has them. */
@@ -75,7 +75,7 @@ export function splitAsLayout({ flags }: Arguments, name: string): void {
   flags.set('pipeline-model-parallel-layout', { ...split, words: [{ ...word, text: stages.join('|') }] });
 }
 
-/** `${NAME:value}` and `${NAME}` of the environment, anywhere in a text; a default stands for what a file cannot tell. */
+/** `${NAME:value}` and `${NAME}` of the environment, anywhere in a text; a default stands for what a file does not have. */
 export function withEnvironment(text: string): string | null {
   if (!text.includes('${')) return text;
   if (text.length > 1000) return null;

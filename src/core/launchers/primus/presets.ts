@@ -43,7 +43,7 @@ export function mergedSettings(layers: readonly Layer[], backend: Backend): Yaml
   );
 }
 
-/** `${NAME:value}` of the environment, whose default stands for what a file cannot tell. */
+/** `${NAME:value}` of the environment, whose default stands for what a file does not have. */
 export const environmentDefaults: Resolver = (scalar) => {
   const text = withEnvironment(scalar.text);
   if (text === null) return { kind: 'unknown' };

@@ -56,7 +56,7 @@ export interface Launch {
   readonly isCommand: boolean;
   /** Keys of the flags that the program itself takes, not what starts it. */
   readonly own: ReadonlySet<string>;
-  /** Words that only a run can tell and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
+  /** Words that are known only at run time and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
   readonly rest: readonly OpenWord[];
 }
 

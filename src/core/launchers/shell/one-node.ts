@@ -17,7 +17,7 @@ const nodeFlags = [
   'num-processes',
 ];
 
-/** Launchers that start processes on one node unless told otherwise, by the flag that only they take. */
+/** Launchers that start processes on one node by default, by the flag that only they take. */
 const launchers = { 'nproc-per-node': 'torchrun', 'num-gpus': 'DeepSpeed' } as const;
 
 /**

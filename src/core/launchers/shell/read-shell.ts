@@ -33,8 +33,8 @@ import { sentence } from '../../sentence';
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
- * said. What a script sources is followed where it is given (`composition`).
- * The reader throws ExpectedError `config-empty`, `config-binary`, `config-too-large` or `shell-too-complex`, placed.
+ * reported. What a script sources is followed where it is given (`composition`). The reader throws ExpectedError `config-empty`,
+ * `config-binary`, `config-too-large` or `shell-too-complex`, placed.
  */
 export function createShellReader(parser: ShellParser): ComposingReader {
   const composition: Composition = {

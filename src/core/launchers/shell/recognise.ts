@@ -4,7 +4,7 @@ import { flagKey, flagWords } from '../megatron/megatron-flags';
 const megatronFlag =
   /--(?:tensor-model-parallel-size|pipeline-model-parallel-size|num-layers|encoder-num-layers|hidden-size|num-attention-heads|seq-length|encoder-seq-length|micro-batch-size|global-batch-size|num-experts|untie-embeddings-and-output-weights|use-distributed-optimizer|transformer-impl)(?=[\s=\\"']|$)/g;
 
-/** A launch script says what it is near its start. */
+/** A launch script announces it near its start. */
 const sniffedLength = 262_144;
 
 /** Scripts of Megatron-LM that a launcher starts. */

@@ -24,7 +24,7 @@ export function unknownVariables(flags: LaunchFlags): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-/** Flags whose value only a run can tell. */
+/** Flags whose value is known only at run time. */
 export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
   return knownFlags(flags).flatMap(([, { name, words, pieces }]) => {
     const word = words.find(({ text }) => text === null);

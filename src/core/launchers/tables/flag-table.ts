@@ -21,7 +21,7 @@ export function readsOf(table: FlagTable): [string, FlagRead<unknown>][] {
   return Object.values(table).flatMap((each) => each.map(({ flag, read }): [string, FlagRead<unknown>] => [flag, read]));
 }
 
-/** What the settings of a launch say. A value that is unknown or not allowed gives no fact. */
+/** What the settings of a launch set. A value that is unknown or not allowed gives no fact. */
 export function factsOfTable(table: FlagTable, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const facts: Partial<Record<FactName, Fact<unknown>>> = {};
   for (const [name, each] of Object.entries(table) as [FactName, readonly FlagRule<unknown>[]][]) {

@@ -35,7 +35,7 @@ export function joined(first: KeyTable, second: KeyTable): KeyTable {
   return Object.fromEntries([...names].map((name) => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]));
 }
 
-/** The same, but a word that it does not know says nothing: for sets that grow with every version. */
+/** The same, but a word that it does not know has no information: for sets that grow with every version. */
 export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
   return {
     words: read.words,

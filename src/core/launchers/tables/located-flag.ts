@@ -21,11 +21,11 @@ export interface LocatedFlag {
   readonly words: readonly FlagWord[];
   /** What to cut out to remove the flag with its words. */
   readonly whole?: TextRange;
-  /** Given under a condition that only a run can tell. */
+  /** Given under a condition that are known only at run time. */
   readonly isConditional?: true;
 }
 
-/** What a flag says as a fact; undefined where it is not there, or says nothing that the fact can hold. */
+/** What a flag says as a fact; undefined where it is not there, or sets nothing that the fact can hold. */
 export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
   const outcome = flag === undefined ? null : outcomeOf(flag, read);
   if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;
@@ -34,7 +34,7 @@ export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fac
   return { value: outcome.value, source, name, ...(whole && { whole }), ...(isConditional && { isConditional }) };
 }
 
-/** What its words mean; null where only a run can tell. */
+/** What its words mean; null where it is known only at run time. */
 export function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
   const texts = words.map((entry) => entry.text ?? (read.isPath === true ? (entry.pathEnd ?? null) : null));
   return texts.every((entry) => entry !== null) ? read.of(texts) : null;

@@ -4,7 +4,7 @@ import { sentence } from '../../sentence';
 
 type Draft = Sheet['facts'];
 
-/** What TorchTitan makes of the sizes that a file gives, by the rules of its own code; each with the sentence that says how. */
+/** What TorchTitan makes of the sizes that a file gives, by the rules of its own code; each with the sentence on how. */
 export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveBatches(settings, facts);
   deriveVirtualStages(facts);

@@ -165,7 +165,7 @@ export const trainerProgram: ShellProgram = {
   },
 };
 
-/** What the files say that the launch names; a DeepSpeed JSON that the training program takes goes before one of Accelerate. */
+/** What the files set that the launch names; a DeepSpeed JSON that the training program takes goes before one of Accelerate. */
 function settingsIn(layers: readonly Layer[]): Facts {
   const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
   return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
@@ -240,7 +240,7 @@ function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | un
   return { place: flag.place, name: flag.name, ...kindSettings(kind), ...loraFlags(flags), ...defaultsBy(flags) };
 }
 
-/** What the program behind the flags takes where they are silent, told by flags that only it has. */
+/** What the program behind the flags takes where they leave it open, told by flags that only it has. */
 function defaultsBy(flags: ReadonlyMap<string, LocatedFlag>): { readonly defaults?: AdapterDefaults } {
   const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
   if (has('finetuning-type')) return { defaults: libraryDefaults.llamaFactory };

@@ -122,7 +122,7 @@ function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, L
   return { adapters: { place: rank.source.place, name: rank.name ?? 'lora_rank', rank, ...written, defaults } };
 }
 
-/** Of reinforcement learning one node of 8 GPUs unless the launch says otherwise (verl/trainer/config/ppo_trainer.yaml). */
+/** Of reinforcement learning one node of 8 GPUs unless set otherwise (verl/trainer/config/ppo_trainer.yaml). */
 function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (!flags.has(mainKey)) return {};
   const reason = sentence`verl's default`;

@@ -45,7 +45,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 }
 
 /**
- * The ways to run the schedule that was asked for, as far as they can be told without solving for slices or looking for them.
+ * The ways to run the schedule that was asked for, as far as they are known without solving for slices or looking for them.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */

@@ -26,7 +26,7 @@ export interface CutEffort {
   readonly tolerance: number;
 }
 
-/** Who is asked whether to go on, and told how many steps a search took. */
+/** Who is asked whether to go on, and given how many steps a search took. */
 export interface CutListener extends Pick<SlicingListener, 'signal'> {
   readonly onSteps?: ((steps: number) => void) | undefined;
 }

@@ -101,7 +101,7 @@ export function bestSplit(
   return fastestOf(predictedSplits(request, pipeline, [...byRule, ...listed], listener));
 }
 
-/** The best list of lengths that is known for the schedule, whatever a runtime's flags can say. */
+/** The best list of lengths that is known for the schedule, whatever a runtime's flags can express. */
 export function bestList(
   request: PlanRequest,
   pipeline: Pipeline,

@@ -29,7 +29,7 @@ export interface SlicingListener {
 
 /** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
 const maximumBatchSlice = 8;
-/** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate says so. */
+/** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate records it. */
 const maximumUnits = 1024;
 /** The same where two numbers per length stand for all slices of it. */
 const maximumStructuredUnits = 4096;

@@ -3,10 +3,10 @@ import { reportedAssumptions, type Assumption } from '../../domain/request';
 import { costOf } from './slower';
 
 /*
- * What is said of assumptions. What they move is in assumed.ts, which simulates: pages load it when they are idle.
+ * The text on assumptions. What they move is in assumed.ts, which simulates: pages load it when they are idle.
  */
 
-/** What decides most, in the order in which it is said where effects are not known. */
+/** What decides most, in the order in which it is shown where effects are not known. */
 export const deciding = [
   'cluster.gpu',
   'cluster.nodes',

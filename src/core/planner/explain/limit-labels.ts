@@ -36,7 +36,7 @@ export function stepCosts(
   return sharesOf(parts, iterationMs);
 }
 
-/** Times as shares of a step, largest first; what is too little to tell is left out. */
+/** Times as shares of a step, largest first; negligible ones are left out. */
 export function sharesOf<P extends StepPart | 'work'>(
   parts: readonly (readonly [part: P, ms: number])[],
   iterationMs: number,

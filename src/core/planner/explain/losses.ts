@@ -10,7 +10,7 @@ export type BubbleCause = 'fill' | 'data' | 'link' | 'slowest';
 /** The largest part of a step but its compute, or that. */
 export interface Loss {
   readonly to: StepPart;
-  /** Of the step, 0..1: the mean of all stages, as wherever shares of the step are said. */
+  /** Of the step, 0..1: the mean of all stages, as wherever shares of the step are shown. */
   readonly share: number;
   /** What most of the bubble is; null of other parts. */
   readonly cause: BubbleCause | null;

@@ -14,7 +14,7 @@ import type { StepTimes } from './step-part-names';
 /** `false`: by the analytic model. Measured times of a stage are divided in the proportions of that model. */
 type Measured = false | 'with sends' | 'without sends';
 
-/** What the step of a candidate goes to on each stage, ms. Every surface that says where the time goes takes these, or their mean. */
+/** What the step of a candidate goes to on each stage, ms. Every surface that shows where the time goes takes these, or their mean. */
 export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured: Measured = false): readonly StepTimes[] {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
   const known = new Map<CostInputs, Map<string, WorkTimes>>();

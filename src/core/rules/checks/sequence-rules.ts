@@ -103,7 +103,7 @@ function isUlysses({ contextCommunication }: Facts): boolean {
   return contextCommunication?.value === 'ulysses';
 }
 
-/** Ranks over which all-to-all divides heads; null: it does not, or the file does not say. */
+/** Ranks over which all-to-all divides heads; null: it does not, or the file does not set it. */
 function headsOver(facts: Facts, context: number): number | null {
   const kinds = (facts.contextCommunication?.value ?? '').split(/\s+/);
   if (kinds.includes('a2a') || kinds.includes('ulysses')) return context;

@@ -31,7 +31,7 @@ const pairEnding = ')OVERLAP_F_B';
 /**
  * The actions of a cell from `from` to `to`, blanks around them aside: one, or the forward and backward of `(0F1;3B0)OVERLAP_F_B`, in this
  * order. Strict, where PyTorch's own reader takes whatever begins with an action (`0F0xyz` and `0BW1` run as `0F0` and `0B`). Null for
- * anything else; `faultOfCell` says why.
+ * anything else; `faultOfCell` explains why.
  */
 export function actionsAt(
   text: string,

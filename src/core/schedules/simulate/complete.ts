@@ -18,7 +18,7 @@ type Fault =
 const partsOfKind = [1, 6, 2, 4] as const;
 const allParts = 7;
 const forwardPart = 1;
-/** Faults found at most: more say nothing new. */
+/** Faults found at most: more add nothing. */
 const mostFaults = 1000;
 
 /**

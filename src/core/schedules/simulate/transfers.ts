@@ -16,7 +16,7 @@ export interface LinkTimes {
 
 /**
  * Time to hand a unit's activations to the next chunk and its gradients to the previous one, ms per unit; chunks on one stage hand over at
- * once. `forwardMs` and `backwardMs` are latency; what the mode says of them:
+ * once. `forwardMs` and `backwardMs` are latency; what the mode means for them:
  * - `edge`: the receiver may start only that much later; the sender is free and sends are overlapped.
  * - `sending`: as `edge`, but the sender is busy while its send takes the link (`link`).
  * - `blocking`: it is busy time of the operation, on every stage alike, the ends included (TeraPipe's runtime and cost grid:

@@ -75,7 +75,7 @@ function calibratedToLog(given: ConfigOfLine, read: Pick<UsedLog, 'log' | 'stead
   if (match === 'same') return { ...withSets(asLogged, [own]), used: { ...read, use: 'own step', differences: [] } };
   const left = differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
   const isOpen = differences.length > 0 && flops?.agree !== false && isAssumed(left, request);
-  // what no file says is as in the log, which then is of this run; a search chooses all but the machine and its runtime
+  // what no file sets is as in the log, which then is of this run; a search chooses all but the machine and its runtime
   const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
   if (settled.length > 0) return calibratedToLog(withSets(given, settled.map(settingText)), read, isSearch);
   if (match === 'other' && !isOpen) throw otherRunError(judged, file);
@@ -107,7 +107,7 @@ function withSets({ config, line }: ConfigOfLine, sets: readonly string[]): Conf
   return { config: { ...config, run: applyOverrides(config.run, sets, assumedGpuName) }, line: { ...line, sets: [...line.sets, ...sets] } };
 }
 
-/** Says on stderr how the log differs, for commands whose output has no place for it. */
+/** Prints on stderr how the log differs, for commands whose output has no place for it. */
 export function sayDifferences({ used }: MeasuredConfig, { err }: Terminal): void {
   for (const difference of used?.differences ?? []) err(`${printable(say(difference))}\n`);
 }

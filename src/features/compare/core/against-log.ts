@@ -15,7 +15,7 @@ import type { PlanRequest } from '../../../core/domain/request';
  */
 type LogMatch = 'same' | 'replicas' | 'other';
 
-/** Peak memory of a stage, or where the log does not say which, of the fullest: measured over its ranks, and predicted, bytes. */
+/** Peak memory of a stage, or where the log does not give which, of the fullest: measured over its ranks, and predicted, bytes. */
 interface MemoryAgainst {
   readonly stage: number | null;
   /** What PyTorch's tensors take, or what its allocator reserves. */
@@ -39,7 +39,7 @@ export interface LogComparison {
   readonly differences: readonly LogDifference[];
   readonly flops: FlopsAgainst | null;
   readonly memory: readonly MemoryAgainst[];
-  /** What the log does not say and is taken as planned. */
+  /** What the log does not have and is taken as planned. */
   readonly unlogged: readonly (keyof typeof unloggedNames)[];
   readonly runs: number;
 }
@@ -133,7 +133,7 @@ function shown(value: number | string): string {
   return typeof value === 'number' ? formatCount(value) : value;
 }
 
-/** How a log differs from the plan: said before anything is made of it. None where it is of the planned run. */
+/** How a log differs from the plan: shown before anything is made of it. None where it is of the planned run. */
 export function differenceSentences(judged: Judged): Sentence[] {
   if (judged.match === 'same') return [];
   const text = differencesText(judged);
@@ -146,7 +146,7 @@ function flopsSentence({ logged, counted }: FlopsAgainst): Sentence {
   return sentence`The log has ${formatNumber(logged)} TFLOP/s per GPU, ${formatNumber(counted)} by the model FLOPs counted here.`;
 }
 
-/** What a log of the planned run says of memory and FLOPs. */
+/** A log of the planned run compared on memory and FLOPs. */
 export function logSentences({ match, flops, memory, unlogged, runs }: LogComparison): Sentence[] {
   const most = match === 'same' ? fullest(memory) : null;
   return [

@@ -1,6 +1,6 @@
 import { operationKind, type OperationKind } from '../../../core/schedules/schedule';
 
-/** What the name of an event says about the pass it is; null where it does not say. */
+/** What the name of an event says about the pass it is; null: unknown. */
 interface NamedPass {
   readonly kind: OperationKind;
   /** Chunk of the model in order of the layers. */

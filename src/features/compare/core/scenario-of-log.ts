@@ -7,8 +7,8 @@ import { scenarioOf, type Scenario, type ScenarioKey } from '../../../core/plan-
 const asLogged = sentence`as in the measured log`;
 
 /**
- * The scenario of a run whose log is measured, for what no file says: GPUs, lengths, batch and layout of the log take the place of what was
- * assumed. Null: the log says nothing of what was assumed.
+ * The scenario of a run whose log is measured, for what no file sets: GPUs, lengths, batch and layout of the log take the place of what was
+ * assumed. Null: the log has nothing on what was assumed.
  */
 export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'program'>, request: PlanRequest): Scenario | null {
   const assumed = scenarioOf(request);

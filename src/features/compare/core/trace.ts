@@ -15,7 +15,7 @@ export interface TraceTrack {
   readonly onGpu: boolean;
 }
 
-/** The passes of a trace in columns, in order of their start. -1 where the trace does not say. */
+/** The passes of a trace in columns, in order of their start. -1 where the trace does not have it. */
 export interface MeasuredTrace {
   readonly tracks: readonly TraceTrack[];
   readonly track: Uint32Array;

@@ -116,7 +116,7 @@ async function readSteps(
   );
 }
 
-/** What differs is said, and nothing is written without an answer. */
+/** Differences are shown, and nothing is written without an answer. */
 async function changesOfOther(
   { run }: SessionState,
   { request }: Plan,

@@ -48,7 +48,7 @@ export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
   return plansAnswer(id, comparison, a.side, b.side);
 }
 
-/** What was found stays, whatever the config says now. */
+/** What was found stays, whatever the config sets now. */
 function rehearsedAnswer({ sessions, file, id, onBasis }: ComparePass, answer: (id: string) => ComparisonAnswer): ComparisonAnswer {
   onBasis({ own: sessions.get(file)?.plan ?? null, other: null });
   return answer(id);

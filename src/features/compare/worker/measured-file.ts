@@ -22,8 +22,8 @@ export interface ReadingMeasured {
 }
 
 /**
- * Reads the file of a measured run, told by its content: a Chrome trace or measured times. What is too large for a config is read piece by
- * piece and never held whole.
+ * Reads the file of a measured run, recognised by its content: a Chrome trace or measured times. What is too large for a config is read
+ * piece by piece and never held whole.
  * @param path on this machine. @param file its identity, in the places of errors.
  * @throws ExpectedError `measured-unreadable`, `measured-too-large`, `measured-unknown`, and as `readMeasured`; CancelledError.
  */
@@ -44,7 +44,7 @@ export async function readMeasuredFile(path: string, file: string, options: Read
   }
 }
 
-/** What tells one version of a file from another. @throws ExpectedError `measured-unreadable`. */
+/** What distinguishes one version of a file from another. @throws ExpectedError `measured-unreadable`. */
 export async function statusOf(path: string, file: string): Promise<Pick<Stats, 'size' | 'mtimeMs'>> {
   const status = await stat(path).catch((error: unknown) => {
     throw unreadable(file, error);

@@ -152,7 +152,7 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
   return { timeline: scaled, frozenMs, allReduceMs, optimizerMs };
 }
 
-/** What the figures and the gain of each mechanism do not say. */
+/** What the figures and the gain of each mechanism do not show. */
 function reasonsOf({ request, epochs, balances }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
   const last = epochs.at(-1);
   const cached = epochs.find(({ cache }) => cache.used);

@@ -100,6 +100,6 @@ export interface ElasticPlan {
   readonly totalMs: number;
   readonly speedup: number;
   readonly cost: Pick<CostProvenance, 'description'> & { readonly kind: 'roofline' | 'profile' | 'throughputs' };
-  /** One line each: what the numbers say. */
+  /** One line each: what the numbers mean. */
   readonly reasons: readonly Sentence[];
 }

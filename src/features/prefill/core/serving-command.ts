@@ -25,7 +25,7 @@ interface Served {
   readonly stageLayers: readonly number[] | null;
 }
 
-/** The longest chunk that SGLang takes unless it is told (`--max-prefill-tokens`). */
+/** The longest chunk that SGLang takes by default (`--max-prefill-tokens`). */
 const sglangMostPrefill = 16_384;
 
 interface Launch {

@@ -13,7 +13,7 @@ export interface PrefillCut {
   readonly chunkMs: readonly number[];
 }
 
-/** What an engine is told of its chunks. */
+/** The chunk settings of an engine. */
 interface ServingSettings {
   /** Tokens of the first chunk, and of all of them where they stay as long. */
   readonly firstChunk: number;

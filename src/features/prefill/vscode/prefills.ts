@@ -38,7 +38,7 @@ export function createPrefills(
     for (const listener of listeners) listener(file);
   };
   const subscription = sessions.onDidChange(({ file }) => {
-    // Closed files are forgotten; of an edited one the answer is told to be older.
+    // Closed files are forgotten; of an edited one the answer is set to be older.
     for (const each of known.keys()) if (sessions.get(each) === undefined) known.delete(each);
     if (known.has(file)) for (const listener of listeners) listener(file);
   });
@@ -77,7 +77,7 @@ export function createPrefills(
   };
 }
 
-/** What is asked for where nobody says: the model's positions over the stages of its plan, or four. */
+/** What is asked for by default: the model's positions over the stages of its plan, or four. */
 export function usualPrefill(run: Run, pipeline: number | null): { readonly tokens: number; readonly stages: number } {
   return { tokens: usualPrompt(run), stages: pipeline !== null && pipeline > 1 ? pipeline : Math.min(4, run.model.layers.value) };
 }

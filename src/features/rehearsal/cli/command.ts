@@ -5,7 +5,7 @@ import { configOptions, schedule, withSchedule } from '../../../cli/common-optio
 import { planNearby } from '../../../cli/planned';
 import { namedConfig, runConfig } from '../../../cli/read-config';
 
-/** Measured steps when nothing is said. */
+/** Measured steps by default. */
 const defaultSteps = 5;
 
 export const rehearseCommand = defineCommand({

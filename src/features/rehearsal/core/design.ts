@@ -42,12 +42,12 @@ export interface RehearsalDesign extends RehearsedSizes {
   readonly notes: readonly string[];
 }
 
-/** Entries of a stand-in vocabulary, where no file says one. */
+/** Entries of a stand-in vocabulary, where no file sets one. */
 const standInVocab = 512;
 
 /**
  * What a rehearsal of a plan runs.
- * @param scale smaller than the plan where it says so. @param scheme instead of the plan's.
+ * @param scale smaller than the plan where it is set so. @param scheme instead of the plan's.
  * @throws ExpectedError `rehearsal-*` where it cannot be; `schedule-unmet` where the schedule cannot run what is left.
  */
 function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDesign {
@@ -185,7 +185,7 @@ function notesOf({ model, training, layout }: PlanRequest, scale: Scale, shape: 
   ];
 }
 
-/** The design whose processes fit into memory: with as many of the model's layers as do, where `scale` does not say. */
+/** The design whose processes fit into memory: with as many of the model's layers as do, where `scale` does not set it. */
 export function fittingDesign(plan: Plan, scale: Scale, usableBytes: number): RehearsalDesign {
   const whole = designRehearsal(plan, scale);
   if (scale.layers !== null || neededBytes(whole) <= usableBytes) return whole;

@@ -30,7 +30,7 @@ export interface PreparedRehearsal {
 }
 
 /**
- * What a rehearsal of a plan would run: with as many of the model's layers as fit, where `scale` does not say. It takes as long as going
+ * What a rehearsal of a plan would run: with as many of the model's layers as fit, where `scale` does not set it. It takes as long as going
  * through the schedule a few times.
  * @throws ExpectedError as `fittingDesign`; `rehearsal-cores`.
  */

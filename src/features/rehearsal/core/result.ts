@@ -179,7 +179,7 @@ function stagesOf(stages: number, operations: readonly RehearsedOperation[]): Re
 /** Times of a kind of pass of a cell on a chunk, ms; null where it was not timed. */
 export type CellTime = (chunk: number, cell: Cell, kind: OperationKind) => number | null;
 
-/** The step as the times of its cells say. @throws ExpectedError `schedule-stuck`; Error where a cell was not timed. */
+/** The step by the times of its cells. @throws ExpectedError `schedule-stuck`; Error where a cell was not timed. */
 export function predictedStep(schedule: Schedule, timeOf: CellTime, transfers?: Transfers): Timeline {
   const { kind, chunk, unit, units } = schedule;
   const rowMs = Float64Array.from(kind, (what, row) => {

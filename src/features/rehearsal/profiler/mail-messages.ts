@@ -1,6 +1,6 @@
 import type { Item } from '../core/handling';
 
-/** What the thread for mail is told when it starts. */
+/** What the mail thread receives when it starts. */
 export interface MailTask {
   readonly task: 'mail';
   /** Whose mail. */

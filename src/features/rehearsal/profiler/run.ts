@@ -95,7 +95,7 @@ interface Course {
   attention: string;
 }
 
-/** Says how far something of several phases is. */
+/** Shows how far something of several phases is. */
 interface Progress {
   readonly begin: (phase: number, doing: string) => void;
   readonly passed: (passes: number) => void;

@@ -79,7 +79,7 @@ describe('machine types of clouds', () => {
     await assert.rejects(load({ groups: [{ nodes: 2 }, { gpu: 'H200', nodes: 1 }] }), /cluster\.groups\[0\] has no gpu/);
   });
 
-  it('can be set over what the files say', async () => {
+  it('can be set overriding the files', async () => {
     const run = applyOverrides(await load({ gpu: 'H200', gpusPerNode: 4 }), ['cluster.instance=ND96isr_MI300X_v5']);
     assert.deepEqual([run.gpu?.value.name, run.gpusPerNode?.value, run.links?.value.nicGBps], ['MI300X', 8, 400]);
     const same = applyOverrides(run, ['cluster.gpu=MI300X']);

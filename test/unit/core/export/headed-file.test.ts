@@ -5,7 +5,7 @@ import { sentence } from '../../../../src/core/sentence';
 const gaps = [{ what: sentence`context parallel size 2`, reason: sentence`the launcher has no such setting` }];
 
 describe('headedFile', () => {
-  it('says at the top of a file what it does not say, behind its first line of the shell', () => {
+  it('lists at the top of a file what it cannot express, behind its first line of the shell', () => {
     const line = '# TeraPipe, not written: context parallel size 2: the launcher has no such setting\n';
     assert.equal(headedFile('megatron-shell', '#!/bin/bash\ntrain\n', gaps), `#!/bin/bash\n${line}train\n`);
     assert.equal(headedFile('torchtitan', 'a = 1\n', gaps), `${line}a = 1\n`);

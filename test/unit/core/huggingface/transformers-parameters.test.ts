@@ -18,7 +18,7 @@ interface Reference {
   readonly defaults: Readonly<Record<string, number>>;
 }
 
-/** What is said of one config: its parameters, or why there are none, and whether that comes with a warning. */
+/** The text on one config: its parameters, or why there are none, and whether that comes with a warning. */
 interface Counted {
   readonly parameters: number | null;
   readonly refused: string | null;
@@ -52,7 +52,7 @@ describe('parameters that transformers builds', () => {
     );
   });
 
-  it('are exact, or no count is given and words say why, for 95 in 100 files', () => {
+  it('are exact, or no count is given and words explain why, for 95 in 100 files', () => {
     const off = known.filter(({ parameters, found }) => found.refused === null && found.parameters !== parameters);
     assert.ok(known.every(({ found }) => found.refused !== ''));
     assert.ok(off.length <= 0.05 * known.length, off.map(({ id }) => id).join('\n'));

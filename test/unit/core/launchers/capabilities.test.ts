@@ -71,7 +71,7 @@ async function planned(files: Readonly<Record<string, string>>): Promise<{ reado
   return { run, request: resolveRun(run, node) };
 }
 
-describe('what a launcher can run and its file can say', () => {
+describe('what a launcher can run and its file can express', () => {
   it('is stated for every launcher with where it was read', () => {
     for (const format of launcherFormats) {
       const { name, source, refuses } = launchers[format].capabilities;
@@ -119,7 +119,7 @@ describe('what a launcher can run and its file can say', () => {
 });
 
 describe('the layouts of a launcher that are searched', () => {
-  it('keep what its file cannot say, and have nothing that it refuses', async () => {
+  it('keep what its file cannot express, and have nothing that it refuses', async () => {
     for (const files of [deepspeed, factory(), axolotl('deepspeed: zero3.json'), axolotl('fsdp_config:\n  fsdp_version: 2'), titan]) {
       const { run, request } = await planned(files);
       const { capabilities } = request;
@@ -142,7 +142,7 @@ describe('the layouts of a launcher that are searched', () => {
     }
   });
 
-  it('recompute only in ways that its file can say', async () => {
+  it('recompute only in ways that its file can express', async () => {
     const waysOf = async (files: Readonly<Record<string, string>>): Promise<string[]> => {
       const { run, request } = await planned(files);
       const groups = [...candidateGroups(searchProblemOf(run, request))];

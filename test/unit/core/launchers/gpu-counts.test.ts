@@ -59,7 +59,7 @@ describe('the number of GPUs of a launch', () => {
     assert.deepEqual(await gpusOf(launch), [2, 8]);
   });
 
-  it("is verl's default where its settings are silent", async () => {
+  it("is verl's default where its settings leave it open", async () => {
     const launch = 'python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-14B data.train_batch_size=256';
     assert.deepEqual(await gpusOf(launch), [1, 8]);
     assert.deepEqual(await gpusOf(`${launch} trainer.nnodes=2 trainer.n_gpus_per_node=4`), [2, 4]);

@@ -26,7 +26,7 @@ async function request(file: string, text: string): Promise<PlanRequest> {
   return resolveRun(run, node);
 }
 
-describe('what a launcher does where its file is silent', () => {
+describe('what a launcher does where its file leaves it open', () => {
   before(async () => {
     shell = await shellReader();
   });

@@ -44,7 +44,7 @@ describe('GPU of a driver name', () => {
     for (const [name, memoryBytes, preset] of names) assert.equal(gpuPresetOf(name, memoryBytes), preset, name);
   });
 
-  it('tells sizes apart by memory where the name does not say', () => {
+  it('tells sizes apart by memory where the name does not have it', () => {
     assert.equal(gpuPresetOf('NVIDIA A100', 39.4 * gib), 'A100-40GB');
     assert.equal(gpuPresetOf('NVIDIA A100', 79.2 * gib), 'A100-80GB');
     assert.equal(gpuPresetOf('NVIDIA A100', null), null);
@@ -154,7 +154,7 @@ describe('choice among profiles', () => {
     for (const order of [named, named.toReversed()]) assert.equal(chooseProfile(request, order).chosen?.file, 'a.json');
   });
 
-  it('says why it refused the others', () => {
+  it('explains why it refused the others', () => {
     assert.deepEqual(
       chooseProfile(request, named).refused.map(({ file, reason }) => `${file}: ${say(reason)}`),
       ['fp32.json: it was measured in fp32, not fp16'],

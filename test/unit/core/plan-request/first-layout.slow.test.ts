@@ -158,7 +158,7 @@ async function read(file: string, text: string): Promise<Run> {
   return run;
 }
 
-/** The run of a model that says nothing else, and what is resolved for it: the same for several tests. */
+/** The run of a model that sets nothing else, and what is resolved for it: the same for several tests. */
 async function resolved(config: object): Promise<{ readonly run: Run; readonly request: PlanRequest }> {
   const text = JSON.stringify(config);
   const known = resolvedModels.get(text);

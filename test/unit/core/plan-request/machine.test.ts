@@ -23,7 +23,7 @@ function refused(action: () => unknown): ExpectedError {
 }
 
 describe('flags of the machine', () => {
-  it('are obeyed where no file says', async () => {
+  it('are obeyed where no file sets it', async () => {
     const run = asked(await loadObject({ model }), { gpu: 'A100-40GB', nodes: 4, gpusPerNode: 4, nicGBps: 12.5 });
     assert.deepEqual([run.gpu?.value.name, run.nodes?.value, run.gpusPerNode?.value, run.links?.value.nicGBps], ['A100-40GB', 4, 4, 12.5]);
   });
@@ -41,7 +41,7 @@ describe('flags of the machine', () => {
     }
   });
 
-  it('may say what the file says', async () => {
+  it('may repeat what the file sets', async () => {
     const run = await loadObject(file);
     assert.equal(asked(run, { gpu: 'H100-80GB', nodes: 2 }), run);
   });

@@ -57,7 +57,7 @@ describe('adapters of a run', () => {
     assert.deepEqual(eight.training.adapter, { rank: 8, targets: ['query', 'value'], baseBits: 8 });
   });
 
-  it('have what the library takes where flags are silent, and that is said', async () => {
+  it('have what the library takes where flags leave it open, and that is said', async () => {
     const { training, assumptions } = await flags('--use_peft');
     assert.deepEqual(training.adapter, { rank: 16, targets: ['query', 'value'], dropout: true });
     const reasons = assumptions.filter(({ key }) => key.startsWith('training.adapter')).map(({ reason }) => say(reason));

@@ -44,7 +44,7 @@ describe('resolving a run', () => {
       assert.ok(!assumed(request).includes(key), key);
   });
 
-  it('fills the rest and says why', async () => {
+  it('fills the rest and explains why', async () => {
     const request = await resolved({ model: llama8b });
     for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'training.sequenceLength', 'training.globalBatch']) {
       const assumption = request.assumptions.find((one) => one.key === key);
@@ -52,7 +52,7 @@ describe('resolving a run', () => {
     }
   });
 
-  it('takes the cross entropy and the format of gradients that the runtime has where no file says', async () => {
+  it('takes the cross entropy and the format of gradients that the runtime has where no file sets it', async () => {
     const training = async (given: object) => {
       const { fusedCrossEntropy, gradAccumulationFp32 } = (await resolved({ model: llama8b, training: given })).training;
       return [fusedCrossEntropy, gradAccumulationFp32];
@@ -78,7 +78,7 @@ describe('resolving a run', () => {
     assert.equal(resolveRun(run, defaults).training.fusedCrossEntropy, false);
   });
 
-  it('takes a ring for context parallelism where no file says how it exchanges and the heads are too few for all-to-all', async () => {
+  it('takes a ring for context parallelism where no file sets how it exchanges and the heads are too few for all-to-all', async () => {
     const comm = async (layout: object, training: object = {}): Promise<readonly [string | undefined, boolean]> => {
       const request = await resolved({
         model: llama8b,

@@ -172,7 +172,7 @@ describe('plan', () => {
     assert.ok(makePlan({ ...small, layout }).candidates.every(({ chunksPerStage }) => chunksPerStage === 2));
   });
 
-  it('says why a schedule that is asked for cannot run, and leaves it out where nobody asks', () => {
+  it('explains why a schedule that is asked for cannot run, and leaves it out where nobody asks', () => {
     const few = { ...small, training: { ...small.training, globalBatch: 4 } };
     const code = (wanted: PlanRequest) => {
       try {

@@ -133,7 +133,7 @@ describe('stages on groups of nodes', () => {
     assert.ok(Math.max(...steps) > Math.min(...steps));
   });
 
-  it('keep what the file fixes, and leave GPUs idle where it says so', async () => {
+  it('keep what the file fixes, and leave GPUs idle where it is set so', async () => {
     const config = {
       model: small,
       cluster: hopperAndAmpere,
@@ -174,7 +174,7 @@ describe('stages on groups of nodes', () => {
   });
 });
 
-describe('what is said of stages on groups of nodes', () => {
+describe('the text on stages on groups of nodes', () => {
   it('names the GPU and the stage that lack memory', async () => {
     const run = await runOf({
       model: { ...llama70b, layers: 24 },

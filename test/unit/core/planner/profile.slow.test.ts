@@ -125,7 +125,7 @@ describe('a plan from a profile', () => {
     assert.ok(slices(5000) < slices(0), `${slices(5000)} and ${slices(0)}`);
   });
 
-  it('passes over a found profile of another GPU and says why', async () => {
+  it('passes over a found profile of another GPU and explains why', async () => {
     const run = await runOf();
     const request = resolveRun(run, defaults, [{ file: '/x/h100.json', profile: profileFor(run, 'NVIDIA H100 80GB HBM3') }]);
     assert.equal(request.profile, null);

@@ -39,7 +39,7 @@ describe('launch rules', () => {
     }
   });
 
-  it('say nothing of files that say nothing, or that are no launchers', () => {
+  it('finds nothing in files that set nothing, or that are not launchers', () => {
     for (const format of formats) assert.deepEqual(launchFindings(launcherOf({}, format)), []);
     const { bad } = pairs[0]!;
     for (const format of ['huggingface', 'terapipe', 'onnx'] as const)
@@ -114,7 +114,7 @@ describe('launch findings', () => {
       launchFindings(launcherOf({ pipeline: 4, virtualStages: 8, microBatches }, 'nemo'))
         .filter(({ code }) => code === 'microbatches-below-stages')
         .map(({ message }) => say(message));
-    // fewer than stages are refused, which is said in its place
+    // fewer than stages are refused, which is reported in its place
     assert.deepEqual(idleOf(2), []);
     assert.deepEqual(idleOf(4), []);
   });

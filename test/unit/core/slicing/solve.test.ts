@@ -91,7 +91,7 @@ describe('solveSlicing', () => {
     assert.deepEqual(solveSlicing(problem), solveSlicing(problem));
   });
 
-  it('says how far it is from proof when its evaluations run out', () => {
+  it('shows how far it is from proof when its evaluations run out', () => {
     const problem: SlicingProblem = { batch: 2, tokens: 1024, unit: 8, stages: 48, cost: kneeCost };
     const exact = solveSlicing(problem);
     const early = solveSlicing({ ...problem, maximumEvaluations: 1 });

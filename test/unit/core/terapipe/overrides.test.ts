@@ -8,7 +8,7 @@ import { say } from '../../../../src/core/sentence';
 import type { ExpectedError } from '../../../../src/core/errors';
 
 describe('applyOverrides', () => {
-  it('replaces what the files say and marks it', async () => {
+  it('replaces what the files set and marks it', async () => {
     const run = applyOverrides(await loadFixture('pipeline/terapipe.json'), [
       'training.microBatch=2',
       'layout.tensor = 8',

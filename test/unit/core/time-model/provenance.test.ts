@@ -88,7 +88,7 @@ describe('error bar of a profiled cost', () => {
     assert.ok(provenance(routed, { expert: 4 }).errorPercent > provenance(routed, { expert: 1 }).errorPercent);
   });
 
-  it('is wider, and says why, where the plan asks for what was not measured', () => {
+  it('is wider, and explains why, where the plan asks for what was not measured', () => {
     const inside = provenance(profile, {});
     const long = provenance(profile, {}, { sequenceLength: 2 * profile.sequenceLength });
     const large = provenance(profile, {}, { microBatch: 4 * profile.largestBatch });

@@ -211,7 +211,7 @@ describe('readOnnxStructure', () => {
     assert.match((await code('group.onnx', Uint8Array.of(3, 4))).join(' '), /wire type 3/);
   });
 
-  it('says why a file cannot be read', async () => {
+  it('explains why a file cannot be read', async () => {
     const messages = async (file: string) => (await failure(file)).message;
     assert.equal((await failure(folder)).code, 'onnx-unreadable');
     assert.match(await messages(folder), /is a folder$/);

@@ -71,7 +71,7 @@ describe('runOfOnnx', () => {
     );
   });
 
-  it('takes what the graph is silent about from the config.json beside it, and says where', async () => {
+  it('takes what the graph leaves it open about from the config.json beside it, and says where', async () => {
     const run = await runOf(silent(), JSON.stringify(config));
     const text = path.join(folder, 'config.json');
     assert.deepEqual(run.files, [run.file, text]);

@@ -3,7 +3,7 @@ import { gpusUsed, type PlanRequest } from '../../../../core/domain/request';
 import { runtimeOf, type Runtime } from '../../../../core/domain/runtime';
 import { sentence, type Sentence } from '../../../../core/sentence';
 
-/** What logs say of their run, by the keys of terapipe.json where it has one. */
+/** Facts of logs on their run, by the keys of terapipe.json where it has one. */
 export interface LogFacts {
   readonly gpus?: number;
   readonly 'cluster.gpu'?: string;
@@ -56,7 +56,7 @@ const isWhole = (mode: number | string): boolean => mode === 'full' || mode === 
 const nearParameters = (log: number | string, plan: number | string): boolean =>
   Math.abs(Number(log) - Number(plan)) <= 0.03 * Number(plan) + 5e6;
 
-/** In the order in which differences are said: the model first. */
+/** In the order in which differences are shown: the model first. */
 export const comparedFacts: Readonly<Record<ComparedFact, Fact>> = {
   parameters: { name: sentence`parameters`, of: ({ model }) => parameterCount(model), same: nearParameters },
   'model.layers': { name: sentence`layers`, of: ofOneStack(({ model }) => model.layers) },
@@ -115,7 +115,7 @@ export function withReplicas(facts: LogFacts): LogFacts {
   return Number.isInteger(replicas) ? { ...facts, 'layout.data': replicas } : facts;
 }
 
-/** In what the run of a log differs from a planned one, as far as the log says; the model first. */
+/** In what the run of a log differs from a planned one, as far as the log shows; the model first. */
 export function logDifferences(facts: LogFacts, request: PlanRequest): readonly LogDifference[] {
   return (Object.keys(comparedFacts) as ComparedFact[]).flatMap((key) => {
     const { of, same = Object.is } = comparedFacts[key];

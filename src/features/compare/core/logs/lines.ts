@@ -23,7 +23,7 @@ export function countIn(written: string | undefined): number | null {
   return written !== undefined && /^\d{1,15}$/.test(written) ? Number(written) : null;
 }
 
-/** When a logger wrote a line (`2025-11-25 19:45:01,441`), ms since some moment; null: it does not say. */
+/** When a logger wrote a line (`2025-11-25 19:45:01,441`), ms since some moment; null: unknown. */
 export function timestampIn(text: string): number | null {
   const [, ...parts] = /(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?/.exec(text) ?? [];
   const [year, month, day, hours, minutes, seconds] = parts.map(Number);

@@ -16,7 +16,7 @@ export interface LoggedStep {
   readonly skipped: boolean;
 }
 
-/** The highest memory that a rank logged, bytes; null: it logs none of it, or does not say which rank it is. */
+/** The highest memory that a rank logged, bytes; null: it logs none of it, or does not give which rank it is. */
 export interface LoggedMemory {
   readonly rank: number | null;
   readonly allocatedBytes: number | null;
@@ -27,7 +27,7 @@ export interface LoggedMemory {
 export interface RunLog {
   readonly program: LogProgram;
   readonly facts: LogFacts;
-  /** The iteration that the process began after (a checkpoint); null: the log does not say. */
+  /** The iteration that the process began after (a checkpoint); null: the log does not have it. */
   readonly startsAfter: number | null;
   readonly steps: readonly LoggedStep[];
   readonly memory: readonly LoggedMemory[];

@@ -23,7 +23,7 @@ function layoutOf(rows: Expected): ReadLayout {
 
 /**
  * Megatron's shell, YAML, NeMo, Bridge and what builds on them.
- * @param recomputeGap how a gap begins where a launcher cannot say all of recompute.
+ * @param recomputeGap how a gap begins where a launcher cannot express all of recompute.
  */
 export function megatronLayout(facts: Facts, plan: LaunchSettings, recomputeGap?: RegExp): ReadLayout {
   const { layers } = plan.model;

@@ -40,7 +40,7 @@ describe("a plan written into a trainer's YAML", () => {
     );
   });
 
-  it("turns checkpointing off by LLaMA-Factory's own switch, and back on by what it does when nothing is said", async () => {
+  it("turns checkpointing off by LLaMA-Factory's own switch, and back on by what it does by default", async () => {
     const off = await written(factory, planWith({ data: 8, microBatch: 4, globalBatch: 64 }));
     assert.match(off.text, /^disable_gradient_checkpointing: true$/m);
     assert.match(off.text, /^per_device_train_batch_size: 4$/m);

@@ -87,7 +87,7 @@ describe("what stands beside a sliced schedule's CSV", () => {
     );
   });
 
-  it('is refused where it says nothing of the kind', () => {
+  it('is refused where it has nothing on the kind', () => {
     const [unit] = unitsOf([{ batch: 1, tokens: [8] }]);
     for (const text of [
       '',

@@ -53,7 +53,7 @@ describe('the finding that slices take longer than others', () => {
     assert.deepEqual(sliceFindings(config.run!, plan)[0]?.fixes, []);
   });
 
-  it('is silent of whole sequences, and without a plan', async () => {
+  it('leaves it open of whole sequences, and without a plan', async () => {
     const { config, plan } = await planned(script('--recompute-granularity selective'));
     assert.deepEqual(sliceFindings(config.run!, plan), []);
     assert.deepEqual(sliceFindings(config.run!, null), []);

@@ -58,7 +58,7 @@ describe('OmegaConf references', () => {
     assert.equal(resolved(model, 'model.environment'), 12);
   });
 
-  it('leave unknown what the file does not say', () => {
+  it('leave unknown what the file does not have', () => {
     for (const written of [
       '${data_dir}',
       '${a',

@@ -29,7 +29,7 @@ before(async () => {
 });
 
 describe('the scripts of public projects, by their traits', () => {
-  /** What a person reads in each, as the launcher takes it: defaults of Megatron-LM where the script is silent. */
+  /** What a person reads in each, as the launcher takes it: defaults of Megatron-LM where the script leaves it open. */
   const expected: Readonly<Record<string, Partial<Record<FactName, unknown>>>> = {
     'arrays.sh': {
       layers: 96,
@@ -199,7 +199,7 @@ describe('the shell reader', () => {
     );
   });
 
-  it('says nothing of conditions that change no flag of ours', () => {
+  it('has nothing on conditions that change no flag of ours', () => {
     assert.deepEqual(readText('if [ -n "$W" ]; then L+=(--wandb x); fi\ntorchrun --num-layers 2 --hidden-size 4 ${L[@]}').remarks, []);
   });
 

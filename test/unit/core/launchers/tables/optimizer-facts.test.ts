@@ -88,7 +88,7 @@ describe('the optimizer of a launcher', () => {
     assert.equal(await fp32('--use-precision-aware-optimizer --main-grads-dtype fp32'), undefined);
   });
 
-  it('is said where it is not known, and planned as Adam', async () => {
+  it('is shown where it is not known, and planned as Adam', async () => {
     const { run, findings } = await load('a.yaml', `${axolotl}optimizer: my_optimizer\n`);
     assert.equal(run?.training.optimizer, undefined);
     const found = findings.find(({ code }) => code === 'optimizer-unknown');

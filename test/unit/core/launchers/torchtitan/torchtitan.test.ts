@@ -235,7 +235,7 @@ describe('TorchTitan TOML reader', () => {
     ]);
   });
 
-  it("knows TorchTitan's recompute and compiled loss, and what it does where a file is silent", () => {
+  it("knows TorchTitan's recompute and compiled loss, and what it does where a file leaves it open", () => {
     const facts = (text: string) => {
       const { recomputeGranularity, recomputeOption, compile, fusedCrossEntropy } = read(text).facts;
       return [recomputeGranularity?.value, recomputeOption?.value, compile?.value, fusedCrossEntropy?.value];

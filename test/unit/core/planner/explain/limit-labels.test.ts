@@ -18,7 +18,7 @@ describe('what limits the stages, in words', () => {
     );
   });
 
-  it('says nothing where one thing limits all stages, and of measured times', () => {
+  it('is silent where one thing limits all stages, and for measured times', () => {
     assert.equal(limitedBy([stage('math'), stage('math')]), null);
     assert.equal(limitedBy(null), null);
   });

@@ -79,7 +79,7 @@ describe('terapipe plan --measured LOG', () => {
     assert.match(long.err, /another run: 234 TFLOP\/s per GPU \(the planned model and batch make \d+ of its time\)/);
   });
 
-  it('plans on as many GPUs as DeepSpeed has replicas, where no file says how many', async () => {
+  it('plans on as many GPUs as DeepSpeed has replicas, where no file sets how many', async () => {
     const dump = ['train_batch_size ............. 128', 'train_micro_batch_size_per_gpu  8', 'gradient_accumulation_steps .. 4'];
     const rate = 'epoch=0/micro_step=80/global_step=20, RunningAvgSamplesPerSec=5.1, CurrSamplesPerSec=320.0, MaxMemAllocated=68.49GB';
     const config = '[2024-07-10 16:18:04,389] [INFO] [config.py:1003:print]  ';
@@ -90,7 +90,7 @@ describe('terapipe plan --measured LOG', () => {
     assert.deepEqual([planned.training.microBatch, planned.training.runtime], [8, 'deepspeed']);
   });
 
-  it('plans what no file says as the log has it', async () => {
+  it('plans what no file sets as the log has it', async () => {
     write('config.json', readFileSync(tiny, 'utf8'));
     const { layout, training, scenario } = (await plan('config.json')).plan;
     assert.notDeepEqual([layout.tensor, training.microBatch], [2, 2]);

@@ -97,7 +97,7 @@ describe('A log', () => {
     assert.match(said(differenceSentences(judged)[0]), /^The log is from another run: sequence length 8,192 \(planned 4,096\)\.$/);
   });
 
-  it('names what the log does not say, which is taken as planned', () => {
+  it('names what the log does not have, which is taken as planned', () => {
     const plan = planOf('1F1B');
     const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => said(one)).join(' '); // prettier-ignore
     assert.match(told(logWith({}, null, {})), /does not say its model, sequence length, global batch, parallel sizes: taken as planned/);

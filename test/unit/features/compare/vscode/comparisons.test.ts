@@ -171,7 +171,7 @@ describe('comparisons', () => {
     assert.equal(started.length, 3, 'compared more often than it changed');
   });
 
-  it('wait for a config that cannot be planned yet, and say why', async () => {
+  it('wait for a config that cannot be planned yet, and explain why', async () => {
     const host = await planned(own);
     const { comparisons, started, sessions, finish, files } = host;
     files.set(beside, '{ "model": 3 }');

@@ -80,7 +80,7 @@ describe('units of a config', () => {
 });
 
 describe('an elastic section', () => {
-  it('takes what the files say, and says what it assumes', async () => {
+  it('takes what the files set, and reports what it assumes', async () => {
     const run = await withVit({ alpha: 0.25, epochs: 4, batch: 64, hostMemoryGB: 2, classes: 100, transitionSeconds: 3 });
     const { freezing, epochs, batch, cache, model, transitionMs, training, assumptions, firstLength } = resolveElastic(run, face, null);
     assert.deepEqual(freezing, { kind: 'alpha', alpha: 0.25 });
@@ -146,7 +146,7 @@ describe('an elastic section', () => {
     assert.deepEqual(await refused({ model_type: 'llama' }), ['resolved', undefined]);
   });
 
-  it("balances by parameters unless told otherwise where PipeTransformer's rule would leave GPUs empty", async () => {
+  it("balances by parameters by default where PipeTransformer's rule would leave GPUs empty", async () => {
     const balance = async (config: object) => resolveElastic(await load({ 'config.json': JSON.stringify(config) }), face, null).balance;
     assert.equal(await balance({ model_type: 'vit' }), 'greedy');
     assert.equal(await balance({ model_type: 'llama' }), 'parameters');
