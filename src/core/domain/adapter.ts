@@ -2,7 +2,21 @@
  * Matrices of a layer that low-rank adapters extend. `qkv` and `gateUp` are several products in one tensor, with one adapter for all of
  * them; `output` is that of attention, `down` the last of a dense feed-forward network.
  */
-export const adapterTargets = ['query', 'key', 'value', 'qkv', 'output', 'gate', 'up', 'gateUp', 'down'] as const;
+export const adapterTargets = [
+  'query',
+  'key',
+  'value',
+  'qkv',
+  'queryDown',
+  'queryUp',
+  'keyValueDown',
+  'keyValueUp',
+  'output',
+  'gate',
+  'up',
+  'gateUp',
+  'down',
+] as const;
 export type AdapterTarget = (typeof adapterTargets)[number];
 
 /** Low-rank adapters (LoRA, arXiv 2106.09685) beside weights that are frozen: they alone have gradients and optimizer states. */
@@ -10,6 +24,11 @@ export interface Adapter {
   /** Columns of the first matrix of each adapter and rows of the second. */
   readonly rank: number;
   readonly targets: readonly AdapterTarget[];
+  /**
+   * Each expert of a rank has adapters of its own (peft); absent: all experts of a rank share one (`share_expert_adapters` of
+   * Megatron-Bridge's `LoRA`, true by default).
+   */
+  readonly perExpert?: boolean;
   /** The input of each adapter goes through a dropout of its own, which keeps its mask and its output. */
   readonly dropout?: boolean;
   /** Bits that the frozen matrices of the layers are held in (QLoRA, arXiv 2305.14314); absent: the training precision. */

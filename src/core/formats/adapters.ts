@@ -21,6 +21,8 @@ export interface GivenAdapters {
   readonly dropout?: Located<number>;
   readonly baseBits?: Located<4 | 8>;
   readonly doubleQuantised?: boolean;
+  /** Whether all experts of a rank share one adapter. */
+  readonly sharedByExperts?: boolean;
   /** Modules that are trained whole. */
   readonly saved?: readonly string[];
   /** What holds where the file leaves it open; absent: what peft takes. */
@@ -33,6 +35,11 @@ export interface AdapterDefaults {
   /** Null: peft's own for the model's type. */
   readonly targets: readonly string[] | null;
   readonly dropout?: number;
+  /**
+   * Adapted are modules of Megatron Core (Megatron-Bridge, NeMo): the experts of a rank share one adapter unless the file says otherwise,
+   * and latent attention has no `linear_qkv`.
+   */
+  readonly ofCore?: boolean;
   readonly reason: Sentence;
 }
 
@@ -124,7 +131,8 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
   const targets = find('target_modules', names);
   const dropout = find('dropout', share) ?? find('adapter_dropout', share);
   const all = find('match_all_linear', toggle);
-  const isDora = find('use_dora', toggle)?.value === true;
+  const shared = find('share_expert_adapters', toggle);
+  const unlike = ['use_dora', 'normalize_moe_lora', 'experts_shared_outer_loras'].find((name) => find(name, toggle)?.value === true);
   const written = targets && { ...targets, value: targets.value.flatMap((name) => own(nemoModules, name) ?? [name]) };
   return {
     ...(rank && { rank }),
@@ -134,7 +142,8 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
         ? { targets: written }
         : {}),
     ...(dropout && { dropout }),
-    ...(isDora && { unlike: 'use_dora' }),
+    ...(unlike !== undefined && { unlike }),
+    ...(shared && { sharedByExperts: shared.value }),
   };
 }
 

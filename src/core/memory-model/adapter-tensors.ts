@@ -1,11 +1,11 @@
-import { adaptedProducts, readsInput } from '../model/adapters';
+import { adaptedProducts, readsInput, type AdaptedProduct } from '../model/adapters';
 import { hasAttention, sublayers } from '../model/mixers';
 import type { LayerKind } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
 import type { TrainingSpec } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
 import type { MemoryInputs } from './memory-inputs';
-import { localTokens } from './unit-sizes';
+import { localTokens, visits } from './unit-sizes';
 
 /*
  * What low-rank adapters add to the tensors of a layer. See docs/model/memory.md, Adapters.
@@ -15,14 +15,20 @@ import { localTokens } from './unit-sizes';
  * Saved per token by the adapters of a layer: what the second matrix of each reads, and where inputs are dropped out a mask and a tensor of
  * their own for each; without dropout adapters read what the frozen products read.
  */
-export function adapterSaved({ model, training, layout }: MemoryInputs, kind: LayerKind): number {
+export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
+  const { model, training, layout } = inputs;
   const { adapter } = training;
   if (adapter === undefined) return 0;
   const element = elementBytes(training);
-  return adaptedProducts(model, adapter, kind, layout.tensor).reduce(
-    (sum, { inner }) => sum + element * adapter.rank + (adapter.dropout === true ? (element + 1) * inner : 0),
-    0,
-  );
+  return adaptedProducts(model, adapter, kind, layout).reduce((sum, product) => {
+    const dropped = adapter.dropout === true ? (element + 1) * product.inner : 0;
+    return sum + rowsOf(inputs, product) * (element * adapter.rank + dropped);
+  }, 0);
+}
+
+/** Rows of an adapter for each token of the rank: of an expert's its visits. */
+function rowsOf(inputs: MemoryInputs, { of }: AdaptedProduct): number {
+  return of === 'experts' ? visits(inputs, inputs.model.experts?.active ?? 0).rows : 1;
 }
 
 /**
@@ -42,16 +48,20 @@ export function readsActivated({ adapter }: TrainingSpec, kind: LayerKind): bool
 
 /** The two products of each adapter, whose weight gradients can wait as other products' do: bytes on one rank. */
 export function adapterFactors(
-  { model, training, layout }: MemoryInputs,
+  inputs: MemoryInputs,
   unit: WorkUnit,
   kind: LayerKind,
 ): { readonly name: string; readonly input: number; readonly outputGradient: number }[] {
+  const { model, training, layout } = inputs;
   const { adapter } = training;
   if (adapter === undefined) return [];
-  const perElement = elementBytes(training) * localTokens({ layout }, unit);
-  const low = perElement * adapter.rank;
-  return adaptedProducts(model, adapter, kind, layout.tensor).flatMap(({ target, inner, columns }) => [
-    { name: `first of the adapter of ${target}`, input: perElement * inner, outputGradient: low },
-    { name: `second of the adapter of ${target}`, input: low, outputGradient: perElement * columns },
-  ]);
+  return adaptedProducts(model, adapter, kind, layout).flatMap((product) => {
+    const { target, inner, columns } = product;
+    const perElement = elementBytes(training) * localTokens({ layout }, unit) * rowsOf(inputs, product);
+    const low = perElement * adapter.rank;
+    return [
+      { name: `first of the adapter of ${target}`, input: perElement * inner, outputGradient: low },
+      { name: `second of the adapter of ${target}`, input: low, outputGradient: perElement * columns },
+    ];
+  });
 }

@@ -85,7 +85,10 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
 function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   const { model, training, layout } = inputs;
   const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);
-  const adapted = groupsOf(model, stage).map(({ kind }) => adapterParameters(model, adapter, kind, layout.tensor));
+  const adapted = groupsOf(model, stage).map(({ kind }) => {
+    const { shared, experts } = adapterParameters(model, adapter, kind, layout);
+    return shared + experts;
+  });
   return ahead + (elementBytes(training) + 4) * Math.max(0, ...adapted);
 }
 

@@ -102,15 +102,17 @@ export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
   const { model, training, layout } = inputs;
   const { adapter } = training;
   if (adapter === undefined) return heldOf(inputs, stage);
-  const layers = layersByKind(groupsOf(model, stage)).reduce(
-    (sum, group) => sum + group.layers * adapterParameters(model, adapter, group.kind, layout.tensor),
-    0,
-  );
+  let layers = 0;
+  let experts = 0;
+  for (const group of layersByKind(groupsOf(model, stage))) {
+    const trained = adapterParameters(model, adapter, group.kind, layout);
+    layers += group.layers * trained.shared;
+    experts += group.layers * trained.experts;
+  }
   const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? headShareOf(stage) * words : 0);
-  const replicas = layout.data * layout.context;
-  return { shared: layers + saved, experts: 0, shards: replicas, expertShards: replicas };
+  return { shared: layers + saved, experts, shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

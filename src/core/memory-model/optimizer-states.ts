@@ -45,20 +45,15 @@ function sidesOf(
   { model, layout }: MemoryInputs,
   stage: StageContents,
 ): { readonly short: number; readonly long: number; layers: number }[] {
-  const fused: Adapter = {
-    rank: 1,
-    targets: model.gatedMlp ? [...attentionMatrices, 'gate', 'up', 'down'] : [...attentionMatrices, 'up', 'down'],
-  };
+  const targets: Adapter['targets'] = [...attentionMatrices, 'gate', 'up', 'down'];
   return layersByKind(groupsOf(model, stage)).flatMap(({ kind, layers }) =>
-    adaptedProducts(model, fused, kind, layout.tensor).map(({ inner, columns }) => ({
-      short: Math.min(inner, columns),
-      long: Math.max(inner, columns),
-      layers,
-    })),
+    adaptedProducts(model, { targets }, kind, layout)
+      .filter(({ of }) => of === 'layer')
+      .map(({ inner, columns }) => ({ short: Math.min(inner, columns), long: Math.max(inner, columns), layers })),
   );
 }
 
-const attentionMatrices = ['query', 'key', 'value', 'output'] as const;
+const attentionMatrices = ['query', 'key', 'value', 'queryDown', 'queryUp', 'keyValueDown', 'keyValueUp', 'output'] as const;
 
 /**
  * What the states of dense matrices become where they are of a projection to `usualRank` rows (GaLore, APOLLO), bytes more than whole ones:

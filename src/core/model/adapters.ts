@@ -1,47 +1,128 @@
 import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
-import type { LayerKind, ModelSpec } from '../domain/model';
+import type { LatentAttention, LayerKind, ModelSpec } from '../domain/model';
 import { hasAttention } from './mixers';
-import { attentionWidths, feedForwardWidth, upProjections } from './parameters';
+import {
+  attentionWidths,
+  expertInput,
+  expertsOf,
+  expertTensorOf,
+  feedForwardWidth,
+  upProjections,
+  type AttentionWidths,
+  type LayerDivision,
+} from './parameters';
 
 /** A matrix with an adapter, as one rank has it: elements of its input and of its output, a token. */
 export interface AdaptedProduct {
   readonly target: AdapterTarget;
+  /** `experts`: a routed expert, which sees the tokens that visit it; `layer`: all tokens. Shared experts are of the layer. */
+  readonly of: 'layer' | 'sharedExperts' | 'experts';
   readonly inner: number;
   readonly columns: number;
 }
 
-const readByAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv'];
+/** Parameters of the adapters of a layer on one rank; those of routed experts have other replicas. */
+export interface AdapterParameters {
+  readonly shared: number;
+  readonly experts: number;
+}
+
+type Size = readonly [inner: number, columns: number];
+
+const undivided: LayerDivision = { tensor: 1, expert: 1 };
+const readByAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'queryDown', 'keyValueDown'];
 const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp'];
 
-/** The targets in their own order that a layer of a kind has, with the matrices of one of `tensor` ranks. */
-export function adaptedProducts(model: ModelSpec, { targets }: Adapter, kind: LayerKind, tensor: number): AdaptedProduct[] {
-  const { query, key, value, output, gate } = attentionWidths(model, tensor);
-  const { hidden } = model;
-  const width = kind.feedForward === 'dense' ? feedForwardWidth(model, kind) / tensor : 0;
-  const attends = hasAttention(kind) ? 1 : 0;
-  const sizes: Readonly<Record<AdapterTarget, readonly [inner: number, columns: number]>> = {
-    query: [hidden, attends * (query + gate)],
-    key: [hidden, attends * key],
-    value: [hidden, attends * value],
-    qkv: [hidden, attends * (query + key + value + gate)],
-    output: [attends * output, hidden],
-    gate: [hidden, model.gatedMlp ? width : 0],
-    up: [hidden, width],
-    gateUp: [hidden, upProjections(model) * width],
-    down: [width, hidden],
-  };
-  return adapterTargets.flatMap((target) => {
-    const [inner, columns] = sizes[target];
-    return targets.includes(target) && inner > 0 && columns > 0 ? [{ target, inner, columns }] : [];
-  });
+/** The targets in their own order that a layer of a kind has, with the matrices of one rank. */
+export function adaptedProducts(
+  model: ModelSpec,
+  { targets }: Pick<Adapter, 'targets'>,
+  kind: LayerKind,
+  division: LayerDivision,
+): AdaptedProduct[] {
+  const sizes = [...(hasAttention(kind) ? [attentionSizes(model, division.tensor)] : []), ...feedForwardSizes(model, kind, division)];
+  return adapterTargets
+    .filter((target) => targets.includes(target))
+    .flatMap((target) =>
+      sizes.flatMap(({ of, [target]: size }) =>
+        size === undefined || size[0] === 0 || size[1] === 0 ? [] : [{ target, of, inner: size[0], columns: size[1] }],
+      ),
+    );
+}
+
+type Sizes = Pick<AdaptedProduct, 'of'> & Partial<Record<AdapterTarget, Size>>;
+
+function attentionSizes(model: ModelSpec, tensor: number): Sizes {
+  const widths = attentionWidths(model, tensor);
+  const { hidden, latent } = model;
+  const { query, key, value, output, gate } = widths;
+  const projections: Omit<Sizes, 'of'> = latent
+    ? latentSizes(model, latent, widths, tensor)
+    : {
+        query: [hidden, query + gate],
+        key: [hidden, key],
+        value: [hidden, value],
+        qkv: [hidden, query + key + value + gate],
+      };
+  return { of: 'layer', ...projections, output: [output, hidden] };
 }
 
 /**
- * Parameters of the adapters of one layer on one of `tensor` ranks, which share both matrices of each: rank x (input + output) of what the
- * rank has, and of the side that tensor parallelism leaves whole its share (NeMo's `ParallelLinearAdapter`).
+ * Latent attention compresses queries, where it has a rank for them, and keys with values; each tensor-parallel rank does so whole.
+ * MindSpeed-LLM's `linear_qkv` does both (`LinearNoTP` of its `multi_latent_attention.py`).
  */
-export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind, tensor: number): number {
-  return adaptedProducts(model, adapter, kind, 1).reduce((sum, { inner, columns }) => sum + adapter.rank * (inner + columns), 0) / tensor;
+function latentSizes(
+  { hidden, heads }: ModelSpec,
+  { qRank, kvRank, nopeHeadDim, ropeHeadDim, vHeadDim }: LatentAttention,
+  { query }: AttentionWidths,
+  tensor: number,
+): Omit<Sizes, 'of'> {
+  return {
+    ...(qRank === null ? { query: [hidden, query] } : { queryDown: [hidden, qRank], queryUp: [qRank, query] }),
+    qkv: [hidden, (qRank ?? heads * (nopeHeadDim + ropeHeadDim)) + kvRank + ropeHeadDim],
+    keyValueDown: [hidden, kvRank + ropeHeadDim],
+    keyValueUp: [kvRank, (heads / tensor) * (nopeHeadDim + vHeadDim)],
+  };
+}
+
+function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
+  const { hidden } = model;
+  const network = (of: Sizes['of'], input: number, width: number): Sizes => ({
+    of,
+    gate: [input, model.gatedMlp ? width : 0],
+    up: [input, width],
+    gateUp: [input, upProjections(model) * width],
+    down: [width, input],
+  });
+  const experts = expertsOf(model, kind);
+  if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
+  return [
+    network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor),
+    network('experts', expertInput(model, experts), model.ffn / expertTensorOf(division)),
+  ];
+}
+
+/**
+ * Parameters of the adapters of one layer on one rank: rank x (input + output) of each matrix over the ranks that divide it, which share
+ * both matrices of each adapter (`ParallelLinearAdapter` of NeMo and Megatron-Bridge). The experts of a rank share one or have one each.
+ */
+export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind, division: LayerDivision): AdapterParameters {
+  let shared = 0;
+  let ofExpert = 0;
+  for (const { of, inner, columns } of adaptedProducts(model, adapter, kind, undivided)) {
+    if (of === 'experts') ofExpert += adapter.rank * (inner + columns);
+    else shared += adapter.rank * (inner + columns);
+  }
+  const adapters = adapter.perExpert === true ? (expertsOf(model, kind)?.count ?? 0) / division.expert : 1;
+  return { shared: shared / division.tensor, experts: (ofExpert * adapters) / expertTensorOf(division) };
+}
+
+/** Parameters of the adapters of one layer that a token meets, of the whole layer: those of each expert that it visits. */
+export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind): number {
+  return adaptedProducts(model, adapter, kind, undivided).reduce((sum, { of, inner, columns }) => {
+    const visits = of === 'experts' ? (expertsOf(model, kind)?.active ?? 0) : 1;
+    return sum + visits * adapter.rank * (inner + columns);
+  }, 0);
 }
 
 /** Whether backward reads what the products of a part of the layer read: its normed input, attention's output, the activated width. */

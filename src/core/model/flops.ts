@@ -3,7 +3,7 @@ import { activeMatrixParameters, attendedKeys, attentionWidths, layerMatrixParam
 import { isTrained } from '../domain/adapter';
 import type { LayerKind, ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import { adapterParameters } from './adapters';
+import { activeAdapterParameters } from './adapters';
 import { headTokens, stackTokens } from './stacks';
 
 /** Lengths of one sequence, tokens; the second is the target's of an encoder-decoder model. */
@@ -30,7 +30,7 @@ function frozenFlops(model: ModelSpec, training: SequenceLengths & Pick<Training
   const { adapter, sequenceLength } = training;
   if (adapter === undefined) return 0;
   const ofLayers = layerGroups(model).reduce(
-    (sum, { kind, layers }) => sum + layers * (2 * activeMatrixParameters(model, kind) - 6 * adapterParameters(model, adapter, kind, 1)),
+    (sum, { kind, layers }) => sum + layers * (2 * activeMatrixParameters(model, kind) - 6 * activeAdapterParameters(model, adapter, kind)),
     0,
   );
   return sequenceLength * (ofLayers + (isTrained(training, 'head') ? 0 : 2 * model.vocab * model.hidden));

@@ -157,7 +157,7 @@ export function keyValueHeadsPerRank({ kvHeads }: ModelSpec, tensor: number): nu
  * Over how many ranks a layer is divided: its matrices by `tensor`, its experts by `expert` and each of them by `expertTensor` (absent:
  * `tensor`).
  */
-interface LayerDivision {
+export interface LayerDivision {
   readonly tensor: number;
   readonly expert: number;
   readonly expertTensor?: number;

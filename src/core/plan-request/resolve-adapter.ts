@@ -3,6 +3,8 @@ import type { Run } from '../formats/run';
 import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
+import { adaptedProducts } from '../model/adapters';
+import { layerGroups, type LayerGroup } from '../model/layers';
 import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
 
@@ -12,7 +14,7 @@ import type { ValueOrDefault } from './defaults-recorder';
  */
 export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {
   if (adapters === undefined) return {};
-  const { defaults, baseBits, doubleQuantised } = adapters;
+  const { defaults, baseBits, doubleQuantised, sharedByExperts = defaults?.ofCore ?? false } = adapters;
   const beside = unpricedModel(model);
   if (beside !== null) throw adaptersNotPlanned(adapters, beside);
   const reason = defaults?.reason ?? sentence`peft's default (LoraConfig)`;
@@ -28,6 +30,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
     adapter: {
       rank,
       targets,
+      ...(model.experts !== null && !sharedByExperts && { perExpert: true }),
       ...(dropout > 0 && { dropout: true }),
       ...(baseBits && { baseBits: baseBits.value }),
       ...(doubleQuantised === true && { doubleQuantised }),
@@ -36,10 +39,9 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   };
 }
 
-/** Kinds of layers on which adapters are not priced; null: those of this model are priced. */
-function unpricedModel({ latent, state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
-  if (latent) return sentence`in addition to latent attention`;
-  if (state !== undefined) return sentence`in addition to SSM layers`;
+/** Layers whose adapters are not priced; null: those of this model are. */
+function unpricedModel({ state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
+  if (state !== undefined) return sentence`on SSM layers`;
   if (stacks !== undefined) return sentence`in an encoder with a decoder`;
   return mtpLayers > 0 ? sentence`with multi-token prediction` : null;
 }
@@ -58,7 +60,11 @@ function usualTargets({ modelType }: ModelSpec): readonly string[] {
 
 /** Modules by their last names in transformers, Megatron Core, NeMo and MindSpeed. */
 const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
-  ...named(['query'], 'q_proj query wq q linear_q'),
+  ...named(['query'], 'q_proj query wq q linear_q linear_q_proj'),
+  ...named(['queryDown'], 'q_a_proj linear_q_down_proj'),
+  ...named(['queryUp'], 'q_b_proj linear_q_up_proj'),
+  ...named(['keyValueDown'], 'kv_a_proj_with_mqa linear_kv_down_proj'),
+  ...named(['keyValueUp'], 'kv_b_proj linear_kv_up_proj'),
   ...named(['key'], 'k_proj key wk k linear_k'),
   ...named(['value'], 'v_proj value wv v linear_v'),
   ...named(['qkv'], 'query_key_value c_attn Wqkv wqkv qkv_proj W_pack linear_qkv attention_qkv qkv'),
@@ -77,17 +83,17 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
 /** The matrices that modules are, in the order of `adapterTargets`. */
 function targetsOf(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
+  if (model.latent && adapters.defaults?.ofCore === true) found.delete('qkv');
   const targets = adapterTargets.filter((target) => found.has(target));
-  const ofAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'output'];
-  if (model.experts !== null && targets.some((target) => !ofAttention.includes(target)))
-    throw adaptersNotPlanned(adapters, sentence`on experts`);
-  if (targets.length === 0) throw adaptersNotPlanned(adapters, sentence`on no module that is known`);
+  const has = ({ kind }: LayerGroup): boolean => adaptedProducts(model, { targets }, kind, { tensor: 1, expert: 1 }).length > 0;
+  if (!layerGroups(model).some(has)) throw adaptersNotPlanned(adapters, sentence`on no module that the model has`);
   return targets;
 }
 
-function targetsNamed(adapters: GivenAdapters, name: string, { modelType }: ModelSpec): readonly AdapterTarget[] {
+function targetsNamed(adapters: GivenAdapters, name: string, { modelType, latent }: ModelSpec): readonly AdapterTarget[] {
   if (/^(?:all-linear|all|all_linear|auto)$/i.test(name) || name === allLinear) {
-    const queries: readonly AdapterTarget[] = joinedQueries.has(modelType) ? ['qkv'] : ['query', 'key', 'value'];
+    const compressed: readonly AdapterTarget[] = ['query', 'queryDown', 'queryUp', 'keyValueDown', 'keyValueUp'];
+    const queries: readonly AdapterTarget[] = latent ? compressed : joinedQueries.has(modelType) ? ['qkv'] : ['query', 'key', 'value'];
     const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
     return [...queries, 'output', ...up, 'down'];
   }

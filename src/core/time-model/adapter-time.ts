@@ -1,7 +1,9 @@
 import { adaptedProducts, adapterParameters, type AdaptedProduct } from '../model/adapters';
 import type { LayerKind } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
+import { expertTensorOf } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds } from './collectives';
+import { rowsOfExperts } from './expert-time';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
 
@@ -13,21 +15,36 @@ import { addOperation, addProduct, addWeightGradient, type Tally } from './tally
  * Adds the adapters of a layer for `rows` rows: a dropout of the input where there is one, both products with the gradients of their
  * weights, scaling and adding to the frozen product's output, and adding to the gradient of its input.
  */
-export function addAdapters(sum: Tally, { model, training, layout }: CostInputs, rates: DeviceRates, rows: number, kind: LayerKind): void {
+export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, tokens: number, kind: LayerKind): void {
+  const { model, training, layout } = inputs;
   const { adapter } = training;
   if (adapter === undefined) return;
-  const { floor, traffic, gemm } = rates;
+  const { traffic, gemm } = rates;
   const trained: DeviceRates = { ...rates, linear: gemm, weightGradient: gemm, cast: () => 0, unpack: null, frozen: false };
-  for (const product of adaptedProducts(model, adapter, kind, layout.tensor)) {
-    const { inner, columns } = product;
-    const [low, out] = isScattered(product) ? [adapter.rank, columns / layout.tensor] : [adapter.rank / layout.tensor, columns];
+  for (const product of adaptedProducts(model, adapter, kind, layout)) {
+    const { of, inner, columns } = product;
+    const ranks = ranksOf(product, layout);
+    const [low, out] = isScattered(product) ? [adapter.rank, columns / ranks] : [adapter.rank / ranks, columns];
+    const floor = of === 'experts' ? rates.expertFloor : rates.floor;
+    const rows = rowsOf(inputs, product, tokens);
+    const adapters = of === 'experts' && adapter.perExpert === true ? Math.min((model.experts?.count ?? 0) / layout.expert, rows) : 1;
     if (adapter.dropout === true) addOperation(sum, floor, traffic(5 * rows * inner), traffic(5 * rows * inner));
-    addProduct(sum, trained, [rows, low, inner]);
-    addProduct(sum, trained, [rows, out, adapter.rank]);
+    addProduct(sum, { ...trained, floor }, [rows / adapters, low, inner], adapters);
+    addProduct(sum, { ...trained, floor }, [rows / adapters, out, adapter.rank], adapters);
     addOperation(sum, floor, traffic(6 * rows * columns), traffic(4 * rows * columns), traffic(6 * rows * inner));
   }
-  const parameters = adapterParameters(model, adapter, kind, layout.tensor);
-  if (parameters > 0) addWeightGradient(sum, floor, traffic(6 * parameters));
+  const { shared, experts } = adapterParameters(model, adapter, kind, layout);
+  for (const parameters of [shared, experts]) if (parameters > 0) addWeightGradient(sum, rates.floor, traffic(6 * parameters));
+}
+
+/** Ranks that divide what has an adapter. */
+function ranksOf({ of }: AdaptedProduct, layout: CostInputs['layout']): number {
+  return of === 'experts' ? expertTensorOf(layout) : layout.tensor;
+}
+
+/** Rows of an adapter for the tokens of a rank: of an expert's its visits. */
+function rowsOf(inputs: CostInputs, { of }: AdaptedProduct, tokens: number): number {
+  return of === 'experts' ? rowsOfExperts(inputs, inputs.model.experts?.active ?? 0, tokens) : tokens;
 }
 
 /** Whether tensor parallelism divides what the frozen product reads: attention's output and the activated width. */
@@ -39,14 +56,17 @@ function isScattered({ target }: AdaptedProduct): boolean {
  * What the adapters of a layer exchange between tensor-parallel ranks, seconds each way: the low-rank output of each, and after the
  * products whose input is divided what the second matrix makes (`ParallelLinearAdapter` of NeMo and Megatron-Bridge).
  */
-export function adapterCollectiveSeconds({ model, training, layout, cluster }: CostInputs, rows: number, kind: LayerKind): number {
+export function adapterCollectiveSeconds(inputs: CostInputs, tokens: number, kind: LayerKind): number {
+  const { model, training, layout, cluster } = inputs;
   const { adapter } = training;
   if (adapter === undefined || layout.tensor <= 1) return 0;
-  const perRow = elementBytes(training) * rows;
-  return adaptedProducts(model, adapter, kind, layout.tensor).reduce((sum, product) => {
+  return adaptedProducts(model, adapter, kind, layout).reduce((sum, product) => {
+    const ranks = ranksOf(product, layout);
+    if (ranks <= 1) return sum;
+    const perRow = elementBytes(training) * rowsOf(inputs, product, tokens);
     const low = perRow * adapter.rank;
     return isScattered(product)
-      ? sum + allReduceSeconds(low, layout.tensor, cluster) + gatherSeconds(perRow * product.columns, layout.tensor, cluster)
-      : sum + gatherSeconds(low, layout.tensor, cluster);
+      ? sum + allReduceSeconds(low, ranks, cluster) + gatherSeconds(perRow * product.columns, ranks, cluster)
+      : sum + gatherSeconds(low, ranks, cluster);
   }, 0);
 }

@@ -140,7 +140,7 @@ function hostSeconds({ model, training, layout }: CostInputs, { expertFloor }: D
 const biasBytes = { forward: 28, backward: 40 } as const;
 
 /** Rows that the experts of a rank work on: every visit of its tokens, and of those gathered from the ranks that share each expert. */
-function rowsOfExperts({ training, layout }: CostInputs, active: number, localTokens: number): number {
+export function rowsOfExperts({ training, layout }: CostInputs, active: number, localTokens: number): number {
   return localTokens * active * (training.sequenceParallel ? expertTensorOf(layout) / layout.tensor : 1);
 }
 

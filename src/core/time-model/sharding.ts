@@ -90,9 +90,9 @@ function collectivesOf(
       add(others, replicas, layers);
       add(experts, expertReplicas(layout), layers);
     } else {
-      const trained = adapterParameters(model, adapter, kind, layout.tensor);
-      add(others + trained, replicas, layers, trained, frozenBytes(adapter, element));
-      add(experts, expertReplicas(layout), layers, 0, frozenBytes(adapter, element));
+      const trained = adapterParameters(model, adapter, kind, layout);
+      add(others + trained.shared, replicas, layers, trained.shared, frozenBytes(adapter, element));
+      add(experts + trained.experts, expertReplicas(layout), layers, trained.experts, frozenBytes(adapter, element));
     }
   }
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;

@@ -216,8 +216,13 @@ export function localParameters(
   const ranks = layout.data * layout.context;
   const { adapter } = training;
   if (adapter !== undefined) {
-    const adapters = share * sumOf(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout.tensor));
-    return [{ parameters: adapters + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks }];
+    const adapters = (part: 'shared' | 'experts'): number =>
+      share * sumOf(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
+    const experts = adapters('experts');
+    return [
+      { parameters: adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks },
+      ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+    ];
   }
   const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
   const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));

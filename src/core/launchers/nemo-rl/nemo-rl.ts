@@ -163,7 +163,12 @@ function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile
   const setting = reader.one(`${name}.enabled`, on(true));
   if (setting?.value !== true || setting.source.kind !== 'file') return {};
   const said = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
-  const defaults = { rank: 8, targets: usesMegatron ? coreModules : [allLinear], reason: sentence`NeMo-RL's default` };
+  const defaults = {
+    rank: 8,
+    targets: usesMegatron ? coreModules : [allLinear],
+    ofCore: usesMegatron,
+    reason: sentence`NeMo-RL's default`,
+  };
   return { adapters: { place: setting.source.place, name, ...said, defaults } };
 }
 

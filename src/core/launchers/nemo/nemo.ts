@@ -163,7 +163,7 @@ function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
   const isLora = /^lora$/i.test(scheme.value);
   const said = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
-  const defaults = { rank: 32, targets: ['linear_qkv'], reason: sentence`NeMo's default` };
+  const defaults = { rank: 32, targets: ['linear_qkv'], ofCore: true, reason: sentence`NeMo's default` };
   return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...said, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 

@@ -5,9 +5,9 @@ import { staticBytes } from '../../../../src/core/memory-model/static';
 import { adapterParameters } from '../../../../src/core/model/adapters';
 import { usualKind } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
-import { frozenBytes, type Adapter } from '../../../../src/core/domain/adapter';
+import { frozenBytes, type Adapter, type AdapterTarget } from '../../../../src/core/domain/adapter';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
-import { llama3, request } from '../../../golden/requests';
+import { deepseek, llama3, mixtral, request } from '../../../golden/requests';
 
 /** Two layers of Llama 3 8B: hidden 4096, keys and values of 1024, feed-forward 14336. */
 const model = { ...llama3('70b', 2), hidden: 4096, heads: 32, ffn: 14_336 };
@@ -18,27 +18,31 @@ const stage = { layers: 2, first: true, last: true };
 const middle = { layers: 2, first: false, last: false };
 const unit = { batch: 1, tokens: 1024, context: 0, microBatch: 0, slice: 0 };
 
+function parametersOf(one: typeof model, adapter: Adapter, tensor = 1): number {
+  return adapterParameters(one, adapter, kind, { tensor, expert: 1 }).shared;
+}
+
 function at(training: Partial<TrainingSpec>, layout: object = {}) {
   return request('A100-80GB', model, { training: { attention: 'flash', dropout: false, precision: 'bf16', ...training }, layout });
 }
 
 describe('adapters', () => {
-  it('have rank x (input + output) parameters beside each matrix', () => {
-    assert.equal(adapterParameters(model, attention, kind, 1), 16 * (4096 + 4096 + (4096 + 1024)));
+  it('have rank x (input + output) parameters for each matrix', () => {
+    assert.equal(parametersOf(model, attention), 16 * (4096 + 4096 + (4096 + 1024)));
     const whole = 16 * (2 * (4096 + 4096) + 2 * (4096 + 1024) + 3 * (4096 + 14_336));
-    assert.equal(adapterParameters(model, all, kind, 1), whole);
-    assert.equal(adapterParameters(model, all, kind, 4), whole / 4, 'ranks share both matrices');
-    assert.equal(adapterParameters(model, { rank: 16, targets: ['qkv'] }, kind, 1), 16 * (4096 + 6144), 'one for a joined matrix');
-    assert.equal(adapterParameters({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }, kind, 1), 14_336 + 4096);
+    assert.equal(parametersOf(model, all), whole);
+    assert.equal(parametersOf(model, all, 4), whole / 4, 'ranks share both matrices');
+    assert.equal(parametersOf(model, { rank: 16, targets: ['qkv'] }), 16 * (4096 + 6144), 'one for a joined matrix');
+    assert.equal(parametersOf({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }), 14_336 + 4096);
   });
 
   it('make Llama 2 7B 4,194,304 parameters larger at rank 8 beside queries and values, as peft prints', () => {
     const llama2 = { ...model, layers: 32, kvHeads: 32, ffn: 11_008 };
-    assert.equal(32 * adapterParameters(llama2, { rank: 8, targets: ['query', 'value'] }, kind, 1), 4_194_304);
+    assert.equal(32 * parametersOf(llama2, { rank: 8, targets: ['query', 'value'] }), 4_194_304);
   });
 
   it('alone have gradients and optimizer states; frozen weights are 2 bytes each', () => {
-    const trained = 2 * adapterParameters(model, attention, kind, 1);
+    const trained = 2 * parametersOf(model, attention);
     const padding = 0;
     const zero = staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter: attention }), stage);
     assert.deepEqual(zero, {
@@ -62,7 +66,7 @@ describe('adapters', () => {
     assert.equal(bytes(3).weights, whole.weights / 8);
     const sharded = staticBytes(at({ runtime: 'fsdp1', zeroStage: 3, adapter: attention }, { data: 8 }), middle);
     const frozen = 2 * (layerMatrixParameters(model) + layerParameters(model).normsAndBiases);
-    assert.equal(sharded.weights, (2 * frozen + 4 * 2 * adapterParameters(model, attention, kind, 1)) / 8);
+    assert.equal(sharded.weights, (2 * frozen + 4 * 2 * parametersOf(model, attention)) / 8);
   });
 
   it('stand beside matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
@@ -80,6 +84,73 @@ describe('adapters', () => {
     const words = model.vocab * model.hidden;
     const [plain, saved] = [bytes(attention), bytes({ ...attention, saved: ['embedding', 'head'] })];
     assert.deepEqual([saved.weights - plain.weights, saved.gradients - plain.gradients], [2 * 2 * words, 2 * 2 * words]);
+  });
+});
+
+describe('adapters of experts', () => {
+  const layer = 2 * 16 * (4096 + 4096 + (4096 + 1024));
+  const ofExpert = 16 * 3 * (4096 + 14_336);
+  const experts = mixtral(2);
+  const routed = usualKind(experts);
+  const own: Adapter = { ...all, perExpert: true };
+
+  it('are one for each expert of a rank, or one for all of them', () => {
+    const at = (adapter: Adapter, division: object = {}) =>
+      adapterParameters(experts, adapter, routed, { tensor: 1, expert: 1, ...division });
+    assert.deepEqual(at(own), { shared: layer, experts: 8 * ofExpert });
+    assert.deepEqual(at(own, { expert: 4 }), { shared: layer, experts: 2 * ofExpert });
+    assert.deepEqual(at(all, { expert: 4 }), { shared: layer, experts: ofExpert }, 'as Megatron-Bridge shares them');
+    assert.deepEqual(at(all, { tensor: 2, expertTensor: 1 }), { shared: layer / 2, experts: ofExpert }, 'experts are whole');
+  });
+
+  it('are divided over the ranks that hold the same experts', () => {
+    const config = { model: experts, gpu: 'A100-80GB' } as const;
+    const states = (adapter: Adapter, layout: object): number =>
+      staticBytes(
+        request(config.gpu, config.model, {
+          training: { attention: 'flash', dropout: false, precision: 'bf16', zeroStage: 1, adapter },
+          layout,
+        }),
+        middle,
+      ).optimizer;
+    const targets: Adapter['targets'] = ['gate', 'up', 'down'];
+    const [alone, shared] = [states({ ...own, targets }, { data: 8 }), states({ ...own, targets }, { data: 8, expert: 4 })];
+    assert.equal(alone, (12 * 2 * 8 * ofExpert) / 8);
+    assert.equal(shared, (12 * 2 * 2 * ofExpert) / 2, 'two ranks have the same two experts');
+  });
+
+  it('save what their second matrices read for each visit of a token', () => {
+    const saved = (adapter: Adapter): number =>
+      savedBytes(
+        request('A100-80GB', experts, { training: { attention: 'flash', dropout: false, precision: 'bf16', adapter }, layout: {} }),
+        middle,
+        unit,
+        false,
+      ).activations;
+    const one = saved({ rank: 16, targets: ['down'] });
+    assert.equal(
+      saved({ rank: 32, targets: ['down'] }) - one,
+      2 * 1024 * 2 * (2 * 16),
+      '2 layers, 1,024 tokens, 2 visits, 16 more of 2 bytes',
+    );
+  });
+});
+
+describe('adapters of latent attention', () => {
+  it('have the matrices that compress and expand, as DeepSeek-V3 has them', () => {
+    const model = deepseek(3, 61);
+    const dense = { ...usualKind(model), feedForward: 'dense' } as const;
+    const size = (target: AdapterTarget): number =>
+      adapterParameters(model, { rank: 1, targets: [target] }, dense, { tensor: 1, expert: 1 }).shared;
+    assert.deepEqual((['queryDown', 'queryUp', 'keyValueDown', 'keyValueUp', 'output'] as const).map(size), [
+      7168 + 1536,
+      1536 + 128 * 192,
+      7168 + 576,
+      512 + 128 * 256,
+      128 * 128 + 7168,
+    ]);
+    assert.equal(size('qkv'), 7168 + 1536 + 576, "MindSpeed-LLM's linear_qkv");
+    assert.deepEqual((['query', 'key', 'value'] as const).map(size), [0, 0, 0], 'which it has not');
   });
 });
 

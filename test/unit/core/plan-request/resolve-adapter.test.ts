@@ -25,6 +25,22 @@ const llama = {
   vocab_size: 32_000,
   tie_word_embeddings: false,
 };
+const mixtral = { ...llama, model_type: 'mixtral', num_local_experts: 4, num_experts_per_tok: 2 };
+const deepseek = {
+  ...llama,
+  model_type: 'deepseek_v2',
+  num_key_value_heads: 32,
+  q_lora_rank: 512,
+  kv_lora_rank: 256,
+  qk_nope_head_dim: 64,
+  qk_rope_head_dim: 32,
+  v_head_dim: 64,
+  n_routed_experts: 8,
+  n_shared_experts: 1,
+  num_experts_per_tok: 2,
+  moe_intermediate_size: 1024,
+  first_k_dense_replace: 1,
+};
 const script =
   'torchrun --nproc_per_node 4 tune.py --model_name_or_path here --bf16 True --per_device_train_batch_size 2 --gradient_accumulation_steps 2 --max_seq_length 1024';
 
@@ -38,6 +54,8 @@ async function requestOf(text: string, config: object = llama, file = 'run.sh'):
   return resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null });
 }
 
+const section = (more: string): string =>
+  `sft:\n  max_num_steps: 10\npolicy:\n  model_name: here\n  train_global_batch_size: 8\n  max_total_sequence_length: 1024\n  megatron_cfg:\n    enabled: true\n    peft:\n      enabled: true\n      dim: 8\n${more}`;
 const flags = (more: string): Promise<PlanRequest> => requestOf(`${script} ${more}\n`);
 
 describe('adapters of a run', () => {
@@ -85,7 +103,39 @@ describe('adapters of a run', () => {
     assert.deepEqual([training.adapter?.rank, training.adapter?.baseBits, training.adapter?.targets.length], [32, 4, 7]);
   });
 
-  it('are not planned on experts, in addition to latent attention, with DoRA, or on modules that nobody knows', async () => {
+  it('are of each expert with peft, and one for the experts of a rank with Megatron-Bridge', async () => {
+    const lora = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules all-linear\n`, mixtral);
+    assert.deepEqual(lora.training.adapter, {
+      rank: 8,
+      targets: ['query', 'key', 'value', 'output', 'gate', 'up', 'down'],
+      perExpert: true,
+    });
+    const bridge = await requestOf(section(''), mixtral, 'grpo.yaml');
+    assert.deepEqual([bridge.training.adapter?.rank, bridge.training.adapter?.perExpert], [8, undefined]);
+    const apart = await requestOf(section('      share_expert_adapters: false\n'), mixtral, 'grpo.yaml');
+    assert.equal(apart.training.adapter?.perExpert, true);
+  });
+
+  it('are of the matrices of latent attention', async () => {
+    const lora = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules all-linear\n`, deepseek);
+    assert.deepEqual(lora.training.adapter?.targets, [
+      'query',
+      'queryDown',
+      'queryUp',
+      'keyValueDown',
+      'keyValueUp',
+      'output',
+      'gate',
+      'up',
+      'down',
+    ]);
+    const named = await requestOf(`${script} --use_lora --lora_target_modules kv_a_proj_with_mqa kv_b_proj\n`, deepseek);
+    assert.deepEqual(named.training.adapter?.targets, ['keyValueDown', 'keyValueUp']);
+    const core = await requestOf(section(''), deepseek, 'grpo.yaml');
+    assert.deepEqual(core.training.adapter?.targets, ['output', 'gateUp', 'down'], 'it has no linear_qkv');
+  });
+
+  it('are not planned with DoRA, on modules that nobody knows, or that the model has not', async () => {
     const refusal = async (asked: Promise<PlanRequest>): Promise<string> => {
       const error = await asked.then(
         () => null,
@@ -94,10 +144,8 @@ describe('adapters of a run', () => {
       assert.ok(error instanceof ExpectedError && error.code === 'model-not-planned' && error.place !== undefined);
       return error.message;
     };
-    const mixtral = { ...llama, model_type: 'mixtral', num_local_experts: 4, num_experts_per_tok: 2 };
-    const lora = `${script} --use_lora --lora_r 8 --lora_target_modules`;
-    assert.match(await refusal(requestOf(`${lora} all-linear\n`, mixtral)), /^The run trains adapters \(--use_lora\) on experts/);
-    assert.deepEqual((await requestOf(`${lora} q_proj\n`, mixtral)).training.adapter?.targets, ['query']);
+    const values = `${script} --use_lora --lora_target_modules v_proj\n`;
+    assert.match(await refusal(requestOf(values, deepseek)), /^The run trains adapters \(--use_lora\) on no module that the model has/);
     assert.match(await refusal(flags('--use_lora --lora_target_modules q_proj strange_proj')), /on strange_proj/);
     assert.match(await refusal(flags('--use_lora --use_dora True')), /which is not planned/);
     assert.match(await refusal(flags('--train_type adalora')), /which is not planned/);

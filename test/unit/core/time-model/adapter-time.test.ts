@@ -9,7 +9,7 @@ import { shardedWaits } from '../../../../src/core/time-model/sharding';
 import { deviceRates } from '../../../../src/core/time-model/rates';
 import type { Adapter } from '../../../../src/core/domain/adapter';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
-import { llama3, request } from '../../../golden/requests';
+import { llama3, mixtral, request } from '../../../golden/requests';
 
 const model = { ...llama3('70b', 8), hidden: 4096, heads: 32, ffn: 14_336 };
 const one: Adapter = { rank: 1, targets: ['query'] };
@@ -47,6 +47,19 @@ describe('time of frozen layers with adapters', () => {
     const head = 1e3 * deviceRates(at({})).gemm(model.hidden, model.vocab, 4096);
     assert.ok(Math.abs(saved.backwardWeightMs - adapted.backwardWeightMs - head) < 0.02 * head);
     assert.ok(saved.backwardMs - adapted.backwardMs > head);
+  });
+
+  it('has adapters of experts for each visit of a token', () => {
+    const step = (adapter: Adapter, active: number): number => {
+      const experts = { ...mixtral(8), experts: { count: 8, active } };
+      const training = { attention: 'flash', dropout: false, precision: 'bf16', adapter } as const;
+      const { forwardMs, backwardMs } = stageCost(request('H100-80GB', experts, { training, layout: { data: 8 } }), 1, middle)(1, 4096, 0);
+      return forwardMs + backwardMs;
+    };
+    const added = (active: number): number => step({ rank: 16, targets: ['down'] }, active) - step({ rank: 16, targets: [] }, active);
+    const [four, two] = [added(8) - added(4), added(4) - added(2)];
+    assert.ok(two > 0 && four > 1.5 * two && four < 3 * two, `${four} for four visits, ${two} for two`);
+    assert.ok(step({ rank: 16, targets: ['down'], perExpert: true }, 2) >= step({ rank: 16, targets: ['down'] }, 2));
   });
 
   it('makes quantised weights anew before each product, forward and backward', () => {
